@@ -1,0 +1,41 @@
+"""One execution, written out: what a witness is, and what graphs are drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ptxcore.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedEvent:
+    """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
+
+    An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
+    """
+
+    index: int
+    thread: int
+    kind: str
+    text: str
+    location: str | None = None
+    value: int | None = None
+    width: int = 32
+    tags: frozenset[str] = frozenset()
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A consistent execution: events, relations by name as pairs of event indices, and the state it ends in.
+
+    Relations: `po` (immediate pairs only), `rf`, `co` (immediate), `fr` (to the co-first write only), `rmw`, and those that the
+    model defines under well-known names where it does: `sync`, `cause`. `threads` gives (name, place) by thread index.
+    `state` maps what the test observes (`1:r0`, `x`) to numbers.
+    """
+
+    events: tuple[ExecutedEvent, ...]
+    relations: dict[str, tuple[tuple[int, int], ...]]
+    threads: tuple[tuple[str, Place], ...]
+    state: dict[str, int] = field(default_factory=dict)
+    title: str = ""

@@ -1,0 +1,70 @@
+"""What is wrong with an input, where, and what would be right: one shape for every reader of the project."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A stretch of one source line. Lines and columns count from 1; `end` is the column after the last character."""
+
+    line: int
+    column: int
+    end: int
+
+
+class Diagnostic(NamedTuple):
+    """One finding: what is wrong (`message`), and where one helps, what would be right (`hint`)."""
+
+    span: Span
+    message: str
+    hint: str | None = None
+    severity: str = "error"
+
+    def render(self, path: str, lines: Sequence[str]) -> str:
+        """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""
+        line, column, end = self.span
+        text = [f"{path}:{line}:{column}: {self.severity}: {self.message}"]
+        if 1 <= line <= len(lines):
+            source = lines[line - 1]
+            width = max(1, min(end, len(source) + 1) - column)
+            if column > 160 or len(source) > 400:  # a line made by a machine: show the neighbourhood only
+                start = max(0, column - 61)
+                source, column = source[start : start + 120], column - start
+                width = min(width, 60)
+            # Tabs stay tabs in the margin, so that the caret stands under its character in any terminal.
+            margin = "".join("\t" if c == "\t" else " " for c in source[: column - 1])
+            shown = "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in source)
+            text += [f"    {shown}", f"    {margin}{'^' * width}"]
+        if self.hint:
+            text.append(f"    hint: {self.hint}")
+        return "\n".join(text)
+
+
+class InputError(Exception):
+    """An input that cannot be taken: one or more diagnostics, in source order. `path` is filled in by whoever knows it."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], path: str = "<input>", text: str = "") -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.path = path
+        self.text = text
+        super().__init__(self.diagnostics[0].message if self.diagnostics else "bad input")
+
+    def render(self) -> str:
+        lines = self.text.splitlines()
+        return "\n".join(d.render(self.path, lines) for d in self.diagnostics)
+
+    __str__ = render
+
+
+def fail(span: Span, message: str, hint: str | None = None) -> InputError:
+    """The error for one finding; to be raised by the caller."""
+    return InputError([Diagnostic(span, message, hint)])
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'X'?` for the legal word that is closest to an unknown one, if any is close."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else None

@@ -1,0 +1,1 @@
+"""The instruction set as data: one declaration for each form, its meaning beside it."""

@@ -1,0 +1,1 @@
+"""Threads that execute: on known numbers, or on symbols."""

@@ -1,0 +1,33 @@
+"""Where a thread runs, and which threads a scope takes in (PTX ISA 9.0, section 8.5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+#: The scopes, narrowest first. The warp is a level of placement but not a scope.
+SCOPES = ("cta", "cluster", "gpu", "sys")
+#: The levels at which a thread can be placed, narrowest first.
+LEVELS = ("warp", "cta", "cluster", "gpu")
+
+
+class Place(NamedTuple):
+    """A thread's warp, CTA, cluster and GPU, each by a number that is unique in the whole test.
+
+    Two threads share a level exactly when their numbers at that level are equal: CTA 0 of GPU 0 and CTA 0 of GPU 1 must
+    have been given different numbers. A host thread belongs to the system only.
+    """
+
+    warp: int
+    cta: int
+    cluster: int
+    gpu: int
+    host: bool = False
+
+
+def includes(scope: str, a: Place, b: Place) -> bool:
+    """Whether `scope`, named by an operation of the thread at `a`, takes in the thread at `b`."""
+    if scope == "sys" or a == b:
+        return True
+    if a.host or b.host:
+        return False
+    return bool(getattr(a, scope) == getattr(b, scope))

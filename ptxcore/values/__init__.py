@@ -1,0 +1,1 @@
+"""Values: Python integers while known, terms of our own once symbolic."""

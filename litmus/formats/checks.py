@@ -1,0 +1,194 @@
+"""What must hold between the parts of a test: every name that is used is declared, every value fits its type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from litmus.formats.condition import PropositionReader
+from litmus.formats.declarations import Declarations, fits
+from litmus.formats.program import Column
+from litmus.formats.source import Source
+from litmus.test import TYPE_WIDTHS, Location, LocationTerm
+from ptxcore.diagnostics import Span, nearest
+from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, Register, Statement, Vector
+
+#: Where the short dialect's memory instructions have their location.
+_LOCATION_OPERAND = {
+    "ld": 1,
+    "tld": 1,
+    "suld": 1,
+    "cold": 1,
+    "atom": 1,
+    "suatom": 1,
+    "st": 0,
+    "sust": 0,
+    "red": 0,
+    "sured": 0,
+}
+#: Instructions whose first operand is read, not written.
+_NO_DESTINATION = frozenset(
+    (
+        *("st", "sust", "red", "sured", "bar", "barrier", "nanosleep", "prefetch", "launch", "sync"),
+        *("bra", "brx", "call", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"),
+    )
+)
+_REGISTER_LIKE = re.compile(r"%|(?:r|rd|rs|rh|p|f|fd)\d+\Z", re.ASCII)
+
+
+def written_registers(statements: Iterable[Statement]) -> set[str]:
+    """The registers in the destinations of a thread's instructions, without `%`."""
+    written: set[str] = set()
+    for statement in statements:
+        if not isinstance(statement, Instruction) or not statement.operands:
+            continue
+        # `bar.red` is the barrier that has a result.
+        if statement.opcode in _NO_DESTINATION and not (
+            statement.opcode in ("bar", "barrier") and "red" in statement.modifiers
+        ):
+            continue
+        for part in _parts(statement.operands[0]):
+            if isinstance(part, Register | Name):
+                written.add(part.name.removeprefix("%"))
+    return written
+
+
+def _parts(operand: Operand) -> tuple[Operand, ...]:
+    if isinstance(operand, Pair):
+        return operand.first, operand.second
+    if isinstance(operand, Vector):
+        return operand.elements
+    return (operand,)
+
+
+def check_cells(source: Source, column: Column, declared: Declarations) -> None:
+    """Locations of a thread's instructions are declared; using them declares them in the short dialect, as zeros."""
+    locations = declared.locations
+    written: set[str] | None = None
+    for statement in column.statements:
+        if not isinstance(statement, Instruction):
+            continue
+        for position, operand in enumerate(statement.operands):
+            base = operand.base if isinstance(operand, Address) else operand
+            if not isinstance(base, Name) or base.name in locations:
+                continue
+            if not isinstance(operand, Address) and (
+                column.dialect != "short" or _LOCATION_OPERAND.get(statement.opcode) != position
+            ):
+                continue
+            if written is None:
+                written = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
+                for other in column.statements:
+                    if isinstance(other, Declaration):
+                        written.update(name.removeprefix("%") for name, count in other.names if count is None)
+            if base.name in written or _REGISTER_LIKE.match(base.name) or _from_family(base.name, column.statements):
+                continue
+            if column.dialect == "short":
+                if statement.opcode in ("ld", "tld", "suld", "cold") and len(statement.modifiers) == 0:
+                    continue  # `ld r, VALUE` moves
+                locations[base.name] = Location(base.name, span=base.span)
+            else:
+                near = nearest(base.name, locations)
+                hint = near or f"declare it in the init block: '{base.name} = 0;'"
+                source.note_at(base.span, f"location '{base.name}' is not declared", hint)
+
+
+def _from_family(name: str, statements: Iterable[Statement]) -> bool:
+    """Whether a declaration such as `.reg .b64 %a<4>` has this register."""
+    for statement in statements:
+        if isinstance(statement, Declaration):
+            for stem, count in statement.names:
+                rest = name.removeprefix("%").removeprefix(stem.removeprefix("%"))
+                if count is not None and rest.isdigit() and len(rest) < 10 and int(rest) < count:
+                    return True
+    return False
+
+
+def check_threads(source: Source, declared: Declarations, columns: list[Column]) -> None:
+    """Threads and kernels that the init block names exist, and each thread is in one kernel at most."""
+    by_name = {column.name: column for column in columns}
+    for thread, span in declared.thread_spans.items():
+        if thread not in by_name:
+            source.note_at(span, f"the test has no thread {thread}", _threads_hint(columns))
+    kernels: set[str] = set()
+    owner: dict[str, str] = {}
+    for kernel, span in zip(declared.kernels, declared.kernel_spans, strict=True):
+        if kernel.name in kernels:
+            source.note_at(span, f"kernel '{kernel.name}' is declared twice")
+        for earlier in kernel.after:
+            if earlier not in kernels:
+                source.note_at(
+                    span, f"kernel '{earlier}' is not declared before '{kernel.name}'", nearest(earlier, kernels)
+                )
+        kernels.add(kernel.name)
+        for thread in kernel.threads:
+            if thread not in by_name:
+                source.note_at(span, f"the test has no thread {thread}", _threads_hint(columns))
+            elif "host" in by_name[thread].levels:
+                source.note_at(span, f"{thread} is a host thread and belongs to no kernel")
+            elif thread in owner:
+                source.note_at(span, f"thread {thread} belongs to kernel '{owner[thread]}' already")
+            owner.setdefault(thread, kernel.name)
+
+
+def _threads_hint(columns: list[Column]) -> str:
+    return "the threads are " + ", ".join(column.name for column in columns[:16])
+
+
+def check_tail(source: Source, reader: PropositionReader, declared: Declarations, columns: list[Column]) -> None:
+    """The terms of the condition, the filter and `locations` name things that exist, and constants fit their types."""
+    by_name = {column.name: column for column in columns}
+    written: dict[str, set[str]] = {}
+    for term in reader.terms:
+        if isinstance(term, LocationTerm):
+            _check_location(source, term, declared.locations)
+            continue
+        column = by_name.get(term.thread)
+        if column is None:
+            source.note_at(term.span, f"the test has no thread {term.thread}", _threads_hint(columns))
+        elif column.dialect == "typed":
+            known = written.get(column.name)
+            if known is None:
+                known = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
+                written[column.name] = known
+            if term.register not in known:
+                hint = nearest(term.register, known) or "a register of the condition is written by its thread"
+                source.note_at(term.span, f"{term.thread} never writes the register {term.register}", hint)
+    for name, span in reader.addresses:
+        _check_declared(source, name, span, declared.locations)
+    for term, value, span in reader.constants:
+        location = declared.locations.get(term.location)
+        type_ = term.type or (location.type if location else ".b64")
+        if not fits(value, TYPE_WIDTHS[type_]):
+            source.note_at(span, f"{value} is out of the range of {type_}", f"{term} is a {type_}")
+
+
+def _check_declared(source: Source, name: str, span: Span, locations: dict[str, Location]) -> Location | None:
+    location = locations.get(name)
+    if location is None:
+        hint = nearest(name, locations) or f"declare it in the init block: '{name} = 0;'"
+        source.note_at(span, f"location '{name}' is not declared", hint)
+    return location
+
+
+def _check_location(source: Source, term: LocationTerm, locations: dict[str, Location]) -> None:
+    location = _check_declared(source, term.location, term.span, locations)
+    if location is None:
+        return
+    count = location.elements
+    if term.element is None:
+        if count is not None:
+            message = f"'{term.location}' is an array: name one of its elements"
+            source.note_at(term.span, message, f"as in '{term.location}[0]'")
+    elif term.type is not None:
+        size = TYPE_WIDTHS[location.type] * (count or 1)
+        if (term.element + 1) * TYPE_WIDTHS[term.type] > size:
+            source.note_at(term.span, f"{term} reads beyond the {size // 8} bytes of '{term.location}'")
+    elif count is None:
+        source.note_at(
+            term.span,
+            f"'{term.location}' is no array",
+            f"write '{term.location}', or name a type: '{term.location}.u8[0]'",
+        )
+    elif term.element >= count:
+        source.note_at(term.span, f"'{term.location}' has {count} elements, counted from 0")

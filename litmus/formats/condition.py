@@ -1,0 +1,285 @@
+"""The tail of a test: scope tree, observed terms, filter, final condition.
+
+    prop := prop "=>" prop | prop "\\/" prop | prop "/\\" prop | "~" prop | "(" prop ")"
+          | "true" | "false" | side CMP side
+
+from loose to tight; `=>` groups to the right. Read with a stack of its own, so that no nesting is too deep for Python.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from litmus.formats.declarations import read_value, value_hint
+from litmus.formats.placement import read_tree
+from litmus.formats.source import Source
+from litmus.test import (
+    TYPE_WIDTHS,
+    AddressOf,
+    And,
+    Compare,
+    Condition,
+    Constant,
+    Implies,
+    Literal,
+    LocationTerm,
+    Not,
+    Or,
+    Proposition,
+    RegisterTerm,
+)
+from ptxcore.diagnostics import Span, nearest
+
+#: Negations, implications, and changes between conjunction and disjunction inside each other: values that nest deeper
+#: could not be compared. Parentheses alone do not count.
+MAX_DEPTH = 200
+
+Side = RegisterTerm | LocationTerm | Constant | AddressOf
+Terms = list[RegisterTerm | LocationTerm]
+
+_TOKEN = re.compile(
+    r"\s*+(?:(/\\|\\/|=>|==|!=|<=|>=|[~()=<>;&])"  # 1: an operator or a bracket
+    r"|P?(\d{1,9}+)\s*+:\s*+%?([A-Za-z_$][\w$]*+)"  # 2, 3: a thread's register
+    r"|([A-Za-z_$][\w$]*+)(?:\s*+(\.\w++)?\s*+\[\s*+(\w++)\s*+\])?+"  # 4, 5, 6: a word, a type, an element
+    r"|\[\s*+([A-Za-z_$][\w$]*+)\s*+\]"  # 7: a location in brackets
+    r"|(-?\d\w*+)"  # 8: a number
+    r"|(\S))",  # 9: anything else
+    re.ASCII,
+)
+_OPERATOR, _REGISTER, _WORD, _BRACKETED, _NUMBER, _OTHER = 1, 3, 4, 7, 8, 9
+_COMPARISONS = frozenset(("=", "==", "!=", "<", "<=", ">", ">="))
+_BINDING = {"=>": 1, "\\/": 2, "/\\": 3}
+_OPEN_BRACKET = re.compile(r"\s*+\[")
+_CLOSE_BRACKET = re.compile(r"\s*+\]")
+_PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
+_PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall")
+
+
+@dataclass(slots=True)
+class Tail:
+    """What stands after the program. `addresses` are the names on right-hand sides, with their spans."""
+
+    condition: Condition
+    filter: Proposition | None
+    observed: tuple[RegisterTerm | LocationTerm, ...]
+    tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None
+    reader: PropositionReader
+
+
+def read_tail(source: Source, start: int) -> Tail:
+    """Everything after the program. Raises `InputError` where it cannot be read."""
+    text = source.text
+    reader = PropositionReader(source)
+    tail = Tail(Condition(), None, (), None, reader)
+    seen: set[str] = set()
+    at = start
+    while (part := _PART.match(text, at)) is not None:
+        word = "scopes:" if part[1] else "~exists" if part[2] else part[3] or part[4]
+        place = part.start(part.lastindex or 0), part.end()
+        if word not in _PARTS:
+            hint = (
+                nearest(word, _PARTS)
+                or "after the program come scopes:, locations, filter, and exists, ~exists or forall"
+            )
+            raise source.error(*place, f"unexpected '{word[:40]}'", hint)
+        if word in seen:
+            raise source.error(*place, f"{word} is there twice")
+        seen.add(word)
+        at = part.end()
+        if word == "scopes:":
+            groups, spans, at = read_tree(source, at)
+            tail.tree = groups, spans
+        elif word == "locations":
+            tail.observed, at = reader.read_terms(at)
+        elif word == "filter":
+            tail.filter, at = reader.read(at)
+        else:
+            proposition, at = reader.read(at)
+            tail.condition = Condition(word, proposition)
+            rest = re.compile(r"\s*+;?\s*+").match(text, at)
+            at = rest.end() if rest else at
+            if at < len(text):
+                end = text.find("\n", at)
+                message = "unexpected text after the final condition"
+                raise source.error(at, len(text) if end < 0 else end, message)
+    return tail
+
+
+class PropositionReader:
+    """Reads propositions and keeps what later checks need: terms, and comparisons with their places."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.terms: Terms = []
+        self.addresses: list[tuple[str, Span]] = []
+        self.constants: list[tuple[LocationTerm, int, Span]] = []
+
+    def read(self, start: int) -> tuple[Proposition, int]:
+        """A proposition and the offset after it."""
+        text, source = self.source.text, self.source
+        values: list[tuple[Proposition, int]] = []  # with their depths
+        operators: list[tuple[str, int]] = []  # operators and open parentheses that wait, with their offsets
+        at = start
+        while True:
+            # An operand is wanted.
+            token = _TOKEN.match(text, at)
+            if token is None:
+                end = len(text.rstrip())
+                raise source.error(
+                    max(end - 1, 0), end, "the condition ends too early", "a proposition is missing here"
+                )
+            kind, here = token.lastindex, token.end()
+            if kind == _OPERATOR and token[1] in "(~":
+                operators.append((token[1], token.start(1)))
+                at = here
+                continue
+            if kind in (_WORD, 6) and token[4] in ("true", "false") and token[6] is None:
+                values.append((Literal(token[4] == "true"), 0))
+                at = here
+            else:
+                compare, at = self._comparison(token)
+                values.append((compare, 0))
+            # An operator, a closing parenthesis, or the end.
+            while True:
+                token = _TOKEN.match(text, at)
+                word = token[1] if token is not None else None
+                if token is None or word != ")":
+                    break
+                self._reduce(values, operators, 0)
+                if not operators:
+                    raise source.error(*token.span(1), "')' without '('")
+                operators.pop()
+                at = token.end()
+            if token is None or word not in _BINDING:
+                self._reduce(values, operators, 0)
+                if operators:
+                    opening = operators[-1][1]
+                    raise source.error(opening, opening + 1, "this '(' is never closed", "close it with ')'")
+                return values[0][0], at
+            binding = _BINDING[word]
+            self._reduce(values, operators, binding + (word == "=>"))
+            operators.append((word, token.start(1)))
+            at = token.end()
+
+    def _reduce(self, values: list[tuple[Proposition, int]], operators: list[tuple[str, int]], binding: int) -> None:
+        """Apply the waiting operators that bind at least as tightly as `binding`, back to the last '('."""
+        while operators and operators[-1][0] != "(":
+            word, offset = operators[-1]
+            if word == "~":
+                operators.pop()
+                operand, depth = values.pop()
+                values.append((Not(operand), self._deeper(depth, offset)))
+                continue
+            tightness = _BINDING[word]
+            if tightness < binding:
+                return
+            # A run of the same operator becomes one conjunction or disjunction.
+            length = 1
+            if word != "=>":
+                while length < len(operators) and operators[-1 - length][0] == word:
+                    length += 1
+            del operators[-length:]
+            parts = values[-length - 1 :]
+            del values[-length - 1 :]
+            depth = self._deeper(max(depth for _, depth in parts), offset)
+            operands = tuple(part for part, _ in parts)
+            if word == "=>":
+                values.append((Implies(*operands), depth))
+            else:
+                values.append((And(operands) if word == "/\\" else Or(operands), depth))
+
+    def _deeper(self, depth: int, offset: int) -> int:
+        if depth >= MAX_DEPTH:
+            message = f"the condition nests more than {MAX_DEPTH} operators"
+            raise self.source.error(
+                offset, offset + 1, message, "use fewer negations and implications inside each other"
+            )
+        return depth + 1
+
+    def _comparison(self, token: re.Match[str]) -> tuple[Compare, int]:
+        source, text = self.source, self.source.text
+        left, left_span = self._side(token, "left")
+        operator = _TOKEN.match(text, token.end())
+        if operator is None or operator[1] not in _COMPARISONS:
+            place = operator.span(operator.lastindex or 0) if operator else (token.end() - 1, token.end())
+            message = "a comparison is wanted here: = == != < <= > >="
+            raise source.error(*place, message, "as in '1:r0 == 1'")
+        last = _TOKEN.match(text, operator.end())
+        if last is None or last[1]:
+            place = last.span(1) if last else operator.span(1)
+            raise source.error(*place, "the right side of the comparison is missing")
+        right, right_span = self._side(last, "right")
+        op = "==" if operator[1] == "=" else operator[1]
+        if isinstance(left, LocationTerm) and isinstance(right, Constant):
+            self.constants.append((left, right.value, right_span))
+        elif isinstance(left, Constant) and isinstance(right, LocationTerm):
+            self.constants.append((right, left.value, left_span))
+        return Compare(op, left, right), last.end()  # type: ignore[arg-type]
+
+    def _side(self, token: re.Match[str], side: str) -> tuple[Side, Span]:
+        source = self.source
+        start, end = token.start(), token.end()
+        while source.text[start].isspace():
+            start += 1
+        span = source.span(start, end)
+        if token[8] is not None:
+            value = read_value(token[8])
+            if value is None:
+                raise source.error(start, end, f"'{token[8][:40]}' is no value", value_hint(token[8]))
+            if not -(1 << 63) <= value < 1 << 64:
+                raise source.error(start, end, "a value has at most 64 bits")
+            return Constant(value), span
+        if token[4] is not None and token[6] is None and side == "right":
+            self.addresses.append((token[4], span))
+            return AddressOf(token[4]), span
+        term = self._term(token, span)
+        self.terms.append(term)
+        return term, span
+
+    def _term(self, token: re.Match[str], span: Span) -> RegisterTerm | LocationTerm:
+        source = self.source
+        if token[3] is not None:
+            return RegisterTerm(f"P{int(token[2])}", token[3], span)
+        if token[7] is not None:
+            return LocationTerm(token[7], span=span)
+        if token[4] is not None:
+            if token[6] is None:
+                return LocationTerm(token[4], span=span)
+            index = read_value(token[6])
+            if index is None or index >= 1 << 31:
+                raise source.error(*token.span(6), f"'{token[6][:40]}' is no element's number", "elements count from 0")
+            if token[5] is not None and token[5] not in TYPE_WIDTHS:
+                hint = nearest(token[5], TYPE_WIDTHS) or "the types are " + ", ".join(TYPE_WIDTHS)
+                raise source.error(*token.span(5), f"unknown type '{token[5][:40]}'", hint)
+            return LocationTerm(token[4], index, token[5], span)
+        place = token.span(token.lastindex or 0)
+        word = source.text[place[0] : place[1]]
+        hint = "terms are registers (1:r0), locations (x, [x], b[2], b.u8[1]) and numbers"
+        raise source.error(*place, f"unexpected '{word[:40]}' where a term is wanted", hint)
+
+    def read_terms(self, start: int) -> tuple[tuple[RegisterTerm | LocationTerm, ...], int]:
+        """`[x; 1:r0;]` after `locations`."""
+        source, text = self.source, self.source.text
+        opening = _OPEN_BRACKET.match(text, start)
+        if opening is None:
+            raise source.error(start - 1, start, "'[' is missing after 'locations'", "as in 'locations [x; 1:r0;]'")
+        terms: Terms = []
+        at = opening.end()
+        while (closing := _CLOSE_BRACKET.match(text, at)) is None:
+            token = _TOKEN.match(text, at)
+            if token is None:
+                raise source.error(
+                    opening.end() - 1, opening.end(), "the list of locations is never closed", "close it with ']'"
+                )
+            at = token.end()
+            if token[1] == ";":
+                continue
+            first = next(i for i in range(token.start(), at) if not text[i].isspace())
+            terms.append(self._term(token, source.span(first, at)))
+            after = _TOKEN.match(text, at)
+            if (after is None or after[1] != ";") and not _CLOSE_BRACKET.match(text, at):
+                place = after.span(after.lastindex or 0) if after else (at - 1, at)
+                raise source.error(*place, "terms are separated by ';'", "as in 'locations [x; 1:r0;]'")
+        self.terms += terms
+        return tuple(terms), closing.end()

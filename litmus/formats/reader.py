@@ -1,0 +1,79 @@
+"""`read`: a litmus test from its text."""
+
+from __future__ import annotations
+
+from litmus.formats.checks import check_cells, check_tail, check_threads
+from litmus.formats.condition import read_tail
+from litmus.formats.declarations import read_declarations
+from litmus.formats.header import read_head
+from litmus.formats.placement import merge_tree, places
+from litmus.formats.program import Column, read_program
+from litmus.formats.source import Source, blank_comments, decode, normalised
+from litmus.test import Test, Thread
+from ptxcore.diagnostics import InputError
+from ptxcore.places import Place
+
+
+def read(text: str | bytes, path: str = "<input>") -> Test:
+    """The litmus test that `text` spells. `path` is for messages.
+
+    Raises `ptxcore.diagnostics.InputError`, which holds every finding with its place, for whatever is no such test.
+    """
+    source = Source(normalised(text if isinstance(text, str) else decode(text, path)), path)
+    try:
+        return _read(source)
+    except InputError as error:
+        source.keep(error)
+    raise source.complete_error()
+
+
+def _read(source: Source) -> Test:
+    (name, comments, meta), opening = read_head(source)
+    blank_comments(source, opening)
+    declared, at = read_declarations(source, opening)
+    init_is_good = not source.findings
+    columns, at = read_program(source, at)
+    tail = read_tail(source, at)
+    if init_is_good:  # else a name could be unknown only because its declaration is wrong
+        check_threads(source, declared, columns)
+        for column in columns:
+            check_cells(source, column, declared)
+        if not source.findings:
+            check_tail(source, tail.reader, declared, columns)
+    source.stop_on_findings()
+    if tail.tree is not None:
+        merge_tree(source, {column.name: column.levels for column in columns}, *tail.tree)
+        source.stop_on_findings()
+    threads = tuple(
+        Thread(
+            column.name,
+            place,
+            tuple(column.statements),
+            column.dialect,
+            tuple(declared.registers.get(column.name, {}).items()),
+            column.span,
+        )
+        for column, place in zip(columns, _places(source, columns), strict=True)
+    )
+    return Test(
+        name,
+        threads,
+        tuple(declared.locations.values()),
+        tail.condition,
+        tail.filter,
+        tail.observed,
+        tuple(declared.kernels),
+        meta,
+        comments,
+        source.path,
+        source.original,
+    )
+
+
+def _places(source: Source, columns: list[Column]) -> list[Place]:
+    try:
+        return places([column.levels for column in columns])
+    except ValueError as error:
+        source.note_at(columns[0].span, str(error), "give the cluster for every thread of the CTA, or for none")
+        source.stop_on_findings()
+        raise

@@ -44,7 +44,7 @@ class Diagnostic(NamedTuple):
 
 
 class InputError(Exception):
-    """An input that cannot be taken: one or more diagnostics, in source order. `path` is filled in by whoever knows it."""
+    """An input that cannot be taken: one or more diagnostics, in source order. Whoever knows the `path` fills it in."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic], path: str = "<input>", text: str = "") -> None:
         self.diagnostics = tuple(diagnostics)

@@ -25,10 +25,11 @@ class Effect:
 
     `kind`: `load`, `store`, `atom`, `red`, `fence`, `proxy_fence`, `barrier`.
     `guard`: the truth value of "this happens" (path condition and predicate).
-    `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at scope `sys`.
+    `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
+    scope `sys`.
     `scope`: `cta`, `cluster`, `gpu`, `sys`; None for weak accesses, barriers and proxy fences.
-    `proxy`: of an access: `generic`, `surface`, `texture`, `constant`; of a proxy fence: the one it names (`alias`, `async`,
-    `surface`, ... as written after `fence.proxy.`).
+    `proxy`: of an access: `generic`, `surface`, `texture`, `constant`; of a proxy fence: the one it names (`alias`,
+    `async`, `surface`, ... as written after `fence.proxy.`).
     """
 
     index: int
@@ -44,9 +45,12 @@ class Effect:
     width: int = 32  # bits accessed
     address: Value = 0  # 64 bits
     result: Term | None = None  # what load, atom, red (its inner read) or bar.red returns: a symbol of `width` bits
-    value: Value | None = None  # what store, atom, red write: a value of `width` bits, over `result` for a read-modify-write
-    writes: Value = 1  # atom, red: the condition, given `guard`, under which it writes (a failing compare-and-swap does not)
+    # What store, atom, red write: a value of `width` bits, over `result` for a read-modify-write.
+    value: Value | None = None
+    # atom, red: the condition, given `guard`, under which it writes (a failing compare-and-swap does not).
+    writes: Value = 1
     returns: bool = True  # atom: False when its destination is the sink `_`
+    answer: int | None = None  # concrete runs: the number that came back (`result` is None then)
 
     # barrier
     barrier: str = ""  # `sync`, `arrive`, `red`
@@ -74,9 +78,9 @@ class FinalRegister:
 class ThreadExecution:
     """All executions of one thread at once.
 
-    `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude each
-    other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other choice of what the
-    loop reads is the execution that counts).
+    `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They
+    exclude each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other
+    choice of what the loop reads is the execution that counts).
     """
 
     effects: list[Effect]

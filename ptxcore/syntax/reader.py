@@ -66,9 +66,7 @@ def _opcode(text: str) -> tuple[str, tuple[str, ...]]:
     return first, tuple(modifiers)
 
 
-def read_statements(
-    text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False
-) -> list[Statement]:
+def read_statements(text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False) -> list[Statement]:
     """The statements of `text`, which starts at the given place of its file, so that spans point into that file.
 
     With `bare_addresses` (the short dialect of litmus tests) operands are names, registers and integers only.

@@ -4,8 +4,8 @@ A value of width w is an integer in 0 .. 2**w - 1, or a term of that width. A tr
 a term. The functions here take both kinds and fold: when every operand is known they are Python arithmetic and nothing
 else, so that concrete execution never pays for the symbolic one.
 
-Terms are immutable and shared: building the same term twice gives the same object, so `is` compares them. The table that
-shares them holds them weakly; a term that nobody uses any more is gone.
+Terms are immutable and shared: building the same term twice gives the same object, so `is` compares them. The table
+that shares them holds them weakly; a term that nobody uses any more is gone.
 """
 
 from __future__ import annotations
@@ -218,15 +218,15 @@ def extract(a: Value, high: int, low: int) -> Value:
 
 def zext(a: Value, width: int) -> Value:
     """`a`, widened with zeros to `width` bits. The width of a known number need not be said."""
-    if type(a) is int or a.width == width:
+    if type(a) is not Term or a.width == width:
         return a
     return _make("zext", width, a)
 
 
 def sext(a: Value, from_width: int, width: int) -> Value:
     """`a` of `from_width` bits, widened with copies of its sign to `width` bits."""
-    if type(a) is int:
-        return signed(a, from_width) & mask(width)
+    if type(a) is not Term:
+        return signed(a, from_width) & mask(width)  # type: ignore[arg-type]
     return a if a.width == width else _make("sext", width, a)
 
 
@@ -258,7 +258,7 @@ def eq(a: Value, b: Value) -> Value:
             return eq(a.args[0], b) if b <= mask(a.args[0].width) else 0
         if a.op == "add" and type(a.args[1]) is int:
             return eq(a.args[0], (b - a.args[1]) & mask(a.width))
-    elif b.serial < a.serial:
+    elif type(b) is Term and b.serial < a.serial:
         a, b = b, a
     return _make("eq", 1, a, b)
 
@@ -507,7 +507,9 @@ def evaluate(value: Value, symbols: Mapping[Term, int]) -> int:
         return value
     known: dict[Any, int] = {}
     for t in subterms([value]):
-        known[t] = symbols[t] if t.op == "symbol" else apply(t, tuple(known[a] if type(a) is Term else a for a in t.args))
+        known[t] = (
+            symbols[t] if t.op == "symbol" else apply(t, tuple(known[a] if type(a) is Term else a for a in t.args))
+        )
     return known[value]
 
 
@@ -517,7 +519,9 @@ def substitute(value: Value, symbols: Mapping[Term, Value]) -> Value:
         return value
     new: dict[Any, Value] = {}
     for t in subterms([value]):
-        new[t] = symbols.get(t, t) if t.op == "symbol" else rebuild(t, [new[a] if type(a) is Term else a for a in t.args])
+        new[t] = (
+            symbols.get(t, t) if t.op == "symbol" else rebuild(t, [new[a] if type(a) is Term else a for a in t.args])
+        )
     return new[value]
 
 

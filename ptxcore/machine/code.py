@@ -1,0 +1,634 @@
+"""A thread made ready to execute: forms looked up, names resolved, widths settled, jumps turned into a graph of
+blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
+from ptxcore.isa.form import WIDTHS, Parameter, Use, words
+from ptxcore.isa.table import Dialect, lookup
+from ptxcore.machine.loops import Loop, nest
+from ptxcore.syntax.printer import print_operand
+from ptxcore.syntax.tree import (
+    Address,
+    Declaration,
+    Immediate,
+    Instruction,
+    Label,
+    Name,
+    Operand,
+    Pair,
+    Register,
+    Sink,
+    Statement,
+    Vector,
+)
+from ptxcore.values.terms import Value, add, extract, mask, negate, zext
+
+
+class Variable(NamedTuple):
+    """A location that threads can name: where it lies (a concrete 64-bit number), the bits of one element, its state
+    space, the proxy that its address goes through, and the number of elements."""
+
+    address: int
+    width: int = 32
+    space: str = "global"
+    proxy: str = "generic"
+    elements: int = 1
+
+
+#: Reads a source operand from the values of all registers.
+Fetch = Callable[[list[Value]], Value]
+
+
+class Target(NamedTuple):
+    """A register to write: its number, and how a value of the instruction's width becomes one of the register's."""
+
+    register: int
+    from_width: int
+    width: int
+    signed: bool
+
+
+class Step(NamedTuple):
+    """One instruction, ready. Registers are numbers; `sources` has None for an operand that was left out."""
+
+    instruction: Instruction
+    how: Use
+    kind: str
+    run: Callable[..., Any]
+    predicate: int | None  # the guard's register
+    negated: bool
+    sources: tuple[Fetch | None, ...]
+    targets: tuple[Target | None, ...]
+    reads: tuple[int, ...]  # every register that is read
+    address_reads: tuple[int, ...]
+    data_reads: tuple[int, ...]
+    space: str
+    width: int  # bits accessed in memory
+
+
+class Block(NamedTuple):
+    """Steps that run one after the other. The last may be a branch (to `target`) or an exit; then it is `end`.
+
+    `follows` is the block below, or None where control never falls through.
+    """
+
+    steps: tuple[Step, ...]
+    end: Step | None
+    target: int | None
+    follows: int | None
+    position: tuple[int, ...]
+    loops: tuple[Loop, ...]
+    waits: tuple[bool, ...]  # for each loop: whether its turns are independent of each other
+
+
+class RegisterInfo(NamedTuple):
+    name: str  # without %
+    width: int
+    signed: bool
+    initial: Value
+    known: bool  # has a value at the start
+    final: bool  # shows in the final state
+
+
+class ThreadCode(NamedTuple):
+    """A prepared thread. The last block is the end of the thread and has no steps."""
+
+    blocks: tuple[Block, ...]
+    registers: tuple[RegisterInfo, ...]
+    dialect: Dialect
+
+
+#: Names that only the hardware gives a value (chapter 10).
+_SPECIAL = words(
+    """tid ntid laneid warpid nwarpid ctaid nctaid smid nsmid gridid clusterid nclusterid cluster_ctaid cluster_nctaid
+    cluster_ctarank cluster_nctarank is_explicit_cluster lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt
+    clock clock_hi clock64 globaltimer globaltimer_lo globaltimer_hi total_smem_size aggr_smem_size dynamic_smem_size
+    reserved_smem_offset_begin current_graph_exec"""
+)
+
+
+def prepare(
+    statements: Sequence[Statement],
+    dialect: Dialect,
+    variables: Mapping[str, Variable],
+    registers: Mapping[str, int],
+    *,
+    observed: Collection[str] | None = None,
+) -> ThreadCode:
+    """Makes a thread ready. `registers` are initial values by name without `%` (addresses are numbers already).
+
+    `observed` names the registers whose final values matter (None: all of them). A loop that waits on a flag may
+    leave rubbish in registers; knowing that nobody looks lets it be recognised as one that only waits. Raises
+    InputError with every finding of the thread: unknown or unsupported instructions, operands that do not fit, labels
+    and names that do not exist or exist twice.
+    """
+    return _Preparation(statements, dialect, variables, registers, observed).code()
+
+
+class _Slot:
+    """A register while its width is being settled. `exact` widths come from a declaration or an operand that must
+    match."""
+
+    __slots__ = ("declared", "exact", "index", "name", "signed", "uses", "width", "written")
+
+    def __init__(self, name: str, index: int) -> None:
+        self.name, self.index = name, index
+        self.width = 0
+        self.exact = self.declared = self.signed = self.written = self.uses = False
+
+
+class _Preparation:
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        dialect: Dialect,
+        variables: Mapping[str, Variable],
+        initial: Mapping[str, int],
+        observed: Collection[str] | None,
+    ) -> None:
+        self.statements, self.dialect, self.variables = statements, dialect, variables
+        self.initial = {name.lstrip("%"): value for name, value in initial.items()}
+        self.observed = None if observed is None else {name.lstrip("%") for name in observed}
+        self.found: list[Diagnostic] = []
+        self.slots: dict[str, _Slot] = {}
+        self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
+        self.labels: dict[str, int] = {}
+        self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
+
+    def complain(self, error: InputError) -> None:
+        self.found += error.diagnostics
+
+    def code(self) -> ThreadCode:
+        self.collect()
+        for name in self.initial:
+            self.register(name).uses = True
+        for instruction, use, operands in self.instructions:
+            self.widths(instruction, use, operands)
+        self.settle()
+        steps: list[tuple[Step, int | None]] = []
+        for instruction, use, operands in self.instructions:
+            try:
+                steps.append(self.step(instruction, use, operands))
+            except InputError as error:
+                self.complain(error)
+        if self.found:
+            raise InputError(sorted(dict.fromkeys(self.found), key=lambda d: d.span))
+        return self.graph(steps)
+
+    # Labels, declarations, forms.
+
+    def collect(self) -> None:
+        for statement in self.statements:
+            try:
+                if isinstance(statement, Instruction):
+                    use = lookup(statement, self.dialect)
+                    self.instructions.append((statement, use, _arrange(statement, use)))
+                elif isinstance(statement, Label):
+                    if statement.name in self.labels:
+                        raise fail(statement.span, f"label '{statement.name}' stands twice")
+                    self.labels[statement.name] = len(self.instructions)
+                else:
+                    self.declare(statement)
+            except InputError as error:
+                self.complain(error)
+                if isinstance(statement, Instruction):  # its registers still count as written
+                    for operand in statement.operands[:1]:
+                        if isinstance(operand, Register | Name):
+                            self.register(operand.name).written = True
+
+    def declare(self, declaration: Declaration) -> None:
+        width = WIDTHS.get(declaration.type)
+        if width is None:
+            unsupported = ("f16", "f32", "f64", "f16x2", "bf16", "bf16x2", "b128", "v2", "v4")
+            if declaration.type in unsupported:
+                raise fail(declaration.span, f"registers of type .{declaration.type} are not supported yet")
+            raise fail(
+                declaration.span, f"unknown register type '.{declaration.type}'", nearest(declaration.type, WIDTHS)
+            )
+        for name, count in declaration.names:
+            bare = name.lstrip("%")
+            if bare in self.ranges or (bare in self.slots and self.slots[bare].declared):
+                raise fail(declaration.span, f"register '{name}' is declared twice")
+            if count is not None:
+                self.ranges[bare] = (count, declaration.type)
+            else:
+                self.declared(bare, declaration.type)
+
+    def declared(self, bare: str, kind: str) -> None:
+        slot = self.register(bare)
+        slot.declared = slot.exact = True
+        slot.width, slot.signed = WIDTHS[kind], kind[0] == "s"
+
+    def register(self, name: str) -> _Slot:
+        bare = name.lstrip("%")
+        slot = self.slots.get(bare)
+        if slot is None:
+            slot = self.slots[bare] = _Slot(bare, len(self.slots))
+            if self.dialect.bare:
+                slot.width, slot.signed, slot.exact = self.dialect.register_width, True, True
+            elif self.ranges:
+                stem = bare.rstrip("0123456789")
+                for cut in range(len(stem), len(bare)):
+                    found = self.ranges.get(bare[:cut])
+                    if found and str(int(bare[cut:])) == bare[cut:] and int(bare[cut:]) < found[0]:
+                        self.declared(bare, found[1])
+                        break
+        return slot
+
+    def as_register(self, operand: Operand) -> _Slot | None:
+        """The register that an operand names; None where it names something else."""
+        if isinstance(operand, Register):
+            return self.register(operand.name)
+        if isinstance(operand, Name):
+            declared = operand.name in self.slots and self.slots[operand.name].declared
+            if declared or operand.name not in self.variables:
+                return self.register(operand.name)
+        return None
+
+    # Widths: a declaration decides; without one the first operand that must match exactly, else the widest loose one.
+
+    def widths(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> None:
+        if instruction.guard is not None:
+            self.meet(instruction.guard, 1, True, False)
+        for parameter, operand in zip(use.parameters, operands, strict=True):
+            if operand is None or parameter.role == "label":
+                continue
+            if parameter.role == "memory":
+                base = operand.base if isinstance(operand, Address) else operand
+                slot = self.as_register(base)
+                if slot is not None and not slot.width:
+                    slot.width = 64
+                continue
+            width, exact, signed = _type_of(parameter, use)
+            parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+            for part in parts:
+                self.meet(part, width, exact, signed, parameter.role == "destination")
+
+    def meet(self, operand: Operand, width: int, exact: bool, signed: bool, written: bool = False) -> None:
+        slot = self.as_register(operand)
+        if slot is None:
+            return
+        slot.written = slot.written or written
+        if self.dialect.bare or slot.exact:
+            return
+        if not slot.uses:
+            slot.uses, slot.signed = True, signed
+        slot.width = width if exact else max(width, slot.width)
+        slot.exact = exact
+
+    def settle(self) -> None:
+        for slot in self.slots.values():
+            if not slot.width:
+                value = self.initial.get(slot.name, 0)
+                slot.width = 32 if -(1 << 31) <= value < 1 << 32 else 64
+                slot.signed = value < 0
+
+    # Operands.
+
+    def step(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> tuple[Step, int | None]:
+        sources: list[Fetch | None] = []
+        targets: list[Target | None] = []
+        reads: list[int] = []
+        address_reads: tuple[int, ...] = ()
+        target: int | None = None
+        space, width = use.space, use.width
+        predicate: int | None = None
+        negated = False
+        guard = instruction.guard
+        if guard is not None:
+            predicate, negated = self.source_register(guard, 1, True).index, guard.negated
+        for parameter, operand in zip(use.parameters, operands, strict=True):
+            if operand is None:
+                sources.append(None)
+            elif parameter.role == "label":
+                target = self.label(operand)
+            elif parameter.role == "destination":
+                targets += self.destinations(instruction, use, parameter, operand)
+            elif parameter.role == "memory":
+                fetch, address_reads, variable = self.memory(instruction, use, operand)
+                sources.append(fetch)
+                if variable is not None:
+                    if space == "generic":
+                        space = variable.space
+                    if self.dialect.bare:
+                        width = variable.width
+            else:
+                fetch, read = self.source(use, parameter, operand)
+                sources.append(fetch)
+                if read is not None:
+                    reads.append(read)
+        data_reads = tuple(dict.fromkeys(reads))
+        step = Step(
+            instruction, use, use.form.kind, use.form.run, predicate, negated, tuple(sources), tuple(targets),
+            tuple(dict.fromkeys((*address_reads, *data_reads))), address_reads, data_reads, space, width,
+        )  # fmt: skip
+        return step, target
+
+    def label(self, operand: Operand) -> int:
+        if isinstance(operand, Name):
+            if operand.name in self.labels:
+                return self.labels[operand.name]
+            raise fail(operand.span, f"unknown label '{operand.name}'", nearest(operand.name, self.labels))
+        raise fail(operand.span, f"'{print_operand(operand)}' is not a label")
+
+    def destinations(
+        self, instruction: Instruction, use: Use, parameter: Parameter, operand: Operand
+    ) -> list[Target | None]:
+        parts: tuple[Operand, ...] = (operand,)
+        if parameter.name == "p|q":
+            parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
+        width, exact, signed = _type_of(parameter, use)
+        targets: list[Target | None] = []
+        for part in parts:
+            if isinstance(part, Sink):
+                if len(parts) == 1 and use.form.mnemonic not in ("atom", "suatom"):
+                    raise fail(part.span, "'_' cannot be the destination here", "only atom and setp may drop a result")
+                targets.append(None)
+                continue
+            if isinstance(part, Name) and self.as_register(part) is None:
+                raise fail(part.span, f"'{part.name}' is a variable, and a register is needed here")
+            if not isinstance(part, Register | Name) or (isinstance(part, Register) and part.negated):
+                raise fail(part.span, f"'{print_operand(part)}' cannot be written: a register is needed here")
+            slot = self.register(part.name)
+            self.special(part, slot)
+            self.check_width(part, slot, width, exact)
+            targets.append(Target(slot.index, width, slot.width, signed))
+        return targets
+
+    def special(self, operand: Register | Name, slot: _Slot) -> None:
+        name = operand.name.split(".")[0].lstrip("%")
+        if operand.name[0] == "%" and not slot.declared and name in _SPECIAL:
+            raise fail(operand.span, f"special register '{operand.name}' is not supported yet")
+
+    def check_width(self, operand: Register | Name, slot: _Slot, width: int, exact: bool) -> None:
+        if self.dialect.bare or slot.width == width or (not exact and slot.width > width and width > 1 < slot.width):
+            return
+        has = "is a predicate" if slot.width == 1 else f"has {slot.width} bits"
+        if not slot.declared:
+            has += " by another use"
+        needs = "a predicate" if width == 1 else f"{width} bits" if exact else f"at least {width} bits"
+        hint = None if slot.declared else f"declare it: .reg .{'pred' if width == 1 else f'b{width}'} {operand.name};"
+        raise fail(operand.span, f"register '{operand.name}' {has}, and {needs} must stand here",
+                   hint)  # fmt: skip
+
+    def source_register(self, operand: Register | Name, width: int, exact: bool) -> _Slot:
+        slot = self.register(operand.name)
+        if not self.dialect.bare:
+            self.special(operand, slot)
+            if not (slot.declared or slot.written or slot.name in self.initial):
+                names = [*self.variables, *(s.name for s in self.slots.values() if s.declared or s.written)]
+                if isinstance(operand, Name):
+                    raise fail(operand.span, f"unknown name '{operand.name}'", nearest(operand.name, names))
+                raise fail(operand.span, f"nothing writes register '{operand.name}'",
+                           "give it a value in the init block, as in P0:r0=1")  # fmt: skip
+            self.check_width(operand, slot, width, exact)
+        return slot
+
+    def memory(
+        self, instruction: Instruction, use: Use, operand: Operand
+    ) -> tuple[Fetch, tuple[int, ...], Variable | None]:
+        offset = 0
+        base: Operand = operand
+        if isinstance(operand, Address):
+            base, offset = operand.base, operand.offset
+        if not self.dialect.bare and not (isinstance(operand, Address) and operand.bracketed):
+            shown = print_operand(operand)
+            raise fail(operand.span, f"an address in brackets is needed here, not '{shown}'", f"write [{shown}]")
+        if isinstance(base, Immediate):
+            if self.dialect.bare:
+                raise fail(base.span, f"a location is needed here, not {base.value}")
+            raise fail(base.span, "a literal address is not supported", "name a variable or a register")
+        slot = self.as_register(base)
+        if slot is None:
+            assert isinstance(base, Name)
+            variable = self.variables[base.name]
+            self.check_space(base, variable, use)
+            return _constant((variable.address + offset) & mask(64)), (), variable
+        assert isinstance(base, Register | Name)
+        if isinstance(base, Register) and base.negated:
+            raise fail(base.span, "an address cannot be negated")
+        slot = self.source_register(base, slot.width, True)
+        if not self.dialect.bare and slot.width < 32:
+            raise fail(base.span, f"register '{base.name}' has {slot.width} bits, too few for an address")
+        index = slot.index
+        if offset:
+            return (lambda values: add(zext(values[index], 64), offset & mask(64), 64)), (index,), None
+        return (lambda values: zext(values[index], 64)), (index,), None
+
+    def check_space(self, operand: Name, variable: Variable, use: Use) -> None:
+        has, says = variable.space.split("::")[0], use.space.split("::")[0]
+        if says != "generic" and has != says:
+            raise fail(
+                operand.span, f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}"
+            )
+        if has == "const" and use.form.mnemonic not in ("ld", "cold"):
+            raise fail(operand.span, f"'{operand.name}' is in .const, which cannot be written")
+
+    def source(self, use: Use, parameter: Parameter, operand: Operand) -> tuple[Fetch, int | None]:
+        kind = parameter.kind
+        width, exact, _ = _type_of(parameter, use)
+        if isinstance(operand, Immediate):
+            self.check_literal(kind, operand)
+            # An instance is a name, not a value: it keeps its number whatever the width.
+            return _constant(operand.value if kind == "instance" else operand.value & mask(width)), None
+        if kind == "instance":
+            raise fail(operand.span, "the instance of a barrier is a literal number")
+        if isinstance(operand, Name | Register):
+            slot = self.as_register(operand)
+            if slot is None:
+                assert isinstance(operand, Name)
+                return self.address_of(kind, operand, 0, width), None
+            if isinstance(operand, Register) and operand.negated and not parameter.negatable:
+                raise fail(
+                    operand.span, f"'!{operand.name}' cannot stand here: only a predicate operand may be negated"
+                )
+            slot = self.source_register(operand, width, exact)
+            return _fetch(slot.index, slot.width, width, isinstance(operand, Register) and operand.negated), slot.index
+        if isinstance(operand, Address) and not operand.bracketed:  # x+4: of a variable only
+            base = operand.base
+            if isinstance(base, Name) and self.as_register(base) is None:
+                return self.address_of(kind, base, operand.offset, width), None
+        if isinstance(operand, Vector):
+            raise fail(operand.span, "vector operands are not supported yet")
+        raise fail(operand.span, f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed")
+
+    def address_of(self, kind: str, operand: Name, offset: int, width: int) -> Fetch:
+        if kind == "value":
+            raise fail(
+                operand.span, f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
+            )
+        if kind != "address" and not self.dialect.bare:
+            raise fail(operand.span, f"'{operand.name}' is a variable, and a register or an integer is needed here",
+                       f"load it first, or take its address: mov.u64 %rd0, {operand.name}")  # fmt: skip
+        return _constant((self.variables[operand.name].address + offset) & mask(width))
+
+    def check_literal(self, kind: str, operand: Immediate) -> None:
+        if self.dialect.bare:
+            return
+        if kind == "barrier" and not 0 <= operand.value < 16:
+            raise fail(operand.span, f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
+        if kind == "count" and (operand.value <= 0 or operand.value % 32):
+            raise fail(
+                operand.span, f"{operand.value} is not a thread count of a barrier", "a multiple of the warp size, 32"
+            )
+
+    # Blocks.
+
+    def graph(self, steps: list[tuple[Step, int | None]]) -> ThreadCode:
+        starts = {0, len(steps)}
+        for i, (step, target) in enumerate(steps):
+            if step.kind in ("branch", "exit"):
+                starts.add(i + 1)
+            if target is not None:
+                starts.add(target)
+        cuts = sorted(starts)
+        number = {start: b for b, start in enumerate(cuts)}
+        last = len(cuts) - 1
+        shapes: list[tuple[tuple[Step, ...], Step | None, int | None, int | None]] = []
+        for b, start in enumerate(cuts[:-1]):
+            inside = steps[start : cuts[b + 1]]
+            end, target = inside[-1]
+            shape: tuple[list[tuple[Step, int | None]], Step | None, int | None, int | None]
+            if end.kind == "exit":
+                shape = (inside[:-1], end, last, b + 1 if end.predicate is not None else None)
+            elif end.kind == "branch":
+                assert target is not None
+                always = end.predicate is None and not end.sources
+                shape = (inside[:-1], end, number[target], None if always else b + 1)
+            else:
+                shape = (inside, None, None, b + 1)
+            shapes.append((tuple(s for s, _ in shape[0]), *shape[1:]))
+        shapes.append(((), None, None, None))
+        following = [tuple(x for x in (target, below) if x is not None) for _, _, target, below in shapes]
+        found = nest(following)
+        waits = self.independent(shapes, following, found.loops) if any(found.loops) else {}
+        blocks = tuple(
+            Block(*shape, found.positions[b], found.loops[b], tuple(waits[loop.header] for loop in found.loops[b]))
+            for b, shape in enumerate(shapes)
+        )
+        return ThreadCode(blocks, tuple(self.info(slot) for slot in self.slots.values()), self.dialect)
+
+    def info(self, slot: _Slot) -> RegisterInfo:
+        given = self.initial.get(slot.name)
+        final = slot.written or given is not None
+        return RegisterInfo(
+            slot.name,
+            slot.width,
+            slot.signed,
+            (given or 0) & mask(slot.width),
+            given is not None or self.dialect.bare,
+            final,
+        )
+
+    def independent(
+        self,
+        shapes: Sequence[tuple[tuple[Step, ...], Step | None, int | None, int | None]],
+        following: Sequence[Sequence[int]],
+        loops: Sequence[Sequence[Loop]],
+    ) -> dict[int, bool]:
+        """By header: whether no turn of the loop reads a register that an earlier turn wrote (then turns can be left
+        out)."""
+        used, killed, written = [], [], []
+        for steps, end, _, _ in shapes:
+            use = kill = write = 0
+            for step in (*steps, *(() if end is None else (end,))):
+                reads = _bits(step.reads)
+                if step.predicate is not None:
+                    reads |= 1 << step.predicate
+                use |= reads & ~kill
+                targets = _bits(t.register for t in step.targets if t is not None)
+                write |= targets
+                if step.predicate is None:
+                    kill |= targets
+            used.append(use)
+            killed.append(kill)
+            written.append(write)
+        names = self.observed
+        at_end = _bits(s.index for s in self.slots.values() if names is None or s.name in names)
+        live = [0] * len(shapes)
+        live[-1] = at_end
+        changed = True
+        while changed:
+            changed = False
+            for b in range(len(shapes) - 2, -1, -1):
+                after = 0
+                for s in following[b]:
+                    after |= live[s]
+                now = used[b] | (after & ~killed[b])
+                if now != live[b]:
+                    live[b], changed = now, True
+        result: dict[int, bool] = {}
+        for around in loops:
+            for loop in around:
+                if loop.header not in result:
+                    writes = 0
+                    for b in loop.body:
+                        writes |= written[b]
+                    result[loop.header] = loop.single_entry and not writes & live[loop.header]
+        return result
+
+
+def _bits(numbers: Any) -> int:
+    bits = 0
+    for n in numbers:
+        bits |= 1 << n
+    return bits
+
+
+def _arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
+    """The operands, one for each parameter of the form; None where an optional one was left out."""
+    given, wanted = instruction.operands, use.parameters
+    if len(given) == len(wanted):
+        return given
+    spare = len(given) - sum(not p.optional for p in wanted)
+    if spare < 0 or len(given) > len(wanted):
+        fewest = len(given) - spare
+        number = str(len(wanted)) if fewest == len(wanted) else f"{fewest} to {len(wanted)}"
+        operands = "operand" if number == "1" else "operands"
+        span = instruction.span
+        if len(given) > len(wanted):
+            extra = given[len(wanted)].span
+            span = Span(extra.line, extra.column, extra.end) if extra.line else span
+        raise fail(span, f"'{instruction.opcode}' takes {number} {operands} here, not {len(given)}",
+                   f"the form is: {use.form.syntax()}")  # fmt: skip
+    rest = iter(given)
+    arranged: list[Operand | None] = []
+    for parameter in wanted:
+        if parameter.optional:
+            spare -= 1
+        arranged.append(None if parameter.optional and spare < 0 else next(rest))
+    return tuple(arranged)
+
+
+def _type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:
+    """Width of an operand, whether a register must have exactly it, and whether it is signed."""
+    kind = parameter.kind
+    if kind in ("", "address", "value"):
+        return use.width, True, use.signed
+    if kind == "loose":
+        return use.width, False, use.signed
+    if kind == "W":
+        return 2 * use.width, True, use.signed
+    if kind in ("A", "looseA"):
+        second = use.types[1]
+        return WIDTHS[second], kind == "A", second[0] == "s"
+    return WIDTHS.get(kind, 32), True, False
+
+
+def _constant(value: Value) -> Fetch:
+    return lambda values: value
+
+
+def _fetch(index: int, has: int, width: int, negated: bool) -> Fetch:
+    if negated:
+        return lambda values: negate(values[index])
+    if has > width:
+        high = width - 1
+        return lambda values: extract(values[index], high, 0)
+    if has < width:
+        return lambda values: zext(values[index], width)
+    return lambda values: values[index]

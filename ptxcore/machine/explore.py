@@ -1,0 +1,27 @@
+"""Symbolic execution of one thread: every path at once, what loads return left open."""
+
+from __future__ import annotations
+
+from ptxcore.machine.code import ThreadCode
+from ptxcore.machine.effects import Effect, ThreadExecution
+from ptxcore.machine.engine import Thread
+from ptxcore.values.terms import Value, symbol
+
+#: How often a loop body may execute when nothing else is said.
+DEFAULT_UNROLL = 4
+
+
+def explore(code: ThreadCode, *, unroll: int = DEFAULT_UNROLL, name: str = "P0") -> ThreadExecution:
+    """All executions of a thread in which no loop body runs more than `unroll` times.
+
+    What an effect returns is the symbol `(name, index of the effect)`. A turn of a loop that only looked at memory is
+    left out: the last turn alone stands for any number of them. Raises InputError where a register may be read before
+    it is written.
+    """
+
+    def fresh(effect: Effect, width: int) -> Value:
+        return symbol((name, effect.index), width)
+
+    thread = Thread(code, fresh, unroll)
+    thread.run()
+    return ThreadExecution(thread.effects, thread.registers, thread.finishes, thread.cut)

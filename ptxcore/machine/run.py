@@ -1,0 +1,43 @@
+"""Concrete execution of one thread: one path, on numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ptxcore.machine.code import ThreadCode
+from ptxcore.machine.effects import Effect, FinalRegister
+from ptxcore.machine.engine import Thread
+from ptxcore.machine.explore import DEFAULT_UNROLL
+
+
+@dataclass(slots=True)
+class Trace:
+    """One path of a thread. Effects, registers and dependencies hold known numbers; an effect's `answer` is what it
+    returned.
+
+    `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
+    anything, so that another choice of what it reads is the execution that counts.
+    """
+
+    effects: list[Effect]
+    registers: dict[str, FinalRegister]
+    status: str
+
+
+def run(code: ThreadCode, answer: Callable[[Effect], int], *, unroll: int = DEFAULT_UNROLL) -> Trace:
+    """Executes one path. `answer` is asked, in program order, what each load, atomic and reducing barrier returns.
+
+    It may look at the effect's address, width and dependencies. It agrees with `explore`: with the same answers,
+    exactly the effects whose guards hold, with the same values and dependencies. Raises InputError as `explore` does,
+    and whatever
+    `answer` raises.
+    """
+
+    def known(effect: Effect, width: int) -> int:
+        return answer(effect) & ((1 << width) - 1)
+
+    thread = Thread(code, known, unroll)
+    thread.run()
+    status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
+    return Trace(thread.effects, thread.registers, status)

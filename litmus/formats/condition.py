@@ -158,12 +158,12 @@ class PropositionReader:
                     raise source.error(opening, opening + 1, "this '(' is never closed", "close it with ')'")
                 return values[0][0], at
             binding = _BINDING[word]
-            self._reduce(values, operators, binding + (word == "=>"))
+            self._reduce(values, operators, binding)
             operators.append((word, token.start(1)))
             at = token.end()
 
     def _reduce(self, values: list[tuple[Proposition, int]], operators: list[tuple[str, int]], binding: int) -> None:
-        """Apply the waiting operators that bind at least as tightly as `binding`, back to the last '('."""
+        """Apply the waiting operators that bind more tightly than `binding`, back to the last '('."""
         while operators and operators[-1][0] != "(":
             word, offset = operators[-1]
             if word == "~":
@@ -172,7 +172,7 @@ class PropositionReader:
                 values.append((Not(operand), self._deeper(depth, offset)))
                 continue
             tightness = _BINDING[word]
-            if tightness < binding:
+            if tightness <= binding:
                 return
             # A run of the same operator becomes one conjunction or disjunction.
             length = 1

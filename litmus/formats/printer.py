@@ -39,9 +39,9 @@ _LEVEL_CHOICES = (("cta", "gpu"), ("cta", "cluster", "gpu"), ("warp", "cta", "gp
 def write(test: Test) -> str:
     """The text of a test.
 
-    `read(write(test)) == test` for every test that was read. For one built by hand it holds when aliases have the type and
-    values of what they alias, host threads the places that `placement.places` gives them, and the cells show the thread's
-    dialect. Raises `ValueError` for a name, comment or place that the format cannot write.
+    `read(write(test)) == test` for every test that was read. For one built by hand it holds when aliases have the type
+    and values of what they alias, host threads the places that `placement.places` gives them, and the cells show the
+    thread's dialect. Raises `ValueError` for a name, comment or place that the format cannot write.
     """
     lines = [f"PTX {_checked(test.name, _NAME, 'name')}"]
     for comment in test.comments:

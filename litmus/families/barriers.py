@@ -12,8 +12,8 @@ def all_to_one_barrier(
     """n-1 workers write data and count themselves; thread 0 waits for the full count and reads all data.
 
     The workers add with release semantics by `red` or `atom` (`atomic`) and the waiter spins with acquire loads: all
-    data is there. With `relaxed` adds and loads, or a scope that does not take in all threads, some may be missing. n >= 2.
-    Raises `ValueError` for other sizes, atomics and scopes.
+    data is there. With `relaxed` adds and loads, or a scope that does not take in all threads, some may be missing.
+    n >= 2. Raises `ValueError` for other sizes, atomics and scopes.
     """
     at_least(n, 2)
     if atomic not in ("red", "atom"):

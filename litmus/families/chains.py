@@ -10,8 +10,8 @@ def message_passing_chain(n: int, *, relaxed: bool = False, scope: str = "gpu", 
     """MP through n threads: the first writes data, each tells the next by a flag, the last reads the data.
 
     Can every flag be seen and the data not? Release stores and acquire loads of a scope that takes in all threads
-    forbid it, since causality order is transitive; with `relaxed` flags it is allowed. n >= 2. Raises `ValueError` for other
-    sizes and scopes.
+    forbid it, since causality order is transitive; with `relaxed` flags it is allowed. n >= 2.
+    Raises `ValueError` for other sizes and scopes.
     """
     at_least(n, 2)
     forbidden = reaches_all(scope, one_cta) and not relaxed

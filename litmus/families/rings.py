@@ -41,8 +41,9 @@ def load_buffering_ring(n: int, *, order: str = "acq_rel", scope: str = "gpu", o
     """LB-n: thread i loads `x<i>` and then stores 1 to its right neighbour's location; can all read 1?
 
     `order` is what orders a thread's load before its store: `none` (relaxed accesses: allowed), `data` (the value
-    loaded is the value stored: forbidden, values do not come out of thin air), `acq_rel` (acquire loads and release stores:
-    forbidden when the scope takes in all threads). n >= 2. Raises `ValueError` for other sizes, orders and scopes.
+    loaded is the value stored: forbidden, values do not come out of thin air), `acq_rel` (acquire loads and release
+    stores: forbidden when the scope takes in all threads). n >= 2.
+    Raises `ValueError` for other sizes, orders and scopes.
     """
     at_least(n, 2)
     if order not in ("none", "data", "acq_rel"):
@@ -69,8 +70,8 @@ def independent_reads(n: int, *, fence: str | None = "fence.sc", scope: str = "g
     """IRIW-n: n threads each write a location of their own, n threads each read two neighbouring ones.
 
     Can every reader see the first of its two writes and not yet the second? Only `fence.sc` between the reads, of a
-    scope that takes in all threads, forbids it. Without a fence (None) the first read is an acquire, which does not. The
-    test has 2n threads, writers first. n >= 2. Raises `ValueError` for other sizes and scopes.
+    scope that takes in all threads, forbids it. Without a fence (None) the first read is an acquire, which does not.
+    The test has 2n threads, writers first. n >= 2. Raises `ValueError` for other sizes and scopes.
     """
     at_least(n, 2)
     forbidden = reaches_all(scope, one_cta) and fence == "fence.sc"

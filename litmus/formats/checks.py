@@ -10,7 +10,7 @@ from litmus.formats.declarations import Declarations, fits
 from litmus.formats.program import Column
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm
-from ptxcore.diagnostics import Span, nearest
+from ptxcore.diagnostics import Span
 from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, Register, Statement, Vector
 
 #: Where the short dialect's memory instructions have their location.
@@ -64,7 +64,7 @@ def _parts(operand: Operand) -> tuple[Operand, ...]:
 def check_cells(source: Source, column: Column, declared: Declarations) -> None:
     """Locations of a thread's instructions are declared; using them declares them in the short dialect, as zeros."""
     locations = declared.locations
-    written: set[str] | None = None
+    registers: _Registers | None = None
     for statement in column.statements:
         if not isinstance(statement, Instruction):
             continue
@@ -76,32 +76,40 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
                 column.dialect != "short" or _LOCATION_OPERAND.get(statement.opcode) != position
             ):
                 continue
-            if written is None:
-                written = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
-                for other in column.statements:
-                    if isinstance(other, Declaration):
-                        written.update(name.removeprefix("%") for name, count in other.names if count is None)
-            if base.name in written or _REGISTER_LIKE.match(base.name) or _from_family(base.name, column.statements):
+            if registers is None:
+                registers = _Registers(column, declared)
+            if base.name in registers:
                 continue
             if column.dialect == "short":
-                if statement.opcode in ("ld", "tld", "suld", "cold") and len(statement.modifiers) == 0:
+                if statement.opcode in ("ld", "tld", "suld", "cold") and not statement.modifiers:
                     continue  # `ld r, VALUE` moves
                 locations[base.name] = Location(base.name, span=base.span)
             else:
-                near = nearest(base.name, locations)
-                hint = near or f"declare it in the init block: '{base.name} = 0;'"
-                source.note_at(base.span, f"location '{base.name}' is not declared", hint)
+                near = source.suggest(base.name, locations)
+                hint = near or f"declare it in the init block: '{base.name[:40]} = 0;'"
+                source.note_at(base.span, f"location '{base.name[:40]}' is not declared", hint)
 
 
-def _from_family(name: str, statements: Iterable[Statement]) -> bool:
-    """Whether a declaration such as `.reg .b64 %a<4>` has this register."""
-    for statement in statements:
-        if isinstance(statement, Declaration):
-            for stem, count in statement.names:
-                rest = name.removeprefix("%").removeprefix(stem.removeprefix("%"))
-                if count is not None and rest.isdigit() and len(rest) < 10 and int(rest) < count:
-                    return True
-    return False
+class _Registers:
+    """The names that are registers of a thread: declared, initialised, written, or looking like one."""
+
+    def __init__(self, column: Column, declared: Declarations) -> None:
+        self.names = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
+        self.families: dict[str, int] = {}
+        for statement in column.statements:
+            if isinstance(statement, Declaration):
+                for name, count in statement.names:
+                    if count is None:
+                        self.names.add(name.removeprefix("%"))
+                    else:
+                        self.families[name.removeprefix("%")] = count
+
+    def __contains__(self, name: str) -> bool:
+        if name in self.names or _REGISTER_LIKE.match(name):
+            return True
+        stem = name.rstrip("0123456789")
+        number = name[len(stem) :]
+        return stem in self.families and 0 < len(number) < 10 and int(number) < self.families[stem]
 
 
 def check_threads(source: Source, declared: Declarations, columns: list[Column]) -> None:
@@ -118,7 +126,7 @@ def check_threads(source: Source, declared: Declarations, columns: list[Column])
         for earlier in kernel.after:
             if earlier not in kernels:
                 source.note_at(
-                    span, f"kernel '{earlier}' is not declared before '{kernel.name}'", nearest(earlier, kernels)
+                    span, f"kernel '{earlier}' is not declared before '{kernel.name}'", source.suggest(earlier, kernels)
                 )
         kernels.add(kernel.name)
         for thread in kernel.threads:
@@ -152,7 +160,7 @@ def check_tail(source: Source, reader: PropositionReader, declared: Declarations
                 known = written_registers(column.statements) | set(declared.registers.get(column.name, ()))
                 written[column.name] = known
             if term.register not in known:
-                hint = nearest(term.register, known) or "a register of the condition is written by its thread"
+                hint = source.suggest(term.register, known) or "a register of the condition is written by its thread"
                 source.note_at(term.span, f"{term.thread} never writes the register {term.register}", hint)
     for name, span in reader.addresses:
         _check_declared(source, name, span, declared.locations)
@@ -166,7 +174,7 @@ def check_tail(source: Source, reader: PropositionReader, declared: Declarations
 def _check_declared(source: Source, name: str, span: Span, locations: dict[str, Location]) -> Location | None:
     location = locations.get(name)
     if location is None:
-        hint = nearest(name, locations) or f"declare it in the init block: '{name} = 0;'"
+        hint = source.suggest(name, locations) or f"declare it in the init block: '{name} = 0;'"
         source.note_at(span, f"location '{name}' is not declared", hint)
     return location
 

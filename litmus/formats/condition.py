@@ -29,7 +29,7 @@ from litmus.test import (
     Proposition,
     RegisterTerm,
 )
-from ptxcore.diagnostics import Span, nearest
+from ptxcore.diagnostics import Span
 
 #: Negations, implications, and changes between conjunction and disjunction inside each other: values that nest deeper
 #: could not be compared. Parentheses alone do not count.
@@ -79,7 +79,7 @@ def read_tail(source: Source, start: int) -> Tail:
         place = part.start(part.lastindex or 0), part.end()
         if word not in _PARTS:
             hint = (
-                nearest(word, _PARTS)
+                source.suggest(word, _PARTS)
                 or "after the program come scopes:, locations, filter, and exists, ~exists or forall"
             )
             raise source.error(*place, f"unexpected '{word[:40]}'", hint)
@@ -250,7 +250,7 @@ class PropositionReader:
             if index is None or index >= 1 << 31:
                 raise source.error(*token.span(6), f"'{token[6][:40]}' is no element's number", "elements count from 0")
             if token[5] is not None and token[5] not in TYPE_WIDTHS:
-                hint = nearest(token[5], TYPE_WIDTHS) or "the types are " + ", ".join(TYPE_WIDTHS)
+                hint = source.suggest(token[5], TYPE_WIDTHS) or "the types are " + ", ".join(TYPE_WIDTHS)
                 raise source.error(*token.span(5), f"unknown type '{token[5][:40]}'", hint)
             return LocationTerm(token[4], index, token[5], span)
         place = token.span(token.lastindex or 0)

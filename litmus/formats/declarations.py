@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, AddressOf, Kernel, Location
-from ptxcore.diagnostics import InputError, Span, nearest
+from ptxcore.diagnostics import InputError, Span
 
 #: State spaces that a location can be in.
 SPACES = ("global", "shared", "const")
@@ -242,7 +242,7 @@ class _Declaration:
                 known = [f".{s}" for s in SPACES] + list(TYPE_WIDTHS)
                 if word in known:
                     raise self.source.error(start, end, f"{word} stands in the wrong place", "as in '.shared .u64 x'")
-                hint = nearest(word, known) or f"spaces are .global, .shared, .const; types are {_TYPES}"
+                hint = self.source.suggest(word, known) or f"spaces are .global, .shared, .const; types are {_TYPES}"
                 raise self.source.error(start, end, f"unknown type or space '{word[:40]}' of a location", hint)
         name, start, end = self.name("a location's name")
         if first.startswith(".") and not type_:
@@ -295,7 +295,7 @@ class _Declaration:
         self.expect("@")
         proxy, proxy_start, proxy_end = self.take()
         if proxy not in PROXIES:
-            hint = nearest(proxy, PROXIES) or "proxies are generic, surface, texture, constant"
+            hint = self.source.suggest(proxy, PROXIES) or "proxies are generic, surface, texture, constant"
             raise self.source.error(proxy_start, proxy_end, f"unknown proxy '{proxy[:40]}'", hint)
         self.expect("aliases")
         target, target_start, target_end = self.name("the location that it aliases")
@@ -333,7 +333,7 @@ def _settle(source: Source, found: Declarations) -> None:
     locations = found.locations
     for name, span in found.addresses:
         if name not in locations:
-            hint = nearest(name, locations) or "declare it in the init block"
+            hint = source.suggest(name, locations) or "declare it in the init block"
             source.note_at(span, f"location '{name}' is not declared", hint)
     if source.findings or not found.addresses:
         return

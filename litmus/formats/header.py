@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from litmus.formats.source import Source, comment_end
-from ptxcore.diagnostics import nearest
 
 #: What `Expect=` may say.
 EXPECTATIONS = ("ok", "no", "undefined")
@@ -69,7 +68,7 @@ def _read_meta(source: Source, at: int, meta: list[tuple[str, str]]) -> int:
     if key == "Expect":
         if value not in EXPECTATIONS:
             message = f"'{_short(value)}' is no verdict: Expect is ok, no or undefined"
-            source.note(*found.span(2), message, nearest(value, EXPECTATIONS))
+            source.note(*found.span(2), message, source.suggest(value, EXPECTATIONS))
         if any(known == key for known, _ in meta):
             source.note(*found.span(1), "Expect is stated twice")
     meta.append((key, value))

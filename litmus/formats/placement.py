@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from litmus.formats.source import Source
-from ptxcore.diagnostics import Span, nearest
+from ptxcore.diagnostics import Span
 from ptxcore.places import LEVELS, Place
 
 #: The numbers that a test gives for a thread's levels; `host` alone for a thread of the host program.
@@ -19,9 +19,9 @@ Levels = Mapping[str, int]
 _NAMES = (*LEVELS, "host")
 #: The levels of a scope tree, widest first.
 TREE_LEVELS = ("sys", "gpu", "cluster", "cta", "warp")
-_LEVEL = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(\d{1,9}+(?!\w))?")
-_TREE_TOKEN = re.compile(r"\s*+(?:([()])|([A-Za-z_]\w*+)|(\S))")
-_CLASSIC = re.compile(r"\s*+cta (\d{1,9}), ?gpu (\d{1,9})\s*+\Z")
+_LEVEL = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(\d{1,9}+(?!\w))?", re.ASCII)
+_TREE_TOKEN = re.compile(r"\s*+(?:([()])|([A-Za-z_]\w*+)|(\S))", re.ASCII)
+_CLASSIC = re.compile(r"\s*+cta (\d{1,9}), ?gpu (\d{1,9})\s*+\Z", re.ASCII)
 
 
 def read_levels(source: Source, start: int, end: int) -> dict[str, int]:
@@ -39,7 +39,7 @@ def read_levels(source: Source, start: int, end: int) -> dict[str, int]:
             raise source.error(at, end, message, "the levels are warp, cta, cluster, gpu; or host alone")
         level, number = found[1], found[2]
         if level not in _NAMES:
-            hint = nearest(level, _NAMES) or "the levels are warp, cta, cluster, gpu; or host alone"
+            hint = source.suggest(level, _NAMES) or "the levels are warp, cta, cluster, gpu; or host alone"
             raise source.error(*found.span(1), f"unknown level '{level}'", hint)
         if level in levels:
             raise source.error(*found.span(1), f"{level} is given twice")
@@ -85,7 +85,7 @@ def read_tree(source: Source, start: int) -> tuple[dict[str, dict[str, int]], di
             level = _TREE_TOKEN.match(text, at)
             if level is None or level[2] not in TREE_LEVELS:
                 word = level[2] if level and level[2] else ""
-                hint = nearest(word, TREE_LEVELS) or "the levels are sys, gpu, cluster, cta, warp"
+                hint = source.suggest(word, TREE_LEVELS) or "the levels are sys, gpu, cluster, cta, warp"
                 place = (level.start(level.lastindex or 0), level.end()) if level else token.span(1)
                 raise source.error(*place, f"unknown level '{word}'" if word else "a level is missing", hint)
             if path and TREE_LEVELS.index(level[2]) <= TREE_LEVELS.index(path[-1][0]):
@@ -99,7 +99,7 @@ def read_tree(source: Source, start: int) -> tuple[dict[str, dict[str, int]], di
             path.pop()
         else:
             name = token[2]
-            if not re.fullmatch(r"P\d{1,9}", name):
+            if not re.fullmatch(r"P[0-9]{1,9}", name):
                 raise source.error(*token.span(2), f"'{name[:40]}' is no thread", "threads are P0, P1, ...")
             if name in groups:
                 raise source.error(*token.span(2), f"{name} stands twice in the scope tree")

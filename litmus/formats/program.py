@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from litmus.formats.placement import read_levels
 from litmus.formats.source import Source
-from ptxcore.diagnostics import InputError, Span, nearest
+from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import Immediate, Instruction, Name, Statement
 
@@ -199,7 +199,7 @@ def _refuse_unknown_part(source: Source, at: int) -> None:
         return
     group = 1 if found[1] else 2
     word = ("~" if found[1] else "") + found[group]
-    near = nearest(word, TAIL_WORDS)
+    near = source.suggest(word, TAIL_WORDS)
     if near is None and not found[1]:
         return  # an instruction, whatever is wrong with it
     hint = near or "after the program come scopes:, locations, filter, exists, ~exists, forall"

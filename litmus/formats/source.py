@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import islice
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
 #: So many findings of one file are reported; a file with more is not a litmus test.
 MAX_DIAGNOSTICS = 50
+#: A hint looks at so many known words, none of them longer than that: a search costs time for each pair of letters.
+_HINT_WORDS, _HINT_LENGTH = 200, 40
 
 _COMMENT_START = re.compile(r"//|\(\*")
 _COMMENT_EDGE = re.compile(r"\(\*|\*\)")
@@ -62,6 +66,12 @@ class Source:
     def keep(self, error: InputError) -> None:
         """Keep what a part of the reader raised, and go on with the next part."""
         self.findings.extend(error.diagnostics)
+
+    def suggest(self, word: str, known: Iterable[str]) -> str | None:
+        """The hint for an unknown word, while it is cheap and will be shown."""
+        if len(word) > _HINT_LENGTH or len(self.findings) >= MAX_DIAGNOSTICS:
+            return None
+        return nearest(word, [k for k in islice(known, _HINT_WORDS) if len(k) <= _HINT_LENGTH])
 
     def stop_on_findings(self) -> None:
         """End the reading if anything was found; the findings are in `complete_error`."""

@@ -1,0 +1,1 @@
+"""The cat language: its reader, and its evaluation over one concrete execution."""

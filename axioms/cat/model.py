@@ -1,0 +1,451 @@
+"""A memory model, compiled: a list of operations over sets and relations in which every value is computed once.
+
+Definitions are inlined, functions expanded, equal subexpressions shared, and derived operators reduced to few:
+
+    r?  =  r | id        r*  =  r+ | id        ~r  =  everything \\ r        fr  =  rf^-1; co
+    irreflexive r  =  empty (r & id)           empty (a | b)  =  empty a, empty b
+
+Each operation also knows its polarity: whether making its value larger can break an axiom (`grows`), mend one (`shrinks`),
+or both. An engine needs only one direction of a definition for a value of one polarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from axioms.cat import reader
+from axioms.cat.names import BASE, STANDARD_INCLUDES
+from axioms.cat.reader import Expression
+from ptxcore.diagnostics import InputError, Span, fail, nearest
+
+SET, RELATION = "set", "relation"
+
+
+class Node:
+    """One operation. `op`: base, empty, union, intersection, difference, sequence, inverse, plus, identity, product, domain,
+    range, variable (of a recursion), fixpoint (one name of a recursion: `args` are the bodies, `index` which of them).
+
+    `serial` numbers nodes so that operands come first. `deferred`: only an intersection uses this value, which computes it for
+    the pairs that its other operands leave.
+    """
+
+    __slots__ = ("args", "deferred", "grows", "index", "kind", "name", "op", "serial", "shrinks", "variables")
+
+    def __init__(self, op: str, kind: str, args: tuple[Node, ...], name: str, index: int, serial: int) -> None:
+        self.op, self.kind, self.args, self.name, self.index, self.serial = op, kind, args, name, index, serial
+        self.variables: tuple[Node, ...] = ()
+        self.grows = self.shrinks = self.deferred = False
+
+    def __repr__(self) -> str:
+        return f"{self.op}:{self.name or ''}({', '.join(str(a.serial) for a in self.args)})"
+
+
+class Axiom(NamedTuple):
+    """`node` must be empty (`kind` "empty") or acyclic; with `negated`, must not be. `name` is for people."""
+
+    kind: str
+    negated: bool
+    node: Node
+    name: str
+
+
+class Model:
+    """A compiled model. `nodes` in order of computation; `flags` report and forbid nothing; `names` are its definitions."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title = ""
+        self.nodes: list[Node] = []
+        self.axioms: list[Axiom] = []
+        self.flags: list[Axiom] = []
+        self.names: dict[str, Node] = {}
+
+    def uses(self, name: str) -> bool:
+        """Whether some axiom or flag depends on a base name."""
+        return any(n.op == "base" and n.name == name for n in self.nodes)
+
+
+Include = Callable[[str], str | None]
+_Bound = Node | reader.Binding
+
+
+def compile_model(name: str, text: str, include: Include = lambda _: None) -> Model:
+    """Reads and compiles a model. `include` gives the text of an included file, or None. Raises InputError."""
+    compiler = _Compiler(name)
+    try:
+        compiler.run(text, include)
+    except InputError as error:
+        if not error.text:
+            error.text, error.path = text, name
+        raise
+    return compiler.finish()
+
+
+class _Compiler:
+    def __init__(self, name: str) -> None:
+        self.model = Model(name)
+        self.shared: dict[tuple[object, ...], Node] = {}
+        self.scope: dict[str, _Bound] = {}
+        self.created: list[Node] = []
+
+    # Nodes, simplified as they are made.
+
+    def make(self, op: str, kind: str, args: tuple[Node, ...] = (), name: str = "", index: int = 0) -> Node:
+        key = (op, name, index, *[a.serial for a in args])
+        node = self.shared.get(key)
+        if node is None:
+            node = self.shared[key] = Node(op, kind, args, name, index, len(self.created))
+            self.created.append(node)
+        return node
+
+    def base(self, name: str) -> Node:
+        if name == "fr":
+            return self.sequence([self.inverse(self.base("rf")), self.base("co")])
+        if name == "po-loc":
+            return self.intersection([self.base("po"), self.base("loc")])
+        if name == "sync_barrier":
+            return self.intersection([self.base("syncbar"), self.base("scta")])
+        return self.make("base", BASE[name].kind, name=name)
+
+    def empty(self, kind: str) -> Node:
+        return self.make("empty", kind, name=kind)
+
+    def _associative(self, op: str, parts: list[Node]) -> Node:
+        flat: dict[Node, None] = {}
+        for p in parts:
+            flat.update(dict.fromkeys(p.args if p.op == op else (p,)))
+        kind = parts[0].kind
+        if op == "union":
+            flat = {p: None for p in flat if p.op != "empty"}
+            if not flat:
+                return self.empty(kind)
+        elif any(p.op == "empty" for p in flat):
+            return self.empty(kind)
+        if len(flat) == 1:
+            return next(iter(flat))
+        return self.make(op, kind, tuple(sorted(flat, key=lambda n: n.serial)))
+
+    def union(self, parts: list[Node]) -> Node:
+        return self._associative("union", parts)
+
+    def intersection(self, parts: list[Node]) -> Node:
+        return self._associative("intersection", parts)
+
+    def difference(self, a: Node, b: Node) -> Node:
+        if a.op == "empty" or b.op == "empty":
+            return a
+        return self.make("difference", a.kind, (a, b))
+
+    def everything(self, kind: str) -> Node:
+        universe = self.base("_")
+        return universe if kind == SET else self.product(universe, universe)
+
+    def sequence(self, parts: list[Node]) -> Node:
+        flat: list[Node] = []
+        for p in parts:
+            flat += p.args if p.op == "sequence" else (p,)
+        if any(p.op == "empty" for p in flat):
+            return self.empty(RELATION)
+        kept = [p for p in flat if not (p.op == "base" and p.name == "id")]
+        if not kept:
+            return self.base("id")
+        return kept[0] if len(kept) == 1 else self.make("sequence", RELATION, tuple(kept))
+
+    def inverse(self, a: Node) -> Node:
+        if a.op == "inverse":
+            return a.args[0]
+        if a.op in ("identity", "empty") or (a.op == "base" and BASE[a.name].symmetric):
+            return a
+        return self.make("inverse", RELATION, (a,))
+
+    def plus(self, a: Node) -> Node:
+        if a.op in ("plus", "identity", "empty") or (a.op == "base" and BASE[a.name].transitive):
+            return a
+        return self.make("plus", RELATION, (a,))
+
+    def opt(self, a: Node) -> Node:
+        return self.union([a, self.base("id")])
+
+    def identity(self, a: Node) -> Node:
+        if a.op == "empty":
+            return self.empty(RELATION)
+        if a.op == "base" and a.name == "_":
+            return self.base("id")
+        return self.make("identity", RELATION, (a,))
+
+    def product(self, a: Node, b: Node) -> Node:
+        if "empty" in (a.op, b.op):
+            return self.empty(RELATION)
+        return self.make("product", RELATION, (a, b))
+
+    # Expressions, bottom up over an explicit stack.
+
+    def value(self, expression: Expression, scope: Mapping[str, _Bound]) -> Node:
+        done: list[Node] = []
+        # A call opens the scope of its parameters; "leave" closes it again.
+        scopes: list[Mapping[str, _Bound]] = [scope]
+        active: list[str] = []
+        stack: list[tuple[str, Expression, int]] = [("enter", expression, 0)]
+        while stack:
+            step, e, count = stack.pop()
+            if step == "enter":
+                if e.op == "name":
+                    done.append(self.named(e, scopes[-1]))
+                else:
+                    stack.append(("apply", e, 0))
+                    stack += [("enter", o, 0) for o in reversed(e.operands)]
+            elif step == "leave":
+                scopes.pop()
+                active.pop()
+            else:
+                count = len(e.operands)
+                operands = done[len(done) - count :]
+                del done[len(done) - count :]
+                if e.op == "call" and e.name not in _FUNCTIONS:
+                    binding = self.function(e, scopes[-1], count)
+                    if e.name in active:
+                        raise fail(e.span, f"function '{e.name}' calls itself")
+                    outer = {k: v for k, v in self.scope.items()}
+                    scopes.append({**outer, **dict(zip(binding.parameters or (), operands, strict=True))})
+                    active.append(e.name)
+                    stack += [("leave", e, 0), ("enter", binding.body, 0)]
+                else:
+                    done.append(self.apply(e, operands))
+        return done[0]
+
+    def named(self, e: Expression, scope: Mapping[str, _Bound]) -> Node:
+        name = e.name
+        bound = scope.get(name)
+        if isinstance(bound, Node):
+            return bound
+        if bound is not None:
+            raise fail(e.span, f"'{name}' is a function; write {name}({', '.join(bound.parameters or ())})")
+        if name in BASE:
+            return self.base(name)
+        if name in ("0", "emptyset", "{}"):
+            return self.empty(RELATION if name == "0" else SET)
+        raise fail(e.span, f"unknown set or relation '{name}'", nearest(name, [*scope, *BASE]))
+
+    @staticmethod
+    def function(e: Expression, scope: Mapping[str, _Bound], count: int) -> reader.Binding:
+        bound = scope.get(e.name)
+        if bound is None:
+            raise fail(e.span, f"unknown function '{e.name}'", nearest(e.name, [*scope, *_FUNCTIONS]))
+        if isinstance(bound, Node) or bound.parameters is None:
+            raise fail(e.span, f"'{e.name}' is not a function")
+        if len(bound.parameters) != count:
+            raise fail(e.span, f"'{e.name}' takes {len(bound.parameters)} argument(s), {count} given")
+        return bound
+
+    def apply(self, e: Expression, args: list[Node]) -> Node:
+        op = e.op
+        if op in ("union", "intersection", "difference"):
+            a, b = self.same_kind(e, args[0], args[1])
+            if op == "difference":
+                return self.difference(a, b)
+            return self.union([a, b]) if op == "union" else self.intersection([a, b])
+        if op == "complement":
+            return self.difference(self.everything(args[0].kind), args[0])
+        if op == "call":
+            kind, build = _FUNCTIONS[e.name]
+            if len(args) != 1:
+                raise fail(e.span, f"'{e.name}' takes 1 argument, {len(args)} given")
+            self.need(e.operands[0], args[0], kind, f"'{e.name}'")
+            return build(self, args[0])
+        wanted, text = _OPERAND[op]
+        for operand, arg in zip(e.operands, args, strict=True):
+            self.need(operand, arg, wanted, text)
+        if op == "sequence":
+            return self.sequence(args)
+        if op == "product":
+            return self.product(args[0], args[1])
+        if op == "star":
+            return self.opt(self.plus(args[0]))
+        return {"plus": self.plus, "opt": self.opt, "inverse": self.inverse, "identity": self.identity}[op](args[0])
+
+    def same_kind(self, e: Expression, a: Node, b: Node) -> tuple[Node, Node]:
+        if a.op == "empty":
+            a = self.empty(b.kind)
+        elif b.op == "empty":
+            b = self.empty(a.kind)
+        if a.kind != b.kind:
+            sign = {"union": "|", "intersection": "&", "difference": "\\"}[e.op]
+            raise fail(e.span, f"'{sign}' between a {a.kind} and a {b.kind}", "[S] makes a relation of a set S")
+        return a, b
+
+    @staticmethod
+    def need(operand: Expression, node: Node, kind: str, what: str) -> None:
+        if node.kind != kind and node.op != "empty":
+            hint = "[S] makes a relation of a set S" if kind == RELATION else None
+            raise fail(operand.span, f"{what} takes a {kind}, this is a {node.kind}", hint)
+
+    # Items.
+
+    def run(self, text: str, include: Include) -> None:
+        title, items = reader.read(text)
+        self.model.title = self.model.title or title
+        for item in items:
+            if isinstance(item, reader.Let):
+                self.let(item)
+            elif isinstance(item, reader.Axiom):
+                self.axiom(item)
+            elif item.path.rsplit("/", 1)[-1] not in STANDARD_INCLUDES:
+                included = include(item.path)
+                if included is None:
+                    raise fail(item.span, f"cannot include '{item.path}': no such file beside the model")
+                try:
+                    self.run(included, lambda path: None)
+                except InputError as error:
+                    if not error.text:
+                        error.text, error.path = included, item.path
+                    raise
+
+    def let(self, item: reader.Let) -> None:
+        if item.recursive:
+            self.recursion(item)
+            return
+        # All right-hand sides see the scope before the `let`: `let co = co+` rebinds `co`.
+        values: list[tuple[str, _Bound]] = []
+        for b in item.bindings:
+            values.append((b.name, self.value(b.body, self.scope) if b.parameters is None else b))
+        for name, value in values:
+            self.scope[name] = value
+            if isinstance(value, Node):
+                self.model.names[name] = value
+
+    def recursion(self, item: reader.Let) -> None:
+        variables = []
+        for b in item.bindings:
+            if b.parameters is not None:
+                raise fail(b.span, f"'let rec' of a function ('{b.name}') is not supported")
+            variables.append(self.make("variable", RELATION, name=b.name, index=len(self.created)))
+        inner = {**self.scope, **{b.name: v for b, v in zip(item.bindings, variables, strict=True)}}
+        bodies = []
+        for b in item.bindings:
+            body = self.value(b.body, inner)
+            if body.kind != RELATION and body.op != "empty":
+                raise fail(b.span, f"'let rec {b.name}' defines a set; only relations may be recursive")
+            bodies.append(body)
+        for index, b in enumerate(item.bindings):
+            node = self.make("fixpoint", RELATION, tuple(bodies), name=b.name, index=index)
+            node.variables = tuple(variables)
+            self.check_monotone(node, b.span)
+            self.scope[b.name] = self.model.names[b.name] = node
+
+    def check_monotone(self, node: Node, span: Span) -> None:
+        for body in node.args:
+            for n, positive in _signed(body):
+                if n in node.variables and not positive:
+                    raise fail(span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution")
+
+    def axiom(self, item: reader.Axiom) -> None:
+        node = self.value(item.body, self.scope)
+        if node.kind == SET:
+            if item.kind != "empty":
+                raise fail(item.body.span, f"'{item.kind}' takes a relation, this is a set")
+            node = self.identity(node)
+        name = item.name or f"{item.kind}@{item.span.line}"
+        kind = item.kind
+        if kind == "irreflexive":
+            kind, node = "empty", self.on_diagonal(node)
+        into = self.model.flags if item.flag else self.model.axioms
+        parts = node.args if kind == "empty" and node.op == "union" and not item.negated else (node,)
+        into += [Axiom(kind, item.negated, p, name) for p in parts]
+
+    def on_diagonal(self, node: Node) -> Node:
+        """`node & id`, with the union of a node distributed so that each part is computed on the diagonal only."""
+        parts = node.args if node.op == "union" else (node,)
+        return self.union([self.intersection([p, self.base("id")]) for p in parts])
+
+    def finish(self) -> Model:
+        model = self.model
+        needed = _reachable([a.node for a in [*model.axioms, *model.flags]])
+        model.nodes = [n for n in self.created if n in needed]
+        _mark_polarity(model)
+        _mark_deferred(model)
+        return model
+
+
+def _domain(c: _Compiler, a: Node) -> Node:
+    return c.make("domain", SET, (a,)) if a.op != "empty" else c.empty(SET)
+
+
+def _range(c: _Compiler, a: Node) -> Node:
+    return c.make("range", SET, (a,)) if a.op != "empty" else c.empty(SET)
+
+
+def _fencerel(c: _Compiler, a: Node) -> Node:
+    return c.sequence([c.base("po"), c.identity(a), c.base("po")])
+
+
+_FUNCTIONS: dict[str, tuple[str, Callable[[_Compiler, Node], Node]]] = {
+    "domain": (RELATION, _domain),
+    "range": (RELATION, _range),
+    "toid": (SET, lambda c, a: c.identity(a)),
+    "fencerel": (SET, _fencerel),
+}
+
+_OPERAND = {
+    "sequence": (RELATION, "';'"),
+    "plus": (RELATION, "'+'"),
+    "star": (RELATION, "'*'"),
+    "opt": (RELATION, "'?'"),
+    "inverse": (RELATION, "'^-1'"),
+    "identity": (SET, "'[ ]'"),
+    "product": (SET, "'*'"),
+}
+
+
+def _reachable(roots: list[Node]) -> set[Node]:
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            stack += [*n.args, *n.variables]
+    return seen
+
+
+def _signed(root: Node) -> Iterator[tuple[Node, bool]]:
+    """The nodes below `root` with the sign under which each occurs."""
+    seen: set[tuple[Node, bool]] = set()
+    stack = [(root, True)]
+    while stack:
+        item = stack.pop()
+        if item in seen:
+            continue
+        seen.add(item)
+        yield item
+        n, positive = item
+        for i, a in enumerate(n.args):
+            stack.append((a, positive != (n.op == "difference" and i == 1)))
+
+
+def _mark_polarity(model: Model) -> None:
+    for axiom in model.axioms:
+        for n, positive in _signed(axiom.node):
+            if positive != axiom.negated:
+                n.grows = True
+            else:
+                n.shrinks = True
+    for n in model.nodes:
+        if n.op == "fixpoint":
+            for v in n.variables:
+                v.grows, v.shrinks = n.grows, n.shrinks
+
+
+def _mark_deferred(model: Model) -> None:
+    """A sequence that one intersection alone uses need be computed only where the intersection's others allow."""
+    users: dict[Node, list[Node | None]] = {}
+    for n in model.nodes:
+        for a in n.args:
+            users.setdefault(a, []).append(n)
+    for axiom in [*model.axioms, *model.flags]:
+        users.setdefault(axiom.node, []).append(None)
+    for n in model.nodes:
+        using = users.get(n, [])
+        if n.op == "sequence" and len(using) == 1 and using[0] is not None and using[0].op == "intersection":
+            others = [a for a in using[0].args if a is not n and not a.deferred]
+            n.deferred = bool(others)

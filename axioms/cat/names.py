@@ -1,0 +1,71 @@
+"""The sets and relations that every cat file may use without defining them: one table, for the engine and for the docs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class BaseName(NamedTuple):
+    """`kind` is `set` or `relation`; `meaning` is the sentence that the documentation shows."""
+
+    kind: str
+    meaning: str
+    transitive: bool = False
+    symmetric: bool = False
+
+
+_SET = "set"
+_REL = "relation"
+
+BASE: dict[str, BaseName] = {
+    "_": BaseName(_SET, "every event that is executed"),
+    "R": BaseName(_SET, "reads"),
+    "W": BaseName(_SET, "writes, the initial ones included"),
+    "M": BaseName(_SET, "memory events: `R | W`"),
+    "F": BaseName(_SET, "fences, proxy fences included"),
+    "IW": BaseName(_SET, "initial writes"),
+    "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
+    "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
+    "BA": BaseName(_SET, "arrivals at a CTA barrier"),
+    "BW": BaseName(_SET, "waits at a CTA barrier (a `sync` or `red` is an arrival and then a wait)"),
+    "WEAK": BaseName(_SET, "weak memory events"),
+    "RLX": BaseName(_SET, "relaxed memory events (volatile and mmio accesses are relaxed at system scope)"),
+    "ACQ": BaseName(_SET, "acquire reads, and acquire fences"),
+    "REL": BaseName(_SET, "release writes, and release fences"),
+    "ACQ_REL": BaseName(_SET, "acquire-release fences (never a memory event)"),
+    "SC": BaseName(_SET, "sequentially consistent fences (not in `ACQ_REL`)"),
+    "CTA": BaseName(_SET, "strong events of CTA scope"),
+    "CLUSTER": BaseName(_SET, "strong events of cluster scope"),
+    "GPU": BaseName(_SET, "strong events of GPU scope"),
+    "SYS": BaseName(_SET, "strong events of system scope"),
+    "GEN": BaseName(_SET, "the generic proxy: its memory events, its proxy fences, and ordinary fences"),
+    "SUR": BaseName(_SET, "the surface proxy: its memory events and its proxy fences"),
+    "TEX": BaseName(_SET, "the texture proxy (`ld.global.nc` too): its memory events and its proxy fences"),
+    "CON": BaseName(_SET, "the constant proxy: its memory events and its proxy fences"),
+    "ASYNC": BaseName(_SET, "async proxy fences"),
+    "ALIAS": BaseName(_SET, "alias proxy fences"),
+    "id": BaseName(_REL, "every event with itself", transitive=True, symmetric=True),
+    "po": BaseName(_REL, "program order", transitive=True),
+    "int": BaseName(_REL, "both events in one thread", transitive=True, symmetric=True),
+    "ext": BaseName(_REL, "events of different threads; an initial write is in no thread", symmetric=True),
+    "loc": BaseName(_REL, "memory events at one physical location", transitive=True, symmetric=True),
+    "vloc": BaseName(_REL, "memory events at one virtual address", transitive=True, symmetric=True),
+    "po-loc": BaseName(_REL, "`po & loc`", transitive=True),
+    "rf": BaseName(_REL, "reads-from: the write whose value a read returns"),
+    "co": BaseName(_REL, "coherence: a strict partial order on the writes of each location, initial write first", transitive=True),
+    "fr": BaseName(_REL, "from-reads: `rf^-1; co`"),
+    "rmw": BaseName(_REL, "from the read of an atomic operation to its write"),
+    "addr": BaseName(_REL, "address dependency, from a read"),
+    "data": BaseName(_REL, "data dependency, from a read to a write that stores what was computed from it"),
+    "ctrl": BaseName(_REL, "control dependency, from a read to everything after a branch on it, or guarded by it"),
+    "sr": BaseName(_REL, "both events carry a scope, and each scope takes in the other's thread", symmetric=True),
+    "scta": BaseName(_REL, "both events in threads of one CTA", transitive=True, symmetric=True),
+    "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),
+    "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
+    "sync_fence": BaseName(
+        _REL, "a strict order on `fence.sc` events that relates every pair in `sr`; other pairs it may relate", transitive=True
+    ),
+}
+
+#: Files that other tools bring along and that define nothing more than the table above.
+STANDARD_INCLUDES = frozenset({"stdlib.cat", "basic.cat", "cos.cat", "cross.cat", "fences.cat"})

@@ -1,0 +1,333 @@
+"""Reads a .cat file into definitions and axioms. The language is that of the herd family.
+
+    model      := title? item*
+    item       := "let" ["rec"] bind ("and" bind)*
+                | ["flag"] ["~"] ("acyclic" | "irreflexive" | "empty") expr ["as" NAME]
+                | "include" STRING | ("show" | "unshow") expr ["as" NAME] ("," ...)*
+    bind       := NAME "=" expr | NAME "(" NAME,* ")" "=" expr | NAME NAME "=" expr
+    expr       := by precedence, loosest first:  |   ;   \\   &   *(product)   ~   postfix + * ? ^-1 ^+ ^*
+                | "[" expr "]" | "(" expr ")" | NAME | NAME "(" expr,* ")" | "_" | "0" | "{" "}"
+
+`|`, `;` and `&` associate freely; `\\` to the left. Comments are `(* *)`, which nest, and `//`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
+
+
+class Expression(NamedTuple):
+    """A node of an expression. `op` is one of the operators above (postfix ones as `plus star opt inverse`, `[S]` as
+    `identity`, `*` as `product`, `~` as `complement`), `name` (then `name` says which), or `call`."""
+
+    op: str
+    operands: tuple[Expression, ...]
+    span: Span
+    name: str = ""
+
+
+class Binding(NamedTuple):
+    """`let name(parameters) = body`; `parameters` is None for a plain name."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: Expression
+    span: Span
+
+
+class Let(NamedTuple):
+    bindings: tuple[Binding, ...]
+    recursive: bool
+
+
+class Axiom(NamedTuple):
+    """`kind` is acyclic, irreflexive or empty. A `flag` only reports; it forbids nothing."""
+
+    kind: str
+    negated: bool
+    flag: bool
+    body: Expression
+    name: str
+    span: Span
+
+
+class Include(NamedTuple):
+    path: str
+    span: Span
+
+
+Item = Let | Axiom | Include
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\f]+)|(?P<newline>\n)|(?P<line>//[^\n]*)|(?P<open>\(\*)
+    |(?P<string>"[^"]*")
+    |(?P<name>[A-Za-z_0-9](?:[A-Za-z0-9_.]|-(?=[A-Za-z0-9_.]))*'*)
+    |(?P<op>\^-1|\^\+|\^\*|\+\+|[|;\\&*~+?()\[\]{},=])""",
+    re.VERBOSE,
+)
+_COMMENT = re.compile(r"\(\*|\*\)|\n")
+
+_KEYWORDS = frozenset("let rec and as acyclic irreflexive empty flag include show unshow".split())
+_UNSUPPORTED = frozenset("procedure call enum match instructions with forall do end if then else fun try".split())
+_BINARY = {"|": 1, ";": 2, "\\": 3, "&": 4, "*": 5}
+_POSTFIX = {"+": "plus", "^+": "plus", "^*": "star", "?": "opt", "^-1": "inverse"}
+_NODE = {"|": "union", ";": "sequence", "\\": "difference", "&": "intersection", "*": "product"}
+_PREFIX_BINDING = 6
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    span: Span
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    line, start, at, size = 1, 0, 0, len(text)
+    while at < size:
+        m = _TOKEN.match(text, at)
+        column = at - start + 1
+        if m is None:
+            raise fail(Span(line, column, column + 1), f"unexpected character {text[at]!r}")
+        kind = m.lastgroup or ""
+        end = m.end()
+        if kind == "newline":
+            line, start = line + 1, end
+        elif kind == "open":
+            opened, depth = Span(line, column, column + 2), 1
+            while depth:
+                c = _COMMENT.search(text, end)
+                if c is None:
+                    raise fail(opened, "comment without an end, '*)' is missing")
+                end = c.end()
+                if c.group() == "\n":
+                    line, start = line + 1, end
+                else:
+                    depth += 1 if c.group() == "(*" else -1
+        elif kind == "string":
+            tokens.append(_Token(kind, m.group(), Span(line, column, column + end - at)))
+            if newlines := m.group().count("\n"):
+                line, start = line + newlines, at + m.group().rindex("\n") + 1
+        elif kind in ("name", "op"):
+            word = m.group()
+            kind = "keyword" if word in _KEYWORDS else kind
+            tokens.append(_Token(kind, word, Span(line, column, column + end - at)))
+        at = end
+    tokens.append(_Token("end", "end of file", Span(line, at - start + 1, at - start + 2)))
+    return tokens
+
+
+def read(text: str) -> tuple[str, list[Item]]:
+    """The title (may be empty) and the items of a model. Raises InputError at the first mistake."""
+    return _Reader(_tokens(text)).model()
+
+
+class _Reader:
+    def __init__(self, tokens: list[_Token]) -> None:
+        self.tokens, self.at = tokens, 0
+
+    @property
+    def next(self) -> _Token:
+        return self.tokens[self.at]
+
+    def take(self) -> _Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def take_if(self, text: str) -> bool:
+        if self.next.text == text and self.next.kind != "string":
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, kind: str, what: str) -> _Token:
+        if self.next.kind != kind:
+            raise fail(self.next.span, f"expected {what}, found '{self.next.text}'")
+        return self.take()
+
+    def expect_op(self, text: str) -> _Token:
+        if self.next.text != text:
+            raise fail(self.next.span, f"expected '{text}', found '{self.next.text}'")
+        return self.take()
+
+    def model(self) -> tuple[str, list[Item]]:
+        title = []
+        while self.next.kind in ("name", "string") and self.next.text not in _UNSUPPORTED:
+            title.append(self.take().text.strip('"'))
+        items: list[Item] = []
+        while self.next.kind != "end":
+            items += self.item()
+        return " ".join(title), items
+
+    def item(self) -> list[Item]:
+        token = self.take()
+        word = token.text
+        if token.kind == "keyword":
+            if word == "let":
+                return [self.let()]
+            if word == "include":
+                path = self.expect("string", "a file name in quotes")
+                return [Include(path.text.strip('"'), path.span)]
+            if word in ("show", "unshow"):
+                self.shown()
+                return []
+            if word in ("flag", "acyclic", "irreflexive", "empty"):
+                return [self.axiom(token)]
+        if word == "~":
+            return [self.axiom(token)]
+        if word in _UNSUPPORTED:
+            raise fail(token.span, f"'{word}' is not supported in cat files here")
+        hint = nearest(word, _KEYWORDS) if token.kind == "name" else None
+        raise fail(token.span, f"expected a definition or an axiom, found '{word}'", hint)
+
+    def let(self) -> Let:
+        recursive = self.take_if("rec")
+        bindings = [self.binding()]
+        while self.take_if("and"):
+            bindings.append(self.binding())
+        return Let(tuple(bindings), recursive)
+
+    def binding(self) -> Binding:
+        name = self.expect("name", "a name to define")
+        parameters: list[str] | None = None
+        if self.take_if("("):
+            parameters = []
+            while not self.take_if(")"):
+                parameters.append(self.expect("name", "a parameter").text)
+                if not self.take_if(",") and self.next.text != ")":
+                    raise fail(self.next.span, f"expected ',' or ')', found '{self.next.text}'")
+        elif self.next.kind == "name":
+            parameters = [self.take().text]
+        self.expect_op("=")
+        return Binding(name.text, None if parameters is None else tuple(parameters), self.expression(), name.span)
+
+    def axiom(self, token: _Token) -> Axiom:
+        flag = token.text == "flag"
+        if flag:
+            token = self.take()
+        negated = token.text == "~"
+        if negated:
+            token = self.take()
+        if token.text not in ("acyclic", "irreflexive", "empty"):
+            raise fail(token.span, f"expected 'acyclic', 'irreflexive' or 'empty', found '{token.text}'")
+        body = self.expression()
+        name = self.expect("name", "the axiom's name").text if self.take_if("as") else ""
+        return Axiom(token.text, negated, flag, body, name, token.span)
+
+    def shown(self) -> None:
+        while True:
+            self.expression()
+            if self.take_if("as"):
+                self.expect("name", "a name")
+            if not self.take_if(","):
+                return
+
+    def expression(self) -> Expression:
+        """Operator precedence over an explicit stack, so that nesting costs memory and never the interpreter's stack."""
+        operands: list[Expression] = []
+        pending: list[_Token] = []  # binary operators, "~", "(", "[" and calls that wait for their operands
+        while True:
+            # A prefix position: an operand must come.
+            token = self.take()
+            if token.text in ("(", "[", "~") and token.kind == "op":
+                pending.append(token)
+                continue
+            if token.text == "{" and token.kind == "op":
+                operands.append(Expression("name", (), token.span, "{}"))
+                self.expect_op("}")
+            elif token.kind == "name":
+                if self.next.text == "(" and self.next.kind == "op":
+                    self.take()
+                    if self.take_if(")"):
+                        operands.append(Expression("call", (), token.span, token.text))
+                    else:
+                        pending += [_Token("call", token.text, token.span), _Token("arguments", "0", token.span)]
+                        continue
+                else:
+                    operands.append(Expression("name", (), token.span, token.text))
+            else:
+                raise fail(token.span, f"expected a relation or a set, found '{token.text}'")
+            if not self._after_operand(operands, pending):
+                return operands[0]
+
+    def _after_operand(self, operands: list[Expression], pending: list[_Token]) -> bool:
+        """Postfix operators and closers behind an operand. True when another operand must follow."""
+        while True:
+            token = self.next
+            if token.kind == "op":
+                if token.text in _POSTFIX or (token.text == "*" and not self._operand_follows()):
+                    self.take()
+                    op = _POSTFIX.get(token.text, "star")
+                    operands[-1] = Expression(op, (operands[-1],), operands[-1].span)
+                    continue
+                if token.text in _BINARY:
+                    self._reduce(operands, pending, _BINARY[token.text])
+                    pending.append(self.take())
+                    return True
+                if token.text == "++":
+                    raise fail(token.span, "'++' is not supported; use '|' between sets")
+                if token.text in (")", "]", ","):
+                    self._reduce(operands, pending, 0)
+                    if not pending:
+                        return False  # belongs to whoever asked for the expression
+                    if self._close(token, operands, pending):
+                        continue
+                    return True
+            elif token.kind == "name":
+                raise fail(token.span, f"expected an operator, found '{token.text}'")
+            self._reduce(operands, pending, 0)
+            if pending:
+                opener = "(" if pending[-1].kind in ("call", "arguments") else pending[-1].text
+                raise fail(pending[-1].span, f"'{opener}' is never closed")
+            return False
+
+    def _close(self, token: _Token, operands: list[Expression], pending: list[_Token]) -> bool:
+        """Handles `)`, `]` or `,` behind a whole operand. True when an operand is complete, False when one must follow."""
+        opener = pending[-1]
+        if opener.kind == "arguments":
+            count = int(opener.text) + 1
+            self.take()
+            if token.text == ",":
+                pending[-1] = _Token("arguments", str(count), opener.span)
+                return False
+            if token.text == "]":
+                raise fail(token.span, "expected ')', found ']'")
+            pending.pop()
+            called = pending.pop()
+            arguments = tuple(operands[-count:])
+            del operands[-count:]
+            operands.append(Expression("call", arguments, called.span, called.text))
+            return True
+        closer = ")" if opener.text == "(" else "]"
+        if token.text != closer:
+            raise fail(token.span, f"expected '{closer}', found '{token.text}'")
+        self.take()
+        pending.pop()
+        if opener.text == "[":
+            operands[-1] = Expression("identity", (operands[-1],), opener.span)
+        return True
+
+    def _operand_follows(self) -> bool:
+        after = self.tokens[self.at + 1]
+        return after.kind == "name" or (after.kind == "op" and after.text in ("(", "[", "~", "{"))
+
+    @staticmethod
+    def _reduce(operands: list[Expression], pending: list[_Token], floor: int) -> None:
+        """Applies the pending operators that bind at least as tightly as `floor`."""
+        while pending and pending[-1].kind == "op":
+            op = pending[-1].text
+            if op == "~":
+                if floor > _PREFIX_BINDING:
+                    return
+                operands[-1] = Expression("complement", (operands[-1],), pending.pop().span)
+            elif op in _BINARY and _BINARY[op] >= floor:
+                right, left = operands.pop(), operands.pop()
+                operands.append(Expression(_NODE[op], (left, right), pending.pop().span))
+            else:
+                return
+
+
+__all__ = ["Axiom", "Binding", "Diagnostic", "Expression", "Include", "InputError", "Item", "Let", "read"]

@@ -1,0 +1,38 @@
+"""The question, and who answers it: outcomes of a program under a model, by solving or by enumeration."""
+
+from __future__ import annotations
+
+from axioms.cat.model import Model
+from axioms.program import Program
+from axioms.result import MAX_STATES, Decision
+
+
+def decide(
+    program: Program,
+    model: Model,
+    *,
+    engine: str = "solve",
+    backend: str | None = None,
+    deadline: float | None = None,
+    max_states: int = MAX_STATES,
+    explain: bool = False,
+) -> Decision:
+    """All outcomes of `program` that `model` allows, with a witness for each.
+
+    `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or `z3`;
+    `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
+    satisfies comes with the axioms that forbid it. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
+    the engine contradicts itself.
+    """
+    if engine == "enumerate":
+        from axioms import enumerate as oracle
+
+        return oracle.decide(program, model, deadline=deadline, max_states=max_states)
+    from axioms import solve
+
+    decision = solve.decide(program, model, backend=backend, deadline=deadline, max_states=max_states)
+    if explain and decision.listed_all and 0 in (decision.positive, decision.negative):
+        from axioms.explain import forbidding
+
+        decision.forbidding = forbidding(program, model, decision, deadline)
+    return decision

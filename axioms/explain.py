@@ -1,0 +1,49 @@
+"""Why not: which axioms stand between a program and an outcome that it cannot have."""
+
+from __future__ import annotations
+
+from axioms.cat.model import Model
+from axioms.program import Program
+from axioms.result import Decision
+
+
+def forbidding(program: Program, model: Model, decision: Decision, deadline: float | None) -> tuple[str, ...]:
+    """The axioms without which a state of the missing kind appears: each alone where one is enough, else all together.
+
+    Empty when the program cannot reach such a state under any model, or reaches both kinds.
+    """
+    from axioms.encode import Encoding
+    from axioms.solve import Session
+
+    if 0 not in (decision.positive, decision.negative):
+        return ()
+    names = list(dict.fromkeys(a.name for a in model.axioms))
+
+    def reachable(dropped: set[str]) -> bool:
+        weaker = _without(model, dropped)
+        session = Session(program, weaker, Encoding(program, weaker), None, deadline)
+        try:
+            wanted = session.condition if decision.positive == 0 else -session.condition
+            return session.solver.solve([session.encoding.finishes, session.filter, wanted])
+        finally:
+            session.solver.close()
+
+    alone = [n for n in names if reachable({n})]
+    if alone:
+        return tuple(alone)
+    dropped = set(names)
+    if not reachable(dropped):
+        return ()
+    for n in names:  # several together: the smallest set found by putting one after another back
+        if reachable(dropped - {n}):
+            dropped.discard(n)
+    return tuple(n for n in names if n in dropped)
+
+
+def _without(model: Model, dropped: set[str]) -> Model:
+    weaker = Model(model.name)
+    weaker.title, weaker.nodes, weaker.names = model.title, model.nodes, model.names
+    weaker.axioms = [a for a in model.axioms if a.name not in dropped]
+    return weaker
+
+

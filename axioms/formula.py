@@ -1,0 +1,149 @@
+"""One plain formula: clauses over integer literals, folded while it is built.
+
+Literals are non-zero integers, negative for negation. `TRUE` is variable 1, which a unit clause fixes, and `FALSE` its
+negation, so that constants need no case of their own in a solver.
+
+A gate stands for a conjunction or a disjunction. Its definition is added in the directions asked for: `up` makes the gate
+true when its operands make it so, `down` makes the operands justify a true gate. A relation that axioms only restrict from
+above needs `up` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+TRUE, FALSE = 1, -1
+UP, DOWN, BOTH = 1, 2, 3
+
+#: A conjunction of more literals than this is not flattened into those that contain it.
+_FLAT = 6
+
+
+class Formula:
+    """Clauses, and the gates that were named in them. `parts` of a conjunction are its operands."""
+
+    __slots__ = ("_ands", "_defined", "_ors", "clauses", "implied", "parts", "size")
+
+    def __init__(self) -> None:
+        self.size = 1
+        self.clauses: list[list[int]] = [[TRUE]]
+        self.parts: dict[int, frozenset[int]] = {}
+        self.implied: dict[int, frozenset[int]] = {}  # what a literal is known to imply: makes conjunctions shorter
+        self._ands: dict[frozenset[int], int] = {}
+        self._ors: dict[frozenset[int], int] = {}
+        self._defined: dict[int, int] = {}  # a gate's directions so far
+
+    def new(self) -> int:
+        self.size += 1
+        return self.size
+
+    def add(self, clause: list[int]) -> None:
+        """Adds a clause, simplified against the constants."""
+        if TRUE in clause:
+            return
+        if FALSE in clause:
+            clause = [l for l in clause if l != FALSE]
+        self.clauses.append(clause)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether an empty clause was added."""
+        return any(not c for c in self.clauses)
+
+    def conj(self, a: int, b: int, way: int = UP) -> int:
+        if a == TRUE or a == b:
+            return b
+        if b == TRUE:
+            return a
+        if a == FALSE or b == FALSE or a == -b:
+            return FALSE
+        parts, implied = self.parts, self.implied
+        pa, pb = parts.get(a), parts.get(b)
+        if implied:
+            if b in implied.get(a, ()):
+                return a
+            if a in implied.get(b, ()):
+                return b
+        if pa is None and pb is None:
+            key = frozenset((a, b))
+        else:
+            key = (pa if pa is not None and len(pa) <= _FLAT else frozenset((a,))) | (
+                pb if pb is not None and len(pb) <= _FLAT else frozenset((b,))
+            )
+        return self._and(key, way)
+
+    def conj_all(self, literals: Iterable[int], way: int = UP) -> int:
+        key = frozenset(l for l in literals if l != TRUE)
+        if FALSE in key:
+            return FALSE
+        if not key:
+            return TRUE
+        if len(key) == 1:
+            return next(iter(key))
+        return self._and(key, way)
+
+    def _and(self, key: frozenset[int], way: int) -> int:
+        implied = self.implied
+        if implied and len(key) > 1:
+            redundant = {l for l in key for m in key if m != l and l in implied.get(m, ())}
+            if redundant:
+                key = key - redundant
+                if len(key) == 1:
+                    return next(iter(key))
+        gate = self._ands.get(key)
+        if gate is None:
+            if any(-l in key for l in key):
+                return FALSE
+            self.size += 1
+            gate = self._ands[key] = self.size
+            self.parts[gate] = key
+            self._defined[gate] = 0
+        missing = way & ~self._defined[gate]
+        if missing:
+            self._defined[gate] |= missing
+            if missing & UP:
+                clause = [-l for l in key]
+                clause.append(gate)
+                self.clauses.append(clause)
+            if missing & DOWN:
+                self.clauses += [[-gate, l] for l in key]
+        return gate
+
+    def disj(self, literals: Iterable[int], way: int = UP) -> int:
+        key = frozenset(literals)
+        if len(key) == 1:
+            return next(iter(key))
+        if TRUE in key:
+            return TRUE
+        if FALSE in key:
+            key = key - {FALSE}
+            if len(key) == 1:
+                return next(iter(key))
+        if not key:
+            return FALSE
+        gate = self._ors.get(key)
+        if gate is None:
+            if any(-l in key for l in key):
+                return TRUE
+            self.size += 1
+            gate = self._ors[key] = self.size
+            self._defined[gate] = 0
+        missing = way & ~self._defined[gate]
+        if missing:
+            self._defined[gate] |= missing
+            if missing & UP:
+                self.clauses += [[-l, gate] for l in key]
+            if missing & DOWN:
+                clause = list(key)
+                clause.append(-gate)
+                self.clauses.append(clause)
+        return gate
+
+    def at_most_one(self, literals: list[int]) -> None:
+        for i, a in enumerate(literals):
+            for b in literals[i + 1 :]:
+                self.add([-a, -b])
+
+    def equal(self, a: int, b: int) -> None:
+        self.add([-a, b])
+        self.add([a, -b])

@@ -1,0 +1,40 @@
+"""What deciding a program gives: plain values, safe to send between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from axioms.execution import Execution
+
+#: States listed unless asked otherwise. What is true of all states is decided all the same.
+MAX_STATES = 1000
+
+
+class EngineDefect(Exception):
+    """The engine contradicts itself: a defect of ours, never a verdict."""
+
+
+class OutOfTime(Exception):
+    """The deadline passed before the question was decided."""
+
+
+@dataclass(slots=True)
+class Decision:
+    """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
+
+    `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
+    there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
+    `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning.
+    `forbidding` names axioms without which the proposition (for `forall`, its negation) could be satisfied.
+    """
+
+    states: list[dict[str, int]] = field(default_factory=list)
+    witnesses: list[Execution] = field(default_factory=list)
+    positive: int = 0
+    negative: int = 0
+    complete: bool = True
+    listed_all: bool = True
+    undefined: str | None = None
+    forbidding: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    races: list[object] = field(default_factory=list)

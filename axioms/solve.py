@@ -1,0 +1,153 @@
+"""Outcomes and witnesses of a program under a model, from the formula of its executions.
+
+    encode -> for each outcome: solve, write the execution out, re-check it by evaluation, forbid that outcome -> repeat
+"""
+
+from __future__ import annotations
+
+import time
+
+from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
+from axioms.candidate import Candidate
+from axioms.cat.model import Model
+from axioms.encode import Encoding
+from axioms.formula import FALSE, TRUE
+from axioms.program import Program
+from axioms.result import Decision, EngineDefect, OutOfTime
+from axioms.values import TooManyValues
+from ptxcore.values import terms
+from ptxcore.values.terms import Term
+
+
+def decide(
+    program: Program, model: Model, *, backend: str | None, deadline: float | None, max_states: int
+) -> Decision:
+    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
+    try:
+        encoding = Encoding(program, model)
+    except TooManyValues:
+        from axioms.symbolic import decide_symbolic
+
+        if backend == "sat":
+            raise
+        return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
+    _check_time(deadline)
+    return Session(program, model, encoding, backend, deadline).decide(max_states)
+
+
+def _check_time(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTime
+
+
+class Session:
+    """A formula in a solver, asked one question after another."""
+
+    def __init__(
+        self, program: Program, model: Model, encoding: Encoding, backend: str | None, deadline: float | None
+    ) -> None:
+        self.program, self.model, self.encoding, self.deadline = program, model, encoding, deadline
+        self.lowering = encoding.lowering
+        self.outcome = [(o, self.lowering.value(o.value)) for o in program.observed]
+        self.condition = self.lowering.truth(program.condition)
+        self.filter = self.lowering.truth(program.filter)
+        self.cut = encoding.cut_off()
+        self.solver: Backend
+        if backend == "z3" or (backend is None and not sat_available()):
+            self.solver = Z3Backend(encoding.formula)
+        else:
+            self.solver = SatBackend(encoding.formula)
+
+    def decide(self, max_states: int) -> Decision:
+        decision = Decision()
+        try:
+            self._undefined(decision)
+            self._outcomes(decision, max_states)
+            decision.complete = self.cut == FALSE or not self.solver.solve([self.cut])
+        finally:
+            self.solver.close()
+        return decision
+
+    def _undefined(self, decision: Decision) -> None:
+        for literal, reason in self.encoding.barriers.misuse:
+            if self.solver.solve([self.encoding.finishes, literal]):
+                decision.undefined = reason
+                return
+
+    def _outcomes(self, decision: Decision, max_states: int) -> None:
+        base = [l for l in (self.encoding.finishes, self.filter) if l != TRUE]
+        found: list[tuple[dict[str, int], Candidate, bool]] = []
+        while True:
+            _check_time(self.deadline)
+            if not self.solver.solve(base):
+                break
+            if len(found) == max_states:
+                decision.listed_all = False
+                self._rest(decision, found, base)
+                break
+            found.append(self._outcome())
+            self.solver.add(self._other_outcome(found[-1][0]))
+        found.sort(key=lambda f: sorted(f[0].items()))
+        for state, candidate, holds in found:
+            decision.states.append(state)
+            decision.witnesses.append(candidate.execution(state))
+            decision.positive += holds
+            decision.negative += not holds
+
+    def _rest(self, decision: Decision, found: list[tuple[dict[str, int], Candidate, bool]], base: list[int]) -> None:
+        """There are more outcomes than are listed: makes sure that one of each kind is among them, if there is any."""
+        for wanted in (True, False):
+            if not any(holds == wanted for _, _, holds in found):
+                literal = self.condition if wanted else -self.condition
+                if self.solver.solve([*base, literal]):
+                    found.append(self._outcome())
+                    self.solver.add(self._other_outcome(found[-1][0]))
+
+    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
+        """The solver's current model, written out and re-checked."""
+        candidate = self._candidate(self.solver.model())
+        broken = candidate.defects()
+        if broken:
+            raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
+        state = candidate.state()
+        return state, candidate, bool(terms.evaluate(self.program.condition, candidate.symbols))
+
+    def _candidate(self, values: list[bool]) -> Candidate:
+        encoding = self.encoding
+
+        def true(literal: int) -> bool:
+            return values[literal] if literal > 0 else not values[-literal]
+
+        n = self.program.size
+        rf = {r: w for r, sources in encoding.rf.items() for w, l in sources.items() if true(l)}
+        co, order = [0] * n, [0] * n
+        for rows, relation in ((co, encoding.co), (order, encoding.sync_fence), ):
+            for i, row in enumerate(relation.must):
+                rows[i] |= row
+            for i, may in relation.may.items():
+                for j, l in may.items():
+                    if true(l):
+                        rows[i] |= 1 << j
+        together = {pair for pair, l in encoding.barriers.together.items() if true(l)}
+        syncbar = [(i, j) for i, j, l in encoding.barriers.syncbar.pairs() if true(l)]
+        finals = {c: w for c, chosen in encoding.finals.items() for w, l in chosen.items() if true(l)}
+        results: dict[Term, int] = {}
+        for barrier, _ in encoding.barriers.reductions:
+            symbol = barrier.effect.result
+            assert symbol is not None
+            results[symbol] = next((v for v, l in self.lowering.value(symbol).items() if true(l)), 0)
+        executed = [true(l) for l in encoding.executed.literals]
+        return Candidate(self.program, self.model, executed, rf, co, order, syncbar, together, finals, results)
+
+    def _other_outcome(self, state: dict[str, int]) -> list[int]:
+        clause = []
+        for observable, choices in self.outcome:
+            literal = choices.get(state[observable.label] & terms.mask(observable.width), FALSE)
+            if literal == FALSE:
+                raise EngineDefect(f"{observable.label} has a value that the formula does not know")
+            if literal != TRUE:
+                clause.append(-literal)
+        return clause or [FALSE]
+
+
+__all__ = ["Session", "decide"]

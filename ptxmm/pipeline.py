@@ -1,0 +1,353 @@
+"""The way of a test to the engine: names become addresses, threads become events, the condition a truth value.
+
+    test -> memory (cells at addresses) -> threads executed once, on symbols -> program
+"""
+
+from __future__ import annotations
+
+from axioms.program import Cell, Observable, Program, Thread, UnsupportedProgram, Virtual, final_symbol
+from litmus.formats.short import DIALECTS
+from litmus.test import (
+    TYPE_WIDTHS,
+    AddressOf,
+    And,
+    Compare,
+    Constant,
+    Implies,
+    Literal,
+    Location,
+    LocationTerm,
+    Not,
+    Or,
+    Proposition,
+    RegisterTerm,
+    Test,
+)
+from ptxcore.diagnostics import InputError, fail
+from ptxcore.machine.code import Variable, prepare
+from ptxcore.machine.effects import FinalRegister
+from ptxcore.machine.explore import explore
+from ptxcore.syntax.tree import Address, Instruction, Name
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+
+#: Where the first location lies, and how far apart locations are. Far from small numbers that programs compute with.
+_FIRST_ADDRESS = 0x7F00_0000_0000
+_SPACING = 0x1_0000
+
+Side = RegisterTerm | LocationTerm | Constant | AddressOf
+
+
+def build(test: Test, unroll: int = 4, all_registers: bool = False) -> Program:
+    """The program that a test stands for. Loop bodies run at most `unroll` times.
+
+    Raises InputError for mistakes of the test, UnsupportedProgram for what the engine does not decide yet.
+    """
+    try:
+        return _Builder(test, unroll, all_registers).program()
+    except InputError as error:
+        if not error.text:
+            error.path, error.text = test.path, test.text
+        raise
+
+
+class _Memory:
+    """Cells and addresses. Shared variables exist once for each CTA that uses them."""
+
+    def __init__(self, test: Test) -> None:
+        self.cells: list[Cell] = []
+        self.addresses: dict[int, Virtual] = {}
+        self.first_cell: dict[tuple[str, int | None], int] = {}
+        self.locations = {l.name: l for l in test.locations}
+        self.of_cta: dict[str, list[int]] = {}
+        self._variables: dict[tuple[str, int | None], Variable] = {}
+        self._next = _FIRST_ADDRESS
+        self._mappings = 0
+        self._mapping_of: dict[tuple[str, int | None], int] = {}
+        for location in test.locations:
+            if location.space == "shared" or (location.alias_of and self._root(location).space == "shared"):
+                self.of_cta[location.name] = _using(test, location.name) or [test.threads[0].place.cta]
+            for cta in self.of_cta.get(location.name, [None]):
+                self._place(location, cta)
+        for location in test.locations:
+            for cta in self.of_cta.get(location.name, [None]):
+                self._initialise(location, cta)
+
+    def _root(self, location: Location) -> Location:
+        while location.alias_of is not None:
+            location = self.locations[location.alias_of]
+        return location
+
+    def _place(self, location: Location, cta: int | None) -> None:
+        root = self._root(location)
+        width = TYPE_WIDTHS[root.type]
+        count = root.elements or 1
+        key = location.name, cta
+        if location.alias_of is None:
+            self.first_cell[key] = len(self.cells)
+            several = cta is not None and len(self.of_cta[location.name]) > 1
+            suffix = f"@cta{cta}" if several else ""
+            for i in range(count):
+                index = "" if root.elements is None else f"[{i}]"
+                self.cells.append(Cell(f"{location.name}{index}{suffix}", width, 0))
+        else:
+            self.first_cell[key] = self.first_cell[location.alias_of, cta]
+        if location.alias_of is None or location.proxy == "generic":
+            self._mappings += 1
+            self._mapping_of[key] = self._mappings
+        else:
+            self._mapping_of[key] = self._mapping_of[location.alias_of, cta]
+        for i in range(count):
+            at = Virtual(self.first_cell[key] + i, self._mapping_of[key])
+            self.addresses[self._next + i * width // 8] = at
+        self._variables[key] = Variable(self._next, width, root.space, location.proxy, count)
+        self._next += max(_SPACING, -(-count * width // 8 // _SPACING) * _SPACING)
+
+    def _initialise(self, location: Location, cta: int | None) -> None:
+        if location.alias_of is not None:
+            return
+        width = TYPE_WIDTHS[location.type]
+        first = self.first_cell[location.name, cta]
+        for i, value in enumerate(location.initial):
+            number = self.address(value.location, cta) if isinstance(value, AddressOf) else value
+            cell = self.cells[first + i]
+            self.cells[first + i] = Cell(cell.name, width, number & terms.mask(width))
+
+    def _key(self, name: str, cta: int | None) -> tuple[str, int | None]:
+        owners = self.of_cta.get(name)
+        if owners is None:
+            return name, None
+        return name, cta if cta in owners else owners[0]
+
+    def address(self, name: str, cta: int | None) -> int:
+        return self._variables[self._key(name, cta)].address
+
+    def variables(self, cta: int) -> dict[str, Variable]:
+        """What the names mean in a thread of this CTA."""
+        return {name: self._variables[self._key(name, cta)] for name in self.locations}
+
+    def cell(self, term: LocationTerm) -> tuple[int, Location]:
+        """The cell that a term of the condition names."""
+        root = self._root(self.locations[term.location])
+        owners = self.of_cta.get(term.location, [None])
+        if len(owners) > 1:
+            raise fail(
+                term.span,
+                f"'{term.location}' is shared memory of {len(owners)} CTAs, so the condition does not say which",
+                "copy it to a register in the CTA that is meant",
+            )
+        return self.first_cell[term.location, owners[0]] + (term.element or 0), root
+
+
+def _using(test: Test, name: str) -> list[int]:
+    """The CTAs whose threads mention a variable."""
+    found: dict[int, None] = {}
+    for thread in test.threads:
+        for statement in thread.statements:
+            if isinstance(statement, Instruction):
+                for operand in statement.operands:
+                    base = operand.base if isinstance(operand, Address) else operand
+                    if isinstance(base, Name) and base.name == name:
+                        found[thread.place.cta] = None
+        for _, value in thread.registers:
+            if isinstance(value, AddressOf) and value.location == name:
+                found[thread.place.cta] = None
+    return list(found)
+
+
+class _Builder:
+    def __init__(self, test: Test, unroll: int, all_registers: bool) -> None:
+        self.test, self.unroll, self.all_registers = test, unroll, all_registers
+        if test.kernels:
+            raise UnsupportedProgram("'kernel' declarations are not supported yet")
+        if any(t.place.host for t in test.threads):
+            raise UnsupportedProgram("host threads are not supported yet")
+        self.memory = _Memory(test)
+        self.registers: dict[str, dict[str, FinalRegister]] = {}
+
+    def program(self) -> Program:
+        test = self.test
+        named = self._named_terms()
+        threads = []
+        problems = []
+        for t in test.threads:
+            observed = None if self.all_registers else {
+                n.register for n in named if isinstance(n, RegisterTerm) and n.thread == t.name
+            }
+            initial = {
+                name: self.memory.address(v.location, t.place.cta) if isinstance(v, AddressOf) else v
+                for name, v in t.registers
+            }
+            try:
+                code = prepare(
+                    t.statements, DIALECTS[t.dialect], self.memory.variables(t.place.cta), initial, observed=observed
+                )
+                execution = explore(code, unroll=self.unroll, name=t.name)
+            except InputError as error:
+                problems += error.diagnostics
+                continue
+            self.registers[t.name] = execution.registers
+            threads.append(Thread(t.name, t.place, code, execution))
+        if problems:
+            raise InputError(sorted(problems, key=lambda d: d.span))
+        program = Program(
+            threads,
+            self.memory.cells,
+            self.memory.addresses,
+            [self._observable(n) for n in self._listed(named)],
+            self._truth(test.condition.proposition),
+            1 if test.filter is None else self._truth(test.filter),
+        )
+        for wild in program.wild:
+            if wild.condition == 1 and type(wild.effect.address) is int:
+                span = wild.effect.instruction.span
+                raise fail(span, f"address {wild.effect.address:#x} belongs to no location of the init block")
+        return program
+
+    # What states list.
+
+    def _named_terms(self) -> list[RegisterTerm | LocationTerm]:
+        """The terms of condition, filter and `locations`, each once, in the order of appearance."""
+        test = self.test
+        found: dict[RegisterTerm | LocationTerm, None] = {}
+        stack: list[Proposition] = [test.condition.proposition]
+        if test.filter is not None:
+            stack.append(test.filter)
+        while stack:
+            p = stack.pop()
+            if isinstance(p, Compare):
+                for side in (p.left, p.right):
+                    if isinstance(side, (RegisterTerm, LocationTerm)):
+                        found[side] = None
+            elif isinstance(p, Not):
+                stack.append(p.operand)
+            elif isinstance(p, (And, Or)):
+                stack += p.operands
+            elif isinstance(p, Implies):
+                stack += (p.left, p.right)
+        found.update(dict.fromkeys(test.observed))
+        return list(found)
+
+    def _listed(self, named: list[RegisterTerm | LocationTerm]) -> list[RegisterTerm | LocationTerm]:
+        """Registers by thread, then locations; all registers of the test where asked for."""
+        terms_ = list(named)
+        if self.all_registers:
+            for name, registers in self.registers.items():
+                terms_ += [RegisterTerm(name, r) for r in registers]
+        unique = {str(t): t for t in reversed(terms_)}
+        order = {t.name: i for i, t in enumerate(self.test.threads)}
+        registers_ = [t for t in unique.values() if isinstance(t, RegisterTerm)]
+        locations = [t for t in unique.values() if isinstance(t, LocationTerm)]
+        return [
+            *sorted(registers_, key=lambda t: (order[t.thread], t.register)),
+            *sorted(locations, key=lambda t: (t.location, t.element or 0, t.type or "")),
+        ]
+
+    def _observable(self, term: RegisterTerm | LocationTerm) -> Observable:
+        value, width, signed = self._term(term)
+        return Observable(str(term), value, width, signed)
+
+    def _term(self, term: RegisterTerm | LocationTerm) -> tuple[Value, int, bool]:
+        """A term's value, width and signedness."""
+        if isinstance(term, RegisterTerm):
+            register = self.registers[term.thread].get(term.register)
+            if register is None:
+                return 0, 32, False  # never written: the reader has refused that where it is a mistake
+            return register.value, register.width, register.signed
+        if term.type is not None:
+            return self._bytes(term)
+        index, location = self.memory.cell(term)
+        width = TYPE_WIDTHS[location.type]
+        return final_symbol(index, width), width, location.type.startswith(".s")
+
+    def _bytes(self, term: LocationTerm) -> tuple[Value, int, bool]:
+        """`x.u8[1]`: the bytes of a location, read anew."""
+        assert term.type is not None
+        first, location = self.memory.cell(LocationTerm(term.location, None, None, term.span))
+        width, cell_width = TYPE_WIDTHS[term.type], TYPE_WIDTHS[location.type]
+        low = (term.element or 0) * width
+        count = location.elements or 1
+        if low + width > count * cell_width:
+            raise fail(term.span, f"'{term}' lies outside of '{term.location}'")
+        if width <= cell_width:
+            whole = final_symbol(first + low // cell_width, cell_width)
+            value = terms.extract(whole, low % cell_width + width - 1, low % cell_width)
+        else:
+            value = final_symbol(first + low // cell_width, cell_width)
+            for i in range(1, width // cell_width):
+                value = terms.concat(final_symbol(first + low // cell_width + i, cell_width), value, cell_width, i * cell_width)
+        return value, width, term.type.startswith(".s")
+
+    # The condition.
+
+    def _truth(self, proposition: Proposition) -> Value:
+        """A proposition as a truth value, bottom up over an explicit stack."""
+        done: list[Value] = []
+        stack: list[tuple[Proposition, bool]] = [(proposition, False)]
+        while stack:
+            p, ready = stack.pop()
+            if isinstance(p, Literal):
+                done.append(int(p.value))
+            elif isinstance(p, Compare):
+                done.append(self._compare(p))
+            elif not ready:
+                stack.append((p, True))
+                stack += [(o, False) for o in reversed(_operands(p))]
+            else:
+                count = len(_operands(p))
+                operands = done[len(done) - count :]
+                del done[len(done) - count :]
+                done.append(_joined(p, operands))
+        return done[0]
+
+    def _compare(self, p: Compare) -> Value:
+        left, right = self._typed(p.left), self._typed(p.right)
+        typed = [t for t in (left, right) if t[1]]
+        # A plain number takes the type of the other side; between two types the wider one, signed if both are.
+        width = max((t[1] for t in typed), default=64)
+        signed = all(t[2] for t in typed) if typed else True
+        a, b = (_widened(t, width) for t in (left, right))
+        if p.op in ("==", "!="):
+            equal = terms.eq(a, b)
+            return equal if p.op == "==" else terms.negate(equal)
+        if p.op in (">", ">="):
+            a, b = b, a
+        if p.op in ("<", ">"):
+            return terms.slt(a, b, width) if signed else terms.ult(a, b, width)
+        return terms.sle(a, b, width) if signed else terms.ule(a, b, width)
+
+    def _typed(self, side: Side) -> tuple[Value, int, bool]:
+        if isinstance(side, Constant):
+            return side.value, 0, False
+        if isinstance(side, AddressOf):
+            return self.memory.address(side.location, None), 0, False
+        return self._term(side)
+
+
+def _operands(p: Proposition) -> tuple[Proposition, ...]:
+    if isinstance(p, Not):
+        return (p.operand,)
+    if isinstance(p, (And, Or)):
+        return p.operands
+    assert isinstance(p, Implies)
+    return (p.left, p.right)
+
+
+def _joined(p: Proposition, operands: list[Value]) -> Value:
+    if isinstance(p, Not):
+        return terms.negate(operands[0])
+    if isinstance(p, And):
+        return terms.all_of(operands)
+    if isinstance(p, Or):
+        return terms.any_of(operands)
+    return terms.disj(terms.negate(operands[0]), operands[1])
+
+
+def _widened(side: tuple[Value, int, bool], width: int) -> Value:
+    value, own, signed = side
+    if type(value) is int and own == 0:
+        return value & terms.mask(width)
+    return terms.sext(value, own, width) if signed else terms.zext(value, width)
+
+
+

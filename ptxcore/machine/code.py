@@ -258,10 +258,7 @@ class _Preparation:
             if operand is None or parameter.role == "label":
                 continue
             if parameter.role == "memory":
-                base = operand.base if isinstance(operand, Address) else operand
-                slot = self.as_register(base)
-                if slot is not None and not slot.width:
-                    slot.width = 64
+                self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
             width, exact, signed = _type_of(parameter, use)
             parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)

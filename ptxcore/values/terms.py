@@ -371,7 +371,8 @@ def all_of(values: Iterable[Value]) -> Value:
         if inner is not None:
             if inner in parts:
                 return 0
-            if inner.op == "eq" and numbers.get(inner.args[0], inner.args[1]) != inner.args[1]:
+            known = numbers.get(inner.args[0]) if inner.op == "eq" else None
+            if known is not None and type(inner.args[1]) is int and known != inner.args[1]:
                 continue  # x = 1 says already that x is not 2
         elif p.op == "any":
             # absorb: a | ... beside a says nothing; a choice beside the denial of one of its parts loses that part

@@ -1,0 +1,111 @@
+"""Folding never changes what a value is: every term equals, on all numbers, the arithmetic that it stands for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ptxcore.values.terms import (
+    Value,
+    add,
+    all_of,
+    any_of,
+    bit_and,
+    bit_xor,
+    concat,
+    eq,
+    evaluate,
+    extract,
+    ite,
+    ne,
+    negate,
+    sext,
+    shl,
+    slt,
+    sub,
+    substitute,
+    symbol,
+    ult,
+    zext,
+)
+
+A, B = symbol("a", 2), symbol("b", 2)
+NUMBERS = list(itertools.product(range(4), repeat=2))
+
+#: A value beside the numbers that it must have, by the numbers of A and B.
+Pair = tuple[Value, tuple[int, ...]]
+
+
+def table(meaning: Callable[[int, int], int]) -> tuple[int, ...]:
+    return tuple(meaning(a, b) for a, b in NUMBERS)
+
+
+LEAVES: list[Pair] = [(A, table(lambda a, b: a)), (B, table(lambda a, b: b))]
+LEAVES += [(n, table(lambda a, b, n=n: n)) for n in range(4)]  # type: ignore[misc]
+
+
+def signed(n: int) -> int:
+    return n - 4 if n > 1 else n
+
+
+def binary(make: Callable[[Value, Value], Value], meaning: Callable[[int, int], int]) -> Callable[[Pair, Pair], Pair]:
+    return lambda x, y: (make(x[0], y[0]), tuple(map(meaning, x[1], y[1])))
+
+
+def chosen(c: Pair, x: Pair, y: Pair, width: int) -> Pair:
+    return ite(c[0], x[0], y[0], width), tuple(p if t else q for t, p, q in zip(c[1], x[1], y[1], strict=True))
+
+
+def joined(op: Callable[..., Value], meaning: Callable[..., bool]) -> Callable[[list[Pair]], Pair]:
+    return lambda xs: (op([x[0] for x in xs]), tuple(int(meaning(ns)) for ns in zip(*(x[1] for x in xs), strict=True)))
+
+
+ARITHMETIC = [
+    binary(lambda x, y: add(x, y, 2), lambda x, y: (x + y) % 4),
+    binary(lambda x, y: sub(x, y, 2), lambda x, y: (x - y) % 4),
+    binary(lambda x, y: bit_and(x, y, 2), lambda x, y: x & y),
+    binary(lambda x, y: bit_xor(x, y, 2), lambda x, y: x ^ y),
+    binary(lambda x, y: shl(x, y, 2), lambda x, y: (x << y) % 4),
+    binary(lambda x, y: extract(concat(x, y, 2, 2), 2, 1), lambda x, y: (x << 2 | y) >> 1 & 3),
+    binary(lambda x, y: extract(sext(bit_xor(x, y, 2), 2, 4), 3, 2), lambda x, y: 3 * ((x ^ y) >> 1)),
+]
+TESTS = [
+    binary(eq, lambda x, y: int(x == y)),
+    binary(ne, lambda x, y: int(x != y)),
+    binary(lambda x, y: ult(x, y, 2), lambda x, y: int(x < y)),
+    binary(lambda x, y: slt(x, y, 2), lambda x, y: int(signed(x) < signed(y))),
+    binary(lambda x, y: eq(zext(x, 4), zext(y, 4)), lambda x, y: int(x == y)),
+]
+NUMBER = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.builds(lambda op, x, y: op(x, y), st.sampled_from(ARITHMETIC), inner, inner),
+    max_leaves=4,
+)
+TRUTH = st.recursive(
+    st.builds(lambda op, x, y: op(x, y), st.sampled_from(TESTS), NUMBER, NUMBER),
+    lambda inner: st.one_of(
+        st.builds(joined(all_of, all), st.lists(inner, min_size=1, max_size=4)),
+        st.builds(joined(any_of, any), st.lists(inner, min_size=1, max_size=4)),
+        st.builds(lambda x: (negate(x[0]), tuple(1 - n for n in x[1])), inner),
+        st.builds(lambda c, x, y: chosen(c, x, y, 1), inner, inner, inner),
+    ),
+    max_leaves=8,
+)
+ANYTHING = st.one_of(NUMBER, TRUTH, st.builds(lambda c, x, y: chosen(c, x, y, 2), TRUTH, NUMBER, NUMBER))
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANYTHING)
+def test_a_folded_term_has_the_numbers_of_the_arithmetic_it_stands_for(pair: Pair) -> None:
+    term, numbers = pair
+    assert tuple(evaluate(term, {A: a, B: b}) for a, b in NUMBERS) == numbers
+
+
+@settings(max_examples=100, deadline=None)
+@given(ANYTHING)
+def test_substituting_numbers_folds_to_the_same_number(pair: Pair) -> None:
+    term, numbers = pair
+    assert tuple(substitute(term, {A: a, B: b}) for a, b in NUMBERS) == numbers

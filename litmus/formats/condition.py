@@ -106,6 +106,14 @@ def read_tail(source: Source, start: int) -> Tail:
     return tail
 
 
+def _place(token: re.Match[str]) -> tuple[int, int]:
+    """Where a token stands, without the blanks before it."""
+    start = token.start()
+    while token.string[start].isspace():
+        start += 1
+    return start, token.end()
+
+
 class PropositionReader:
     """Reads propositions and keeps what later checks need: terms, and comparisons with their places."""
 
@@ -199,17 +207,28 @@ class PropositionReader:
 
     def _comparison(self, token: re.Match[str]) -> tuple[Compare, int]:
         source, text = self.source, self.source.text
-        left, left_span = self._side(token, "left")
+        left, left_span = self._side(token)
         operator = _TOKEN.match(text, token.end())
         if operator is None or operator[1] not in _COMPARISONS:
-            place = operator.span(operator.lastindex or 0) if operator else (token.end() - 1, token.end())
+            place = _place(operator) if operator else (token.end() - 1, token.end())
             message = "a comparison is wanted here: = == != < <= > >="
             raise source.error(*place, message, "as in '1:r0 == 1'")
         last = _TOKEN.match(text, operator.end())
+        ampersand = last is not None and last[1] == "&"
+        if last is not None and ampersand:
+            last = _TOKEN.match(text, last.end())
         if last is None or last[1]:
             place = last.span(1) if last else operator.span(1)
             raise source.error(*place, "the right side of the comparison is missing")
-        right, right_span = self._side(last, "right")
+        right, right_span = self._side(last)
+        if isinstance(right, LocationTerm) and last[4] is not None and right.element is None:
+            # A bare location here means its address; but a number can only be meant to equal what a location holds.
+            if ampersand or not isinstance(left, Constant):
+                right = AddressOf(right.location)
+                self.terms.pop()
+                self.addresses.append((right.location, right_span))
+        elif ampersand:
+            raise source.error(*_place(last), "'&' wants a location", "as in '1:rd0 == &x'")
         op = "==" if operator[1] == "=" else operator[1]
         if isinstance(left, LocationTerm) and isinstance(right, Constant):
             self.constants.append((left, right.value, right_span))
@@ -217,11 +236,9 @@ class PropositionReader:
             self.constants.append((right, left.value, left_span))
         return Compare(op, left, right), last.end()  # type: ignore[arg-type]
 
-    def _side(self, token: re.Match[str], side: str) -> tuple[Side, Span]:
+    def _side(self, token: re.Match[str]) -> tuple[Side, Span]:
         source = self.source
-        start, end = token.start(), token.end()
-        while source.text[start].isspace():
-            start += 1
+        start, end = _place(token)
         span = source.span(start, end)
         if token[8] is not None:
             value = read_value(token[8])
@@ -230,9 +247,6 @@ class PropositionReader:
             if not -(1 << 63) <= value < 1 << 64:
                 raise source.error(start, end, "a value has at most 64 bits")
             return Constant(value), span
-        if token[4] is not None and token[6] is None and side == "right":
-            self.addresses.append((token[4], span))
-            return AddressOf(token[4]), span
         term = self._term(token, span)
         self.terms.append(term)
         return term, span
@@ -253,7 +267,7 @@ class PropositionReader:
                 hint = source.suggest(token[5], TYPE_WIDTHS) or "the types are " + ", ".join(TYPE_WIDTHS)
                 raise source.error(*token.span(5), f"unknown type '{token[5][:40]}'", hint)
             return LocationTerm(token[4], index, token[5], span)
-        place = token.span(token.lastindex or 0)
+        place = _place(token)
         word = source.text[place[0] : place[1]]
         hint = "terms are registers (1:r0), locations (x, [x], b[2], b.u8[1]) and numbers"
         raise source.error(*place, f"unexpected '{word[:40]}' where a term is wanted", hint)
@@ -275,11 +289,10 @@ class PropositionReader:
             at = token.end()
             if token[1] == ";":
                 continue
-            first = next(i for i in range(token.start(), at) if not text[i].isspace())
-            terms.append(self._term(token, source.span(first, at)))
+            terms.append(self._term(token, source.span(*_place(token))))
             after = _TOKEN.match(text, at)
             if (after is None or after[1] != ";") and not _CLOSE_BRACKET.match(text, at):
-                place = after.span(after.lastindex or 0) if after else (at - 1, at)
+                place = _place(after) if after else (at - 1, at)
                 raise source.error(*place, "terms are separated by ';'", "as in 'locations [x; 1:r0;]'")
         self.terms += terms
         return tuple(terms), closing.end()

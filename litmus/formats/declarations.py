@@ -107,7 +107,8 @@ def _read_declaration(source: Source, found: Declarations, piece: str, start: in
 
 def _add_location(source: Source, found: Declarations, location: Location) -> None:
     if location.name in found.locations:
-        source.note_at(location.span, f"location '{location.name}' is declared twice")
+        hint = "give type and value at once, as in '.u64 p = &x'"
+        source.note_at(location.span, f"location '{location.name}' is declared twice", hint)
     found.locations[location.name] = location
 
 

@@ -77,7 +77,8 @@ def read_tree(source: Source, start: int) -> tuple[dict[str, dict[str, int]], di
     while True:
         token = _TREE_TOKEN.match(text, at)
         if token is None or token[3]:
-            place = (token.start(3), token.end(3)) if token else (start, start + 1)
+            blank = len(text) - len(text[start:].lstrip()) if token is None else 0
+            place = token.span(3) if token else (min(blank, len(text) - 1), len(text))
             message = "unexpected character in the scope tree" if token else "the scope tree is not closed"
             raise source.error(*place, message, "a tree is '(LEVEL tree...)' or a thread")
         at = token.end()

@@ -179,12 +179,17 @@ def _term(term: RegisterTerm | LocationTerm) -> str:
     return str(term)
 
 
-def _side(side: RegisterTerm | LocationTerm | Constant | AddressOf, right: bool) -> str:
+def _left(side: RegisterTerm | LocationTerm | Constant) -> str:
+    return str(side.value) if isinstance(side, Constant) else _term(side)
+
+
+def _right(side: RegisterTerm | LocationTerm | Constant | AddressOf, left: object) -> str:
     if isinstance(side, Constant):
         return str(side.value)
     if isinstance(side, AddressOf):
-        return side.location
-    if right and isinstance(side, LocationTerm) and side.element is None:
+        plain = not isinstance(left, Constant) and side.location not in ("true", "false")
+        return side.location if plain else f"&{side.location}"
+    if isinstance(side, LocationTerm) and side.element is None:
         return f"[{side.location}]"
     return _term(side)
 
@@ -202,7 +207,7 @@ def write_proposition(proposition: Proposition) -> str:
         elif isinstance(item, Literal):
             parts.append(str(item.value).lower())
         elif isinstance(item, Compare):
-            parts.append(f"{_side(item.left, False)} {item.op} {_side(item.right, True)}")
+            parts.append(f"{_left(item.left)} {item.op} {_right(item.right, item.left)}")
         elif isinstance(item, Not):
             waiting += [")", item.operand, "~("]
         elif isinstance(item, Implies):

@@ -68,7 +68,8 @@ def read_program(source: Source, start: int) -> tuple[list[Column], int]:
         seen.add(column.name)
     _choose_dialects(source, columns)
     for column in columns:
-        _read_cells(source, column)
+        if column.dialect != "mixed":  # else half of the cells would be read wrongly
+            _read_cells(source, column)
     return columns, at
 
 
@@ -120,8 +121,8 @@ def _read_table(source: Source, start: int) -> tuple[list[Column], int]:
 def _read_rows(source: Source, start: int, columns: list[Column]) -> int:
     """Give the rows' cells to their threads. Returns the offset of the tail.
 
-    `;` ends a row, unless `|` follows on its line: there it only ends the instruction. The end of a line ends a row
-    that has a cell for each thread, so that a forgotten `;` does no harm.
+    `;` ends a row, unless cells are missing and `|` follows on its line: there it only ends the instruction. The end of
+    a line ends a row that has a cell for each thread, so that a forgotten `;` does no harm.
     """
     text = source.text
     width = len(columns)
@@ -131,6 +132,7 @@ def _read_rows(source: Source, start: int, columns: list[Column]) -> int:
     too_many = False
     if _TAIL.match(text, start):
         return start
+    _refuse_unknown_part(source, start)
     for found in _BREAK.finditer(text, start):
         at = found.start()
         character = text[at]
@@ -151,7 +153,7 @@ def _read_rows(source: Source, start: int, columns: list[Column]) -> int:
         if index < width and _has_text(text, cell, at):
             columns[index].cells.append((cell, at))
         cell = found.end()
-        if character == ";" and _bar_follows(text, cell):
+        if character == ";" and index < width - 1 and _bar_follows(text, cell):
             continue
         index = 0
         if _TAIL.match(text, cell):
@@ -263,6 +265,7 @@ def _choose_dialects(source: Source, columns: list[Column]) -> None:
                 message = f"a {dialect} cell among the {column.dialect} ones of {column.name}"
                 hint = "give every instruction its type and put addresses into brackets, as in 'ld.weak.u32 %r0, [x]'"
                 source.note(first, start + len(text[start:end].rstrip()), message, hint)
+                column.dialect = "mixed"
                 break
             column.dialect = dialect
         any_typed = any_typed or column.dialect == "typed"

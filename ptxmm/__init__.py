@@ -1,0 +1,47 @@
+"""ptxmm decides what concurrent PTX code may do.
+
+    import ptxmm
+    test = ptxmm.load("mp.litmus")              # or ptxmm.parse(text)
+    result = ptxmm.check(test, model="ptx-9.0")
+    result.verdict, result.states, result.witnesses[0].svg()
+
+See `ptxmm.api` for what these take, give and raise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxcore.diagnostics import InputError
+    from ptxmm.api import check, load, models, parse
+    from ptxmm.result import Result, Witness
+
+__version__ = "0.1.0"
+__all__ = ["InputError", "Result", "Witness", "__version__", "check", "load", "models", "parse"]
+
+_HOMES = {
+    "InputError": "ptxcore.diagnostics",
+    "Result": "ptxmm.result",
+    "Witness": "ptxmm.result",
+    "check": "ptxmm.api",
+    "load": "ptxmm.api",
+    "models": "ptxmm.api",
+    "parse": "ptxmm.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a name on its first use, so that `import ptxmm` itself costs nothing."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ptxmm' has no attribute '{name}'")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,148 @@
+"""The Python interface: read a test, check it under a model, look at the result.
+
+Errors: every function that takes an input raises `ptxcore.diagnostics.InputError` for one that it cannot take; its text
+has file, line, column, the source line and, where one helps, a hint. `OSError` comes through where a file cannot be
+read.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ptxmm.result import KINDS, Result, Witness, observation_of, verdict_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from axioms.cat.model import Model
+    from litmus.test import Test
+
+DEFAULT_MODEL = "ptx-9.0"
+#: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
+LONGEST_FILE = 32 << 20
+
+_shipped: dict[str, Model] = {}  # read once; there are three
+
+
+def load(path: str | PathLike[str]) -> Test:
+    """Reads a litmus test from a file. Raises InputError for what is wrong in it, OSError where it cannot be read."""
+    from litmus.formats import read
+
+    with open(path, "rb") as file:
+        data = file.read(LONGEST_FILE + 1)
+    if len(data) > LONGEST_FILE:
+        raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a litmus test")
+    return read(data, str(path))
+
+
+def parse(text: str | bytes, path: str = "<input>") -> Test:
+    """Reads a litmus test from text; `path` names it in messages."""
+    from litmus.formats import read
+
+    return read(text, path)
+
+
+def models() -> list[str]:
+    """The names of the models that ship."""
+    from axioms.models import names
+
+    return names()
+
+
+def model_named(name: str) -> Model:
+    """A model by its name, or by the path of a .cat file. Raises InputError for a name or a file that is none."""
+    known = _shipped.get(name)
+    if known is None:
+        from axioms.models import load as load_model
+        from axioms.models import names
+
+        known = load_model(name)
+        if name in names():
+            _shipped[name] = known
+    return known
+
+
+def check(
+    test: Test,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    unroll: int = 4,
+    timeout: float | None = None,
+    engine: str = "solve",
+    backend: str | None = None,
+    all_registers: bool = False,
+    explain: bool = False,
+) -> Result:
+    """Decides a test under a model.
+
+    `model`: a name of `models()`, the path of a .cat file, or a model that was read already. `unroll`: how many times a
+    loop body may execute at most. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`:
+    `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list
+    all registers that the test names. `explain`: for an outcome that does not occur, also find the axioms that forbid
+    it.
+
+    Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
+    file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
+    option that is none.
+    """
+    _check_options(unroll, timeout, engine, backend)
+    from axioms.engine import decide
+    from axioms.result import OutOfTime
+    from litmus.formats.printer import write_proposition
+    from ptxcore.diagnostics import InputError
+    from ptxmm.pipeline import build
+
+    loaded = model_named(model) if isinstance(model, str) else model
+    condition = test.condition
+    result = Result(
+        path=test.path,
+        name=test.name,
+        model=model if isinstance(model, str) else loaded.name,
+        verdict="undecided",
+        kind=KINDS[condition.quantifier],
+        condition=write_proposition(condition.proposition),
+        expectation=test.expectation,
+    )
+    start = time.perf_counter()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        program = build(test, unroll, all_registers)
+        decision = decide(program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain)
+    except (OutOfTime, TimeoutError):
+        result.error = out_of_time(timeout)
+        return result
+    except InputError as error:
+        if error.path == "<input>":
+            error.path, error.text = test.path, test.text
+        raise
+    finally:
+        result.seconds = time.perf_counter() - start
+    result.states = decision.states
+    result.positive, result.negative = decision.positive, decision.negative
+    result.complete, result.listed_all = decision.complete, decision.listed_all
+    result.races, result.forbidding = decision.races, decision.forbidding
+    title = f"{test.name}  ({loaded.name})"
+    result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
+    result.observation = observation_of(result.positive, result.negative)
+    if decision.undefined:
+        result.verdict, result.error = "undefined", decision.undefined
+    else:
+        result.verdict = verdict_of(condition.quantifier, result.positive, result.negative)
+    return result
+
+
+def out_of_time(timeout: float | None) -> str:
+    return "out of time" if timeout is None else f"out of time after {timeout:g} s"
+
+
+def _check_options(unroll: int, timeout: float | None, engine: str, backend: str | None) -> None:
+    if unroll < 1:
+        raise ValueError(f"unroll must be at least 1, not {unroll}")
+    if timeout is not None and not 0 < timeout < float("inf"):
+        raise ValueError(f"timeout must be a positive number of seconds, not {timeout}")
+    if engine not in ("solve", "enumerate"):
+        raise ValueError(f"engine must be 'solve' or 'enumerate', not '{engine}'")
+    if backend not in (None, "z3", "sat"):
+        raise ValueError(f"backend must be 'z3' or 'sat', not '{backend}'")

@@ -1,0 +1,149 @@
+"""Checking one file from beginning to end, with every way in which that can go wrong turned into a result."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from ptxmm import __version__
+from ptxmm.result import Result
+
+if TYPE_CHECKING:
+    from litmus.test import Test
+
+
+class Settings(NamedTuple):
+    """What one command asks of every test. `drawings` are of `svg` and `dot`; `digest`: whether a hash of the test is
+    wanted."""
+
+    model: str = "ptx-9.0"
+    unroll: int = 4
+    timeout: float | None = None
+    engine: str = "solve"
+    backend: str | None = None
+    all_registers: bool = False
+    drawings: tuple[str, ...] = ()
+    digest: bool = False
+    explain: bool = False
+
+
+class Outcome(NamedTuple):
+    """A result, light enough to send between processes: its witnesses stay behind, their drawings come along."""
+
+    result: Result
+    drawings: dict[str, list[str]]
+    digest: str = ""
+
+
+class Checker:
+    """Checks files with fixed settings; calling it never raises but for a keyboard interrupt."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def prepare(self) -> None:
+        """Imports and reads what every test needs. Raises InputError for a model that cannot be taken."""
+        from ptxmm.api import model_named
+
+        model_named(self.settings.model)
+        import ptxmm.pipeline  # noqa: F401
+
+    def __call__(self, path: str) -> Outcome:
+        from axioms.program import UnsupportedProgram
+        from ptxcore.diagnostics import InputError
+
+        start = time.perf_counter()
+        try:
+            outcome = self._check(path)
+        except InputError as error:
+            if error.path == "<input>":
+                error.path = path
+            outcome = self._failure(path, "error", error.render())
+        except OSError as error:
+            reason = error.strerror or str(error)
+            outcome = self._failure(path, "error", f"{path}: error: cannot read: {reason}")
+        except UnsupportedProgram as error:
+            outcome = self._failure(path, "error", f"{path}: error: {error}")
+        except MemoryError:
+            outcome = self._failure(path, "undecided", "out of memory")
+        except Exception as error:
+            if "keyboard interrupt" in str(error).lower():  # how a solver reports the Ctrl-C that it caught
+                raise KeyboardInterrupt from None
+            outcome = self._failure(path, "error", self._defect(path, error))
+        outcome.result.seconds = time.perf_counter() - start
+        return outcome
+
+    def _check(self, path: str) -> Outcome:
+        from ptxmm import api
+
+        wanted = self.settings
+        test = api.load(path)
+        result = api.check(
+            test,
+            wanted.model,
+            unroll=wanted.unroll,
+            timeout=wanted.timeout,
+            engine=wanted.engine,
+            backend=wanted.backend,
+            all_registers=wanted.all_registers,
+            explain=wanted.explain,
+        )
+        drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
+        result.witnesses = []
+        return Outcome(result, drawings, digest(test) if wanted.digest else "")
+
+    def _failure(self, path: str, verdict: str, message: str) -> Outcome:
+        result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)
+        return Outcome(result, {})
+
+    def late(self, path: str, seconds: float) -> Outcome:
+        """For a test whose worker had to be stopped at its time limit."""
+        from ptxmm.api import out_of_time
+
+        outcome = self._failure(path, "undecided", out_of_time(self.settings.timeout))
+        outcome.result.seconds = seconds
+        return outcome
+
+    def lost(self, path: str, reason: str) -> Outcome:
+        """For a test whose worker died more than once."""
+        return self._failure(path, "error", f"{path}: error: its worker process {reason}, twice; was memory short?")
+
+    def _defect(self, path: str, error: Exception) -> str:
+        """What to say about a defect of ours, so that a report of it can be acted on."""
+        import traceback
+
+        frames = traceback.extract_tb(error.__traceback__)
+        place = "unknown place"
+        if frames:
+            last = frames[-1]
+            folder, file = os.path.split(last.filename)
+            place = f"{os.path.basename(folder)}/{file}:{last.lineno} in {last.name}"
+        text = " ".join(str(error).split())[:200]
+        lines = [
+            f"{path}: error: ptxmm has a defect: {type(error).__name__} at {place}{': ' + text if text else ''}",
+            "    please report it in ptxmm's issue tracker, with the test and this line:",
+            f"    ptxmm {__version__}, model {self.settings.model}, engine {self.settings.engine}, "
+            f"backend {self.settings.backend or 'default'}, unroll {self.settings.unroll}",
+        ]
+        if os.environ.get("PTXMM_TRACEBACK") == "1":
+            lines.append("".join(traceback.format_exception(error)).rstrip())
+        else:
+            lines.append("    PTXMM_TRACEBACK=1 in the environment shows the traceback")
+        return "\n".join(lines)
+
+
+def stem(path: str) -> str:
+    """A name for a test that could not be read: its file's."""
+    return os.path.splitext(os.path.basename(path))[0] or path
+
+
+def digest(test: Test) -> str:
+    """A hash of everything in a test that counts for its verdict: not its name, comments, meta lines or file layout."""
+    from dataclasses import replace
+    from hashlib import md5
+
+    from litmus.formats.printer import write
+
+    bare = replace(test, name="test", comments=(), meta=())
+    return md5(write(bare).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()

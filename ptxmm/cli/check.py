@@ -1,0 +1,207 @@
+"""`ptxmm check`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from ptxmm.checker import Checker, Outcome, Settings, stem
+from ptxmm.cli.options import LATER_OPTIONS
+from ptxmm.result import Result
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ptxmm.cli.progress import Bar
+    from ptxmm.report import Report
+    from ptxmm.report.drawings import Drawings
+
+
+class Status:
+    """The exit status of a run: bad input wins over a failed test, and that over an undecided one."""
+
+    def __init__(self, require_complete: bool) -> None:
+        self._require_complete = require_complete
+        self._seen: set[int] = set()
+
+    def bad_input(self) -> None:
+        self._seen.add(2)
+
+    def add(self, result: Result) -> None:
+        if result.verdict == "error":
+            self._seen.add(2)
+        elif result.verdict == "undecided":
+            self._seen.add(3)
+        elif not result.passed:
+            self._seen.add(1)
+        elif self._require_complete and not result.complete:
+            self._seen.add(3)
+
+    @property
+    def code(self) -> int:
+        return next((code for code in (2, 1, 3) if code in self._seen), 0)
+
+
+def check(options: Namespace) -> int:
+    """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
+    from litmus.formats import find
+    from ptxcore.diagnostics import InputError
+
+    for name, what in LATER_OPTIONS.items():
+        if getattr(options, name):
+            return _refuse(f"--{name}: {what} is not there yet")
+    folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
+    settings = Settings(
+        model=options.model,
+        unroll=options.unroll,
+        timeout=options.timeout,
+        engine=options.engine,
+        backend=options.backend,
+        all_registers=options.all_registers,
+        drawings=tuple(folders),
+        digest=options.format == "herd",
+    )
+    found = find(options.paths)
+    # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
+    settings = settings._replace(explain=options.format == "text" and len(found) == 1)
+    checker = Checker(settings)
+    try:
+        checker.prepare()
+    except InputError as error:
+        sys.stderr.write(error.render() + "\n")
+        return 2
+    except OSError as error:
+        return _refuse(f"--model {options.model}: {error.strerror or error}")
+    drawings = None
+    if folders:
+        from ptxmm.report.drawings import Drawings
+
+        try:
+            drawings = Drawings(folders)
+        except OSError as error:
+            return _refuse(f"cannot make the folder {error.filename}: {error.strerror}")
+    return _Run(options, checker, drawings).run(found)
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"ptxmm check: error: {message}\n")
+    return 2
+
+
+class _Run:
+    """One run over the files found: problems with paths are outcomes too, so that every report shows them in their
+    place."""
+
+    def __init__(self, options: Namespace, checker: Checker, drawings: Drawings | None) -> None:
+        self._options, self._checker, self._drawings = options, checker, drawings
+        self._status = Status(options.require_complete)
+        self._report = _report(options)
+        self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
+
+    def run(self, found: list[tuple[str, str | None]]) -> int:
+        start = time.perf_counter()
+        paths = [path for path, problem in found if problem is None]
+        self._report.begin([path for path, _ in found])
+        try:
+            with _progress(len(found)) as progress, closing(self._outcomes(paths)) as outcomes:
+                for path, problem in found:
+                    self._add(next(outcomes) if problem is None else _bad_path(path, problem, self._options.model))
+                    progress.advance()
+        except BrokenPipeError:
+            raise
+        except BaseException:  # Ctrl-C and being told to stop: what is finished has been paid for
+            for outcome in self._left:
+                self._add(outcome)
+            self._report.end(time.perf_counter() - start)
+            sys.stdout.flush()
+            raise
+        self._report.end(time.perf_counter() - start)
+        return self._status.code
+
+    def _outcomes(self, paths: list[str]) -> Generator[Outcome, None, None]:
+        jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
+        if self._options.timeout is None and min(jobs, len(paths)) <= 1:
+            yield from map(self._checker, paths)
+            return
+        import gc
+
+        from ptxmm.workers import Workers
+
+        gc.freeze()  # what is shared with the workers stays shared
+        timeout = self._options.timeout
+        limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that
+        with Workers(
+            self._checker, paths, jobs=jobs, limit=limit, late=self._checker.late, lost=self._checker.lost
+        ) as workers:
+            try:
+                yield from workers
+            except BaseException:  # also when whoever takes the outcomes was interrupted
+                self._left = workers.finished()
+                raise
+
+    def _add(self, outcome: Outcome) -> None:
+        result = outcome.result
+        self._status.add(result)
+        if result.verdict == "error":
+            sys.stdout.flush()  # so that both streams tell the story in the same order
+            sys.stderr.write((result.error or "error") + "\n")
+        elif result.verdict == "undecided" and self._options.format == "herd":
+            sys.stderr.write(f"{result.path}: undecided: {result.error}\n")
+        self._report.add(outcome)
+        if self._drawings:
+            try:
+                self._drawings.write(outcome)
+            except OSError as error:
+                self._status.bad_input()
+                sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror}\n")
+
+
+def _bad_path(path: str, problem: str, model: str) -> Outcome:
+    message = f"{path}: error: {problem}"
+    return Outcome(Result(path=path, name=stem(path), model=model, verdict="error", error=message), {})
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _report(options: Namespace) -> Report:
+    if options.format == "json":
+        from ptxmm.report.json import JsonReport
+
+        return JsonReport(options.model)
+    if options.format == "herd":
+        from ptxmm.report.herd import HerdReport
+
+        return HerdReport()
+    from ptxmm.report.text import TextReport
+
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return TextReport(options.model, colour=colour, unroll=options.unroll)
+
+
+def _progress(count: int) -> Bar | _Quiet:
+    if count > 1 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from ptxmm.cli.progress import Bar
+
+        return Bar(count)
+    return _Quiet()
+
+
+class _Quiet:
+    """No progress shown."""
+
+    def __enter__(self) -> _Quiet:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def advance(self) -> None:
+        pass

@@ -1,0 +1,84 @@
+"""What can be said on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from ptxmm import __version__
+
+#: Commands and options that the command line has but that do not work yet, with what they will do.
+LATER_COMMANDS = {"lint": "checking PTX modules as ptxas does", "run": "running PTX kernels"}
+LATER_OPTIONS = {"races": "reporting data races", "why": "explaining forbidden outcomes"}
+
+
+def positive_number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, not '{text}'") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {value}")
+    return value
+
+
+def seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a number of seconds is needed, not '{text}'") from None
+    if not math.isfinite(value) or value <= 0:
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, not {text}")
+    return value
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="ptxmm", description="Decides what concurrent PTX code may do.", allow_abbrev=False
+    )
+    top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_check(commands)
+    commands.add_parser("models", help="list the models that ship", description="Lists the models that ship.")
+    for name, what in LATER_COMMANDS.items():
+        later = commands.add_parser(name, help=f"{what} (not there yet)", add_help=False)
+        later.add_argument("rest", nargs=argparse.REMAINDER)
+    return top
+
+
+def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    check = commands.add_parser(
+        "check",
+        help="decide litmus tests",
+        description="Decides litmus tests: which outcomes a memory model allows, and whether the condition holds.",
+        epilog="exit status: 0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
+        "3 nothing failed but something stayed undecided",
+        allow_abbrev=False,
+    )
+    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder (searched for *.litmus), or @list")
+    check.add_argument(
+        "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
+    )
+    check.add_argument("--format", choices=("text", "herd", "json"), default="text", help="default: %(default)s")
+    check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
+    check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
+    check.add_argument(
+        "--jobs",
+        type=positive_number,
+        metavar="N",
+        help="processes (default: one for one test, else one for each processor)",
+    )
+    check.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each test; it is undecided then")
+    check.add_argument(
+        "--unroll",
+        type=positive_number,
+        default=4,
+        metavar="N",
+        help="a loop body executes at most N times (default: %(default)s)",
+    )
+    check.add_argument("--require-complete", action="store_true", help="a loop that was cut leaves its test undecided")
+    check.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
+    check.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
+    check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
+    for name, what in LATER_OPTIONS.items():
+        check.add_argument(f"--{name}", action="store_true", help=f"{what} (not there yet)")

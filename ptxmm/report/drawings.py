@@ -1,0 +1,41 @@
+"""Graphs written to files: DIR/NAME-STATEINDEX.svg."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ptxmm.checker import Outcome
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+
+
+class Drawings:
+    """Writes the drawings of outcomes into folders, one for each kind, under names that are safe and never taken
+    twice."""
+
+    def __init__(self, folders: dict[str, str]) -> None:
+        """Makes the folders. Raises OSError where that cannot be."""
+        self._folders = folders
+        self._taken: set[str] = set()
+        for folder in folders.values():
+            os.makedirs(folder, exist_ok=True)
+
+    def write(self, outcome: Outcome) -> None:
+        """Raises OSError where a file cannot be written."""
+        if not outcome.drawings:
+            return
+        name = self._name(outcome.result.name)
+        for kind, drawings in outcome.drawings.items():
+            for i, text in enumerate(drawings):
+                with open(os.path.join(self._folders[kind], f"{name}-{i}.{kind}"), "w", encoding="utf-8") as file:
+                    file.write(text)
+
+    def _name(self, wanted: str) -> str:
+        base = _UNSAFE.sub("_", wanted).lstrip(".-")[:120] or "test"
+        name, count = base, 1
+        while name.lower() in self._taken:  # some file systems do not tell capitals apart
+            count += 1
+            name = f"{base}~{count}"
+        self._taken.add(name.lower())
+        return name

@@ -1,0 +1,127 @@
+"""Results for people: a line for each test, and for a single test its outcomes."""
+
+from __future__ import annotations
+
+import sys
+
+from ptxmm.checker import Outcome
+from ptxmm.report import plain
+from ptxmm.result import Result
+
+_QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
+_COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
+_WIDEST = 64  # characters of the name column
+_MOST_STATES = 40  # shown for a single test
+
+
+class TextReport:
+    """`single`: one test was asked for, by itself. `colour`: the output is a terminal that shows colours."""
+
+    def __init__(self, model: str, *, colour: bool, unroll: int) -> None:
+        self._model, self._colour, self._unroll = model, colour, unroll
+        self._single, self._width = False, 0
+        self._results: dict[str, int] = {}
+        self._failed = 0
+        self._count = 0
+
+    def begin(self, paths: list[str]) -> None:
+        self._single = len(paths) == 1
+        self._width = min(_WIDEST, max((len(p) for p in paths), default=0))
+
+    def add(self, outcome: Outcome) -> None:
+        result = outcome.result
+        self._count += 1
+        self._results[result.verdict] = self._results.get(result.verdict, 0) + 1
+        self._failed += result.verdict in ("ok", "no", "undefined") and not result.passed
+        if self._single:
+            if result.verdict != "error":  # that is on standard error already
+                sys.stdout.write("\n".join(self._page(result)) + "\n")
+        else:
+            sys.stdout.write(self._row(result) + "\n")
+
+    def end(self, seconds: float) -> None:
+        if self._single:
+            return
+        counts = ", ".join(
+            f"{self._results[v]} {v}" for v in ("ok", "no", "undefined", "undecided", "error") if v in self._results
+        )
+        text = f"{self._count} test{'s' * (self._count != 1)} under {plain(self._model)}: {counts or 'nothing done'}; "
+        if self._failed:
+            text += self._paint("bad", f"{self._failed} not as expected") + "; "
+        sys.stdout.write(text + f"{seconds:.2f} s\n")
+
+    # Pieces.
+
+    def _paint(self, style: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self._colour else text
+
+    def _verdict(self, result: Result, width: int = 0) -> str:
+        if result.verdict == "undecided":
+            style = "open"
+        else:
+            style = "good" if result.passed else "bad"
+        return self._paint(style, result.verdict.ljust(width))
+
+    def _row(self, result: Result) -> str:
+        path = plain(result.path)
+        seen = count_of(result)
+        line = f"{self._verdict(result, 9)}  {path.ljust(self._width)}  {seen.ljust(21)} {duration(result.seconds):>8}"
+        notes = "; ".join(self._notes(result))
+        return (line + ("  " + notes if notes else "")).rstrip()
+
+    def _notes(self, result: Result) -> list[str]:
+        notes = []
+        if result.verdict in ("undecided", "undefined") and result.error:
+            notes.append(plain(result.error))
+        if result.verdict == "error":
+            notes.append("see the message")
+        elif not result.passed and result.verdict != "undecided":
+            notes.append(self._paint("bad", f"expected {result.expectation}"))
+        elif result.passed and result.expectation != "ok":
+            notes.append("as expected")
+        if not result.complete:
+            notes.append(f"loops cut after {self._unroll} turn{'s' * (self._unroll != 1)}")
+        return notes
+
+    def _page(self, result: Result) -> list[str]:
+        head = [f"{self._verdict(result)}  {self._paint('bold', plain(result.name))}", f"under {plain(result.model)}"]
+        page = [f"{'  '.join(head)}, {duration(result.seconds)}"]
+        notes = self._notes(result)
+        if notes:
+            page.append("    " + "; ".join(notes))
+        if result.kind is not None:
+            page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
+        if result.observation is None:
+            return page
+        page.append(f"    {count_of(result)}")
+        page += ["      " + line for line in table(result.states[:_MOST_STATES])]
+        if len(result.states) > _MOST_STATES:
+            page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
+        if not result.listed_all:
+            page.append("    there are more states than these")
+        if result.forbidding:
+            what = "a counterexample" if result.kind == "forall" else "the outcome"
+            page.append(f"    {what} is forbidden by {' and '.join(result.forbidding)}")
+        return page
+
+
+def count_of(result: Result) -> str:
+    """`sometimes, 1 of 4`."""
+    if result.observation is None:
+        return ""
+    count = result.positive + result.negative
+    if count == 0:
+        return "no execution"
+    return f"{result.observation}, {result.positive} of {count}"
+
+
+def duration(seconds: float) -> str:
+    return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"
+
+
+def table(states: list[dict[str, int]]) -> list[str]:
+    """States in aligned columns: `1:r0=1  1:r1=0`."""
+    names = list(dict.fromkeys(name for state in states for name in state))
+    cells = [[f"{name}={state[name]}" if name in state else "" for name in names] for state in states]
+    widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(names))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]

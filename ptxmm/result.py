@@ -1,0 +1,103 @@
+"""What checking a test gives: plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from axioms.execution import ExecutedEvent, Execution
+
+#: The verdicts. `undecided`: out of time. `undefined`: the model gives the program no meaning. `error`: bad input, or
+#: our defect.
+VERDICTS = ("ok", "no", "undecided", "undefined", "error")
+#: How a quantifier is named in results.
+KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
+
+
+class Witness:
+    """One allowed execution (`execution`), and the state that it ends in."""
+
+    __slots__ = ("execution",)
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution = execution
+
+    def __repr__(self) -> str:
+        return f"Witness({self.state})"
+
+    @property
+    def state(self) -> dict[str, int]:
+        return self.execution.state
+
+    @property
+    def events(self) -> tuple[ExecutedEvent, ...]:
+        return self.execution.events
+
+    @property
+    def relations(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        return self.execution.relations
+
+    def svg(self) -> str:
+        """The execution as a graph: SVG text that stands alone."""
+        from ptxmm.graphs.svg import svg
+
+        return svg(self.execution)
+
+    def dot(self) -> str:
+        """The execution as a graph: DOT text, with every node's place (`neato -n` draws it)."""
+        from ptxmm.graphs.dot import dot
+
+        return dot(self.execution)
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """The answer for one test.
+
+    `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,
+    `sometimes` or `always`: all three None when a test could not be read, `observation` also when it was not decided.
+    `states` are the allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number.
+    `positive` of them satisfy the proposition, `negative` do not; `witnesses` has an execution for each, in the same
+    order. `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut
+    executions off. `seconds` is the time for executing and deciding (on the command line also for reading). `error`
+    says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the
+    forbidden outcome would be allowed. `expectation` is the verdict that the test says it should have.
+    """
+
+    path: str
+    name: str
+    model: str
+    verdict: str
+    kind: str | None = None
+    condition: str | None = None
+    observation: str | None = None
+    states: list[dict[str, int]] = field(default_factory=list)
+    positive: int = 0
+    negative: int = 0
+    complete: bool = True
+    listed_all: bool = True
+    seconds: float = 0.0
+    error: str | None = None
+    races: list[object] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+    expectation: str = "ok"
+    forbidding: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the test answers as it says it should."""
+        return self.verdict == self.expectation
+
+
+def verdict_of(quantifier: str, positive: int, negative: int) -> str:
+    """`ok` when the condition holds as its quantifier says, else `no`."""
+    holds = {"exists": positive > 0, "~exists": positive == 0, "forall": negative == 0}
+    return "ok" if holds[quantifier] else "no"
+
+
+def observation_of(positive: int, negative: int) -> str:
+    """Whether the proposition is satisfied never, sometimes or always; never where there is no execution at all."""
+    if positive == 0:
+        return "never"
+    return "sometimes" if negative else "always"

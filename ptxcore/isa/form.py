@@ -211,7 +211,11 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str]) -> Use | _Misfit:
     lacking = len(missing) + len(form.types) - len(types)
     if wrong:
         i, message = wrong[0]
-        return _Misfit((len(wrong), lacking), i, message or _out_of_place(modifiers[i], form, taken, types), form)
+        # A form that misses only the type is nearer than one that has another operation.
+        only_types = all(modifiers[i] in WIDTHS for i, _ in wrong)
+        return _Misfit(
+            (2 * len(wrong) - only_types, lacking), i, message or _out_of_place(modifiers[i], form, taken, types), form
+        )
     if lacking:
         if missing:
             slot = missing[0]

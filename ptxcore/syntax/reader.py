@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
 from ptxcore.syntax.lexer import NAME, NUMBER, Positions, blank_comments, integer
 from ptxcore.syntax.tree import (
     Address,
@@ -97,6 +97,8 @@ def read_statements(text: str, line: int = 1, column: int = 1, *, bare_addresses
 def read_statement(text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False) -> Statement:
     """The one statement of a litmus cell: an instruction without its `;`, or `LABEL:`. Raises InputError."""
     bare = text.rstrip()
+    if not bare:
+        raise fail(Span(line, column, column + max(1, len(text))), "an instruction or a label is missing here")
     ended = bare.endswith((";", ":"))
     statements = read_statements(text if ended else bare + ";", line, column, bare_addresses=bare_addresses)
     if len(statements) != 1:

@@ -121,14 +121,14 @@ def agree(code: ThreadCode, answers: list[int], unroll: int) -> str:
 ANSWERS = st.lists(st.integers(0, 2), max_size=8)
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs(LINES), ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_ptx(text: str, answers: list[int], unroll: int) -> None:
     initial = {"r0": 0, "r1": 1, "r2": 2, "p0": 0, "p1": 1, "rd0": 64}
     event(agree(prepare(read_statements(text), TYPED, VARIABLES, initial), answers, unroll))
 
 
-@settings(max_examples=4000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs(SHORT_LINES), ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_the_short_dialect(text: str, answers: list[int], unroll: int) -> None:
     statements = read_statements(text, bare_addresses=True)

@@ -125,7 +125,9 @@ def marks(trace: Trace) -> list[tuple[object, ...]]:
 @settings(max_examples=300, deadline=None)
 @given(st.lists(LINES, min_size=2, max_size=8), st.integers(0, 8), st.lists(st.integers(0, 1), min_size=9, max_size=9))
 def test_leaving_out_turns_that_wait_loses_no_ending(lines: list[str], at: int, answers: list[int]) -> None:
-    text = "A: " + ";".join([*lines[:at], "B: " + (lines[at:] or ["fence.sc.gpu"])[0], *lines[at + 1 :], "@%p0 bra A", ""])
+    text = "A: " + ";".join(
+        [*lines[:at], "B: " + (lines[at:] or ["fence.sc.gpu"])[0], *lines[at + 1 :], "@%p0 bra A", ""]
+    )
     reduced = code(text, {"r0": 0, "r1": 0, "p0": 0, "p1": 0})
     whole = reduced._replace(
         blocks=tuple(block._replace(waits=(False,) * len(block.waits)) for block in reduced.blocks)

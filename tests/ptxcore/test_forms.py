@@ -1,0 +1,166 @@
+"""Which instructions are taken, in which spellings, and what is said about the others."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.isa.form import parameters
+from ptxcore.isa.table import TYPED, UNSUPPORTED, lookup
+from ptxcore.machine.code import Variable, prepare
+from ptxcore.machine.explore import explore
+from ptxcore.syntax.reader import read_statement, read_statements
+from ptxcore.syntax.tree import Instruction
+
+VARIABLES = {
+    "x": Variable(64),
+    "flag": Variable(128),
+    "s": Variable(192, space="shared"),
+    "c": Variable(256, space="const"),
+}
+
+
+def findings(text: str, initial: dict[str, int] | None = None) -> list[Diagnostic]:
+    try:
+        explore(prepare(read_statements(text), TYPED, VARIABLES, initial or {}))
+    except InputError as error:
+        return list(error.diagnostics)
+    return []
+
+
+@pytest.mark.parametrize(
+    "words", [("add", "relaxed", "gpu", "u32", "global"), ("cas", "acquire", "sys", "b32", "shared::cta")]
+)
+def test_modifiers_come_in_any_order(words: tuple[str, ...]) -> None:
+    uses = {
+        (use.sem, use.scope, use.op, use.type, use.space)
+        for order in itertools.permutations(words)
+        for use in [lookup(Instruction("atom", order, ()))]
+    }
+    assert len(uses) == 1
+
+
+def test_types_keep_their_order() -> None:
+    assert lookup(Instruction("cvt", ("u32", "s8"), ())).types == ("u32", "s8")
+    assert lookup(Instruction("cvt", ("s8", "sat", "u32"), ())).types == ("s8", "u32")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "message", "hint"),
+    [
+        ("ld.relxed.gpu.u32 %r0, [x];", (3, 10), "unknown modifier '.relxed' on 'ld'", "did you mean 'relaxed'?"),
+        ("ld.relaxed.u32 %r0, [x];", (1, 15), "'ld.relaxed.u32' needs a scope: one of .cta .cluster .gpu .sys", "form"),
+        ("st.release.u32 [x], 1;", (1, 15), "'st.release.u32' needs a scope", "form"),
+        ("ld.weak.gpu.u32 %r0, [x];", (8, 12), "'.gpu' does not go with 'ld.weak.u32'", "form"),
+        ("ld.acquire.acquire.gpu.u32 %r0, [x];", (11, 19), "'.acquire' stands twice", "form"),
+        ("ld.acquire.relaxed.gpu.u32 %r0, [x];", (11, 19), "'.relaxed' conflicts with '.acquire'", "form"),
+        ("ld.acquire.gpu.cg.u32 %r0, [x];", (15, 18), "'.cg' does not go with 'ld.acquire.gpu.u32'", "form"),
+        ("ld.relaxed.gpu %r0, [x];", (1, 15), "'ld.relaxed.gpu' needs a type", "form"),
+        ("ld.f32 %r0, [x];", (3, 7), "'.f32' on 'ld' is not supported yet", None),
+        ("ld.v2.u32 %r0, [x];", (3, 6), "'.v2' on 'ld' is not supported yet", None),
+        ("ld.local.u32 %r0, [x];", (3, 9), "'.local' on 'ld' is not supported yet", None),
+        ("atom.add.b128 %r0, [x], 1;", (9, 14), "'.b128' on 'atom' is not supported yet", None),
+        ("atom.inc.u64 %rd0, [x], 1;", (9, 13), "type '.u64' does not go with 'atom.inc', which takes .u32", "form"),
+        ("atom.relaxed.u32 %r0, [x], 1;", (1, 17), "'atom.relaxed.u32' needs an operation", "form"),
+        ("red.acquire.gpu.add.u32 [x], 1;", (4, 12), "unknown modifier '.acquire' on 'red'", None),
+        ("red.exch.b32 [x], 1;", (4, 9), "unknown modifier '.exch' on 'red'", None),
+        ("add.u8 %r0, 1, 2;", (4, 7), "unknown modifier '.u8' on 'add'", "legal are"),
+        ("setp.lt.b32 %p0, 1, 2;", (8, 12), "type '.b32' does not go with 'setp.lt'", "form"),
+        ("fence;", (1, 6), "'fence' needs a scope: one of .cta .cluster .gpu .sys", "form"),
+        ("mbarrier.init.shared.b64 [x], 1;", (1, 25), "'mbarrier.init' is not supported yet", None),
+        ("cp.async.ca.shared.global [x], [x], 4;", (1, 26), "'cp.async' is not supported yet", None),
+        ("st.async.u32 [x], 1;", (1, 13), "'st.async' is not supported yet", None),
+        ("red.async.u32 [x], 1;", (1, 14), "'red.async' is not supported yet", None),
+        ("barrier.cluster.arrive;", (1, 23), "'barrier.cluster' is not supported yet", None),
+        ("bar.warp.sync 1;", (1, 14), "'bar.warp' is not supported yet", None),
+        ("fence.mbarrier_init.release.cluster;", (1, 36), "'fence.mbarrier_init' is not supported yet", None),
+        ("ldd.u32 %r0, [x];", (1, 8), "unknown instruction 'ldd'", "did you mean"),
+        ("frobnicate;", (1, 11), "unknown instruction 'frobnicate'", None),
+        ("ld.u32 %r0, x;", (13, 14), "an address in brackets is needed here, not 'x'", "write [x]"),
+        ("ld.u32 %r0, [flga];", (14, 18), "unknown name 'flga'", "did you mean 'flag'?"),
+        ("st.u32 [x], flag;", (13, 17), "'flag' is a variable, and a register or an integer is needed here", "load it"),
+        ("add.u32 %r0, %r9, 1;", (14, 17), "nothing writes register '%r9'", "init block"),
+        ("add.u32 1, 2, 3;", (9, 10), "'1' cannot be written: a register is needed here", None),
+        ("mov.u32 x, 3;", (9, 10), "'x' is a variable, and a register is needed here", None),
+        ("add.u32 %r0, 1;", (1, 8), "'add' takes 3 operands here, not 2", "form"),
+        ("bar.sync 0, 32, 1;", (17, 18), "'bar' takes 1 to 2 operands here, not 3", "form"),
+        ("bar.sync 16;", (10, 12), "barrier 16 does not exist: a CTA has barriers 0 to 15", None),
+        ("bar.sync 1, 33;", (13, 15), "33 is not a thread count of a barrier", "a multiple of the warp size, 32"),
+        ("ld.global.u32 %r0, [s];", (21, 22), "'s' is in .shared, and 'ld.global' goes to .global", None),
+        ("st.u32 [c], 1;", (9, 10), "'c' is in .const, which cannot be written", None),
+        ("mov.u32 %r0, 1; add.u64 %rd0, %r0, 1;", (31, 34), "register '%r0' has 32 bits by another use", "declare it"),
+        (".reg .b16 %h; ld.u32 %h, [x];", (22, 24), "register '%h' has 16 bits, and at least 32 bits", None),
+        ("mov.u32 %r0, 1; @%r0 bra L; L:", (18, 21), "register '%r0' has 32 bits by another use, and a", "declare"),
+        ("bra L; L: L:", (11, 12), "label 'L' stands twice", None),
+        ("bra Loop; Lop: ret;", (5, 9), "unknown label 'Loop'", "did you mean 'Lop'?"),
+        (".reg .u32 %r0, %r0;", (1, 19), "register '%r0' is declared twice", None),
+        (".reg .f32 %r0;", (1, 14), "registers of type .f32 are not supported yet", None),
+        ("mov.u32 %r0, %tid.x;", (14, 20), "special register '%tid.x' is not supported yet", None),
+        ("mov.u32 %r0, {1, 2};", (14, 20), "vector operands are not supported yet", None),
+        ("ld.u32 _, [x];", (8, 9), "'_' cannot be the destination here", "only atom"),
+    ],
+)  # fmt: skip
+def test_findings_say_where_and_what(text: str, columns: tuple[int, int], message: str, hint: str | None) -> None:
+    first, *rest = findings(text)
+    assert (first.span.column, first.span.end) == columns
+    assert first.message.startswith(message)
+    assert (hint is None) == (first.hint is None) or hint is None
+    assert hint is None or (first.hint is not None and hint in first.hint)
+    assert not rest
+
+
+def test_all_findings_of_a_thread_come_at_once_in_order() -> None:
+    found = findings("ld.u33 %r0, [x];\nst.u32 [yy], %r0;\nbra L;\nfoo;")
+    assert [d.span.line for d in found] == [1, 2, 3, 4]
+
+
+def test_a_register_is_read_only_where_every_path_wrote_it() -> None:
+    branch = "setp.eq.u32 %p0, %r0, 0; @%p0 mov.u32 %r1, 1; {} st.u32 [x], %r1;"
+    assert findings(branch.format("@!%p0 mov.u32 %r1, 2;"), {"r0": 0}) == []
+    text = "ld.u32 %r0, [x]; " + branch
+    (finding,) = findings(text.format(""))
+    assert finding.message == "register 'r1' is read here, but not written on every path that leads here"
+    assert findings(text.format("@!%p0 mov.u32 %r1, 2;")) == []
+    (early,) = findings("add.u32 %r1, %r2, 1; mov.u32 %r2, 1;")
+    assert early.message == "register 'r2' is read here before anything wrote it"
+    assert (early.span.column, early.span.end) == (14, 17)
+
+
+def test_percent_signs_do_not_tell_registers_apart() -> None:
+    code = prepare(read_statements("mov.u32 r0, 1; add.u32 %r1, %r0, r0;"), TYPED, {}, {})
+    assert {n: r.value for n, r in explore(code).registers.items()} == {"r0": 1, "r1": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "signed"),
+    [
+        (".reg .s64 %a; ld.u32 %a, [x];", 64, True),
+        (".reg .b16 %a<4>; mov.u16 %a3, 1; mov.u16 %a2, %a3;", 16, False),
+        ("ld.s8 %a, [x];", 8, True),
+        ("ld.u8 %a, [x]; setp.eq.s32 %p, %a, 0;", 32, False),
+        ("mov.s32 %a, 1; add.u32 %a, %a, 1;", 32, True),
+        ("setp.eq.u32 %a, 1, 1;", 1, False),
+        ("mul.wide.s32 %a, 1, 2;", 64, True),
+    ],
+)
+def test_a_register_has_the_type_of_its_declaration_or_first_use(text: str, width: int, signed: bool) -> None:
+    registers = explore(prepare(read_statements(text), TYPED, VARIABLES, {})).registers
+    final = registers.get("a") or registers["a2"]
+    assert (final.width, final.signed) == (width, signed)
+
+
+def test_every_form_is_complete() -> None:
+    for mnemonic, forms in TYPED.forms.items():
+        assert mnemonic not in UNSUPPORTED
+        for form in forms:
+            assert form.section or mnemonic == "nop"
+            assert form.syntax().startswith(mnemonic)
+            assert parameters(form.operands) is parameters(form.operands)
+            words = [w for slot in form.slots for w in slot.words] + [t for types in form.types[:1] for t in types]
+            assert len(words) == len(set(words)), f"a word of {form.syntax()} has two places"
+
+
+def test_a_cell_may_be_any_instruction() -> None:
+    assert isinstance(read_statement("fence.release.cluster"), Instruction)

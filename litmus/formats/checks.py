@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from litmus.formats.condition import PropositionReader
-from litmus.formats.declarations import Declarations, fits
+from litmus.formats.declarations import NAME, Declarations, fits
 from litmus.formats.program import Column
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm
@@ -80,7 +80,7 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
                 registers = _Registers(column, declared)
             if base.name in registers:
                 continue
-            if column.dialect == "short":
+            if column.dialect == "short" and NAME.fullmatch(base.name):
                 if statement.opcode in ("ld", "tld", "suld", "cold") and not statement.modifiers:
                     continue  # `ld r, VALUE` moves
                 locations[base.name] = Location(base.name, span=base.span)

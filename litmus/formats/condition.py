@@ -109,7 +109,7 @@ def read_tail(source: Source, start: int) -> Tail:
 def _place(token: re.Match[str]) -> tuple[int, int]:
     """Where a token stands, without the blanks before it."""
     start = token.start()
-    while token.string[start].isspace():
+    while token.string[start] in " \t\n\f\v":
         start += 1
     return start, token.end()
 

@@ -21,7 +21,8 @@ _SIMPLE = re.compile(
     r"\s*+(?:P?(\d{1,9}+)\s*+:\s*+%?)?([A-Za-z_$][\w$]*+)\s*+=\s*+(-?[1-9]\d{0,17}+|0)\s*+\Z", re.ASCII
 )
 _TOKEN = re.compile(r"\s*+(%?[A-Za-z_$][\w$]*+|\.[A-Za-z][\w:]*+|-?\d\w*+|\S)", re.ASCII)
-_NAME = re.compile(r"[A-Za-z_$][\w$]*+", re.ASCII)
+#: What a location or a register may be called.
+NAME = re.compile(r"[A-Za-z_$][\w$]*+", re.ASCII)
 _THREAD = re.compile(r"P?(\d{1,9})", re.ASCII)
 
 Value = int | AddressOf
@@ -156,7 +157,7 @@ class _Declaration:
         self.next += 1
 
     def name(self, what: str) -> Token:
-        if not _NAME.fullmatch(self.peek()):
+        if not NAME.fullmatch(self.peek()):
             raise self.wrong(f"expected {what}")
         return self.take()
 
@@ -199,7 +200,7 @@ class _Declaration:
         thread = self.thread()
         self.expect(":")
         word, _, end = self.take()
-        if not _NAME.fullmatch(word.removeprefix("%")):
+        if not NAME.fullmatch(word.removeprefix("%")):
             raise self.source.error(end - len(word), end, f"'{word}' is no register")
         self.expect("=")
         span = self.source.span(start, end)
@@ -208,7 +209,7 @@ class _Declaration:
     def value(self, width: int, type_: str = "", bare_address: bool = False) -> Value:
         """A number, or a location's address: `&x`, and `x` alone for a register."""
         word = self.peek()
-        if word == "&" or (bare_address and _NAME.fullmatch(word)):
+        if word == "&" or (bare_address and NAME.fullmatch(word)):
             if word == "&":
                 self.take()
             name, start, end = self.name("a location")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from litmus.formats.placement import places
+from litmus.formats.program import looks_like_tail
 from litmus.test import (
     AddressOf,
     And,
@@ -137,8 +138,9 @@ def _headers(threads: Sequence[Thread]) -> list[str]:
 
 
 def _needs_block(thread: Thread) -> bool:
-    statements = thread.statements
-    return len(statements) > LONGEST_COLUMN or any(isinstance(statement, Declaration) for statement in statements)
+    if len(thread.statements) > LONGEST_COLUMN:
+        return True
+    return any(isinstance(s, Declaration) or looks_like_tail(_cell(s)) for s in thread.statements)
 
 
 def _cell(statement: Statement) -> str:

@@ -20,7 +20,7 @@ from ptxcore.syntax.tree import Immediate, Instruction, Name, Statement
 TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall")
 
 _THREAD = re.compile(r"\s*+P(\d{1,9}+)\s*+(@?)", re.ASCII)
-_TAIL = re.compile(r"\s*+(?:(?:exists|forall|locations|filter)\b(?!\s*+:)|~\s*+exists\b|scopes\s*+:)", re.ASCII)
+_TAIL = re.compile(r"\s*+(?:(?:exists|forall|locations|filter)(?![\w$.]|\s*+:)|~\s*+exists\b|scopes\s*+:)", re.ASCII)
 _NOT_TAIL = re.compile(r"\s*+(?:~\s*+(\w++)|(?!call\b)([a-z]{4,10}+)\s*+[(\[])", re.ASCII)
 _BREAK = re.compile(r"[|;]|\n\s*+")
 _BLANK = re.compile(r"\s*+")
@@ -29,8 +29,8 @@ _HEADER_END = re.compile(r"[|;{]")
 _PAIR_SO_FAR = re.compile(r"\s*+(?:@!?%?[\w$]++\s++)?(?:setp|shfl|match|elect)\.[\w.:]*+\s++[%\w$]++\s*+\Z", re.ASCII)
 _TYPED = re.compile(r"\[|\.(?:[usb](?:8|16|32|64|128)|b?f(?:16|32|64)(?:x2)?|reg|pred)\b", re.ASCII)
 _SHORT = re.compile(
-    r"(?:[\w$]++\s*+:(?!:))?\s*+(?:@!?%?[\w$]++\s++)?"
-    r"(?:ld|st|atom|red|add|sub|mul|div|b(?:eq|ne|lt|gt|le|ge)|goto|su(?:st|ld|atom|red)|tld|cold)(?=[.\s])",
+    r"(?:[\w$]++\s*+:(?!:))?+\s*+(?:@!?%?[\w$]++\s++)?"
+    r"(?:ld|st|atom|red|add|sub|mul|div|b(?:eq|ne|lt|gt|le|ge)|goto|su(?:st|ld|atom|red)|tld|cold)(?![\w$])",
     re.ASCII,
 )
 _HOST = re.compile(
@@ -206,6 +206,11 @@ def _refuse_unknown_part(source: Source, at: int) -> None:
         return  # an instruction, whatever is wrong with it
     hint = near or "after the program come scopes:, locations, filter, exists, ~exists, forall"
     raise source.error(found.start(group) - (group == 1), found.end(group), f"unknown word '{word}'", hint)
+
+
+def looks_like_tail(cell: str) -> bool:
+    """Whether a row cannot start with this cell, since it would be taken for a part of the tail."""
+    return bool(_TAIL.match(cell) or _NOT_TAIL.match(cell))
 
 
 # Blocks.

@@ -99,18 +99,21 @@ class Barriers:
             if b.wait is None:
                 continue
             if b.effect.count is None:
-                self._wait_for_all(b, members, y)
+                self._wait_for_all(b, members)
                 for x, there in mates:
                     self._edge(members[x], b, there)
                 continue
             self._wait_for_some(b, y, mates, members, position)
 
-    def _wait_for_all(self, b: Arrival, members: list[Arrival], at: int) -> None:
-        """Without a count, every instruction of the same barrier must be reached."""
-        for x, a in enumerate(members):
-            if x != at:
-                same = self._same(a.effect.identity, b.effect.identity)
-                self.formula.add([-b.executed, -same, a.executed])
+    def _wait_for_all(self, b: Arrival, members: list[Arrival]) -> None:
+        """Without a count, every instruction of the same barrier must be reached (in some turn, if it is in a loop)."""
+        instructions: dict[tuple[int, int], list[Arrival]] = {}
+        for a in members:
+            if type(a.effect.identity) is not Term:
+                instructions.setdefault((a.arrive.thread, id(a.effect.instruction)), []).append(a)
+        for copies in instructions.values():
+            same = self._same(copies[0].effect.identity, b.effect.identity)
+            self.formula.add([-b.executed, -same, *[a.executed for a in copies]])
 
     def _wait_for_some(
         self, b: Arrival, y: int, mates: list[tuple[int, int]], members: list[Arrival], position: dict[tuple[int, int], int]

@@ -59,7 +59,8 @@ class Candidate:
         for e in events:
             if e.kind == "R" and type(e.value) is Term and not self.executed[e.index]:
                 symbols.setdefault(e.value, 0)
-        waiting = [e for e in events if e.kind == "R" and self.executed[e.index]]
+        # The reads of a concrete run know what they returned; `_broken_execution` compares it.
+        waiting = [e for e in events if type(e.value) is Term and e.kind == "R" and self.executed[e.index]]
         for e in waiting:
             assert type(e.value) is Term
             symbols.pop(e.value, None)  # one access at several possible addresses shares its symbol
@@ -108,6 +109,8 @@ class Candidate:
                 w = self.rf.get(e.index)
                 if w is None or not executed[w] or program.events[w].cell != e.cell:
                     return [f"reads-from of event {e.index}"]
+                if self.value(e) != self.value(program.events[w]):
+                    return [f"the value of event {e.index}"]
         for t in program.threads:
             if not terms.evaluate(t.execution.finishes, self.symbols):
                 return [f"the end of {t.name}"]

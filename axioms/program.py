@@ -6,7 +6,7 @@ rows of bitsets over that order. They say what holds *if both events are execute
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.effects import Dependencies, Effect, ThreadExecution
@@ -88,7 +88,11 @@ class WildAddress(NamedTuple):
 
 
 class Program:
-    """See the module. `condition` and `filter` are truth values over the symbols of reads and final cells."""
+    """See the module. `condition` and `filter` are truth values over the symbols of reads and final cells.
+
+    Loop bodies ran at most `unroll` times. `assemble` makes the same program of threads that were executed otherwise: on
+    numbers, for instance.
+    """
 
     def __init__(
         self,
@@ -98,7 +102,11 @@ class Program:
         observed: Sequence[Observable] = (),
         condition: Value = 1,
         filter: Value = 1,
+        *,
+        unroll: int = 4,
+        assemble: Callable[[Sequence[Thread]], Program] | None = None,
     ) -> None:
+        self.unroll, self.assemble = unroll, assemble
         self.threads, self.cells, self.addresses = tuple(threads), tuple(cells), addresses
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         self.wild: list[WildAddress] = []
@@ -195,13 +203,20 @@ def _scope_tag(effect: Effect) -> str:
     return effect.scope.upper() if effect.scope else ""
 
 
+def _returned(effect: Effect) -> Value:
+    """What a read returns: a symbol, or the number that a concrete run was given."""
+    value = effect.answer if effect.result is None else effect.result
+    assert value is not None
+    return value
+
+
 def _load(program: Program, thread: int, effect: Effect) -> list[Event]:
-    assert effect.result is not None
+    returned = _returned(effect)
     tags = _tags("R", "M", _READ_TAGS[effect.semantics], _scope_tag(effect), _PROXY_TAGS[effect.proxy])
     events = []
     for guard, at in _places(program, thread, effect):
         event = _access(program, thread, effect, "R", tags, guard, at)
-        event.value = effect.result
+        event.value = returned
         events.append(event)
     return events
 
@@ -218,7 +233,8 @@ def _store(program: Program, thread: int, effect: Effect) -> list[Event]:
 
 
 def _atomic(program: Program, thread: int, effect: Effect) -> list[Event]:
-    assert effect.result is not None and effect.value is not None
+    assert effect.value is not None
+    returned = _returned(effect)
     sink = "RED" if effect.kind == "red" or not effect.returns else ""
     rest = ("M", "RMW", sink, _scope_tag(effect), _PROXY_TAGS[effect.proxy])
     read_tags = _tags("R", _READ_TAGS[effect.semantics], *rest)
@@ -226,7 +242,7 @@ def _atomic(program: Program, thread: int, effect: Effect) -> list[Event]:
     events = []
     for guard, at in _places(program, thread, effect):
         read = _access(program, thread, effect, "R", read_tags, guard, at)
-        read.value = effect.result
+        read.value = returned
         events.append(read)
         writes = terms.conj(guard, effect.writes)
         if writes != 0:
@@ -355,11 +371,13 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
 
 def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effect, write: Event) -> None:
     """Inside an atomic: the new value is computed from the old, and a compare-and-swap writes only if the old one is right."""
-    assert write.partner is not None and effect.result is not None and effect.value is not None
-    if effect.result in terms.symbols_of(effect.value):
-        pairs["data"].append((write.partner.index, write.index, 1))
-    if effect.result in terms.symbols_of(effect.writes):
-        pairs["ctrl"].append((write.partner.index, write.index, 1))
+    assert write.partner is not None
+    pair = write.partner.index, write.index, 1
+    modifiers = effect.instruction.modifiers
+    if "cas" in modifiers:
+        pairs["ctrl"].append(pair)
+    elif "exch" not in modifiers:
+        pairs["data"].append(pair)
 
 
 def _depend(

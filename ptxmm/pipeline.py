@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from axioms.program import Cell, Observable, Program, Thread, UnsupportedProgram, Virtual, final_symbol
 from litmus.formats.short import DIALECTS
 from litmus.test import (
@@ -23,8 +25,8 @@ from litmus.test import (
     RegisterTerm,
     Test,
 )
-from ptxcore.diagnostics import InputError, fail
-from ptxcore.machine.code import Variable, prepare
+from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.machine.code import ThreadCode, Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
 from ptxcore.syntax.tree import Address, Instruction, Name
@@ -164,45 +166,60 @@ class _Builder:
             raise UnsupportedProgram("host threads are not supported yet")
         self.memory = _Memory(test)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
+        self.named = self._named_terms()
 
     def program(self) -> Program:
-        test = self.test
-        named = self._named_terms()
+        """The program, each thread executed on symbols."""
         threads = []
-        problems = []
-        for t in test.threads:
-            observed = None if self.all_registers else {
-                n.register for n in named if isinstance(n, RegisterTerm) and n.thread == t.name
-            }
-            initial = {
-                name: self.memory.address(v.location, t.place.cta) if isinstance(v, AddressOf) else v
-                for name, v in t.registers
-            }
+        problems: list[Diagnostic] = []
+        for t, code in zip(self.test.threads, self._codes(problems), strict=True):
             try:
-                code = prepare(
-                    t.statements, DIALECTS[t.dialect], self.memory.variables(t.place.cta), initial, observed=observed
-                )
-                execution = explore(code, unroll=self.unroll, name=t.name)
+                if code is not None:
+                    threads.append(Thread(t.name, t.place, code, explore(code, unroll=self.unroll, name=t.name)))
             except InputError as error:
                 problems += error.diagnostics
-                continue
-            self.registers[t.name] = execution.registers
-            threads.append(Thread(t.name, t.place, code, execution))
         if problems:
             raise InputError(sorted(problems, key=lambda d: d.span))
-        program = Program(
-            threads,
-            self.memory.cells,
-            self.memory.addresses,
-            [self._observable(n) for n in self._listed(named)],
-            self._truth(test.condition.proposition),
-            1 if test.filter is None else self._truth(test.filter),
-        )
+        program = self.assemble(threads)
         for wild in program.wild:
             if wild.condition == 1 and type(wild.effect.address) is int:
                 span = wild.effect.instruction.span
                 raise fail(span, f"address {wild.effect.address:#x} belongs to no location of the init block")
         return program
+
+    def _codes(self, problems: list[Diagnostic]) -> list[ThreadCode | None]:
+        """Each thread made ready; None for one with mistakes."""
+        codes: list[ThreadCode | None] = []
+        for t in self.test.threads:
+            observed = None if self.all_registers else {
+                n.register for n in self.named if isinstance(n, RegisterTerm) and n.thread == t.name
+            }
+            initial = {
+                name: self.memory.address(v.location, t.place.cta) if isinstance(v, AddressOf) else v
+                for name, v in t.registers
+            }
+            variables = self.memory.variables(t.place.cta)
+            try:
+                codes.append(prepare(t.statements, DIALECTS[t.dialect], variables, initial, observed=observed))
+            except InputError as error:
+                problems += error.diagnostics
+                codes.append(None)
+        return codes
+
+    def assemble(self, threads: Sequence[Thread]) -> Program:
+        """The program of threads that have been executed, on symbols or on numbers."""
+        self.registers = {t.name: t.execution.registers for t in threads}
+        condition, filter_ = self.test.condition.proposition, self.test.filter
+        return Program(
+            threads,
+            self.memory.cells,
+            self.memory.addresses,
+            [self._observable(n) for n in self._listed()],
+            self._truth(condition),
+            1 if filter_ is None else self._truth(filter_),
+            unroll=self.unroll,
+            assemble=self.assemble,
+        )
 
     # What states list.
 
@@ -228,9 +245,9 @@ class _Builder:
         found.update(dict.fromkeys(test.observed))
         return list(found)
 
-    def _listed(self, named: list[RegisterTerm | LocationTerm]) -> list[RegisterTerm | LocationTerm]:
+    def _listed(self) -> list[RegisterTerm | LocationTerm]:
         """Registers by thread, then locations; all registers of the test where asked for."""
-        terms_ = list(named)
+        terms_ = list(self.named)
         if self.all_registers:
             for name, registers in self.registers.items():
                 terms_ += [RegisterTerm(name, r) for r in registers]

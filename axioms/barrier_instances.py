@@ -1,0 +1,237 @@
+"""CTA barriers on numbers, for brute force: every way to put the arrivals of a concrete program into instances.
+
+The rules are those that `axioms.barriers` states; they are written here a second time, on purpose and in another way, since
+the two engines must not share what decides.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from axioms.cat.evaluate import Rows, closure
+from axioms.program import Event, Program
+from ptxcore.syntax.tree import Instruction
+
+_WARP = 32
+
+
+@dataclass(slots=True)
+class BarrierChoice:
+    """`pairs` are arrivals with the waits that receive from them; `flows` the same for `bar.red`. `misuse` is a reason."""
+
+    pairs: tuple[tuple[int, int], ...] = ()
+    flows: tuple[tuple[int, int], ...] = ()
+    misuse: str | None = None
+    order: tuple[tuple[int, int], ...] = field(default=())
+
+    def rows(self, size: int) -> Rows:
+        rows = [0] * size
+        for i, j in self.pairs:
+            rows[i] |= 1 << j
+        return rows
+
+
+@dataclass(slots=True)
+class _Arrival:
+    event: Event
+    wait: Event | None
+
+    @property
+    def count(self) -> int | None:
+        assert self.event.effect is not None
+        count = self.event.effect.count
+        assert count is None or type(count) is int
+        return count
+
+    @property
+    def kind(self) -> str:
+        assert self.event.effect is not None
+        return self.event.effect.barrier
+
+
+class NamedBarrier(NamedTuple):
+    """A barrier instruction of the short dialect, whether it is executed or not. `identity` is a number, or None."""
+
+    thread: int
+    instruction: Instruction
+    instance: int
+    identity: int | None
+
+
+def barrier_choices(program: Program, reached: Sequence[NamedBarrier] = ()) -> Iterator[BarrierChoice]:
+    """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not."""
+    named: dict[tuple[int, int, object], list[_Arrival]] = {}
+    instructions: dict[tuple[int, int], list[_Arrival]] = {}
+    counted: dict[tuple[int, object], list[_Arrival]] = {}
+    for e in program.events:
+        if "BA" not in e.tags:
+            continue
+        assert e.effect is not None
+        made = program.by_effect[e.thread][e.effect.index]
+        arrival = _Arrival(e, made[1] if len(made) > 1 else None)
+        cta = program.threads[e.thread].place.cta
+        if e.effect.instance is None:
+            counted.setdefault((cta, e.effect.identity), []).append(arrival)
+        else:
+            named.setdefault((cta, e.effect.instance, e.effect.identity), []).append(arrival)
+            instructions.setdefault((cta, e.effect.instance), []).append(arrival)
+    groups = [list(_named(program, members, reached)) for members in named.values()]
+    groups += [list(_counted(program, cta, members)) for (cta, _), members in counted.items()]
+    for combination in itertools.product(*groups):
+        whole = BarrierChoice(
+            tuple(p for c in combination for p in c.pairs),
+            tuple(p for c in combination for p in c.flows),
+            next((c.misuse for c in combination if c.misuse), None),
+            tuple(p for c in combination for p in c.order),
+        )
+        if counted and not _runs(program, whole):
+            continue
+        if all(_agrees(program, whole, a) for members in counted.values() for a in members):
+            yield whole
+
+
+def _runs(program: Program, choice: BarrierChoice) -> bool:
+    """Whether the arrivals and waits can happen one after the other: they are in no circle."""
+    rows = list(program.relations["po"])
+    for i, j in (*choice.pairs, *choice.order):
+        rows[i] |= 1 << j
+    return not any(row >> i & 1 for i, row in enumerate(closure(rows)))
+
+
+def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
+    """Whether a `bar.red` returned what the predicates of its instance reduce to."""
+    if arrival.kind != "red" or arrival.wait is None:
+        return True
+    votes = []
+    for i, j in choice.pairs:
+        if j == arrival.wait.index:
+            effect = program.events[i].effect
+            assert effect is not None and type(effect.operand) is int
+            votes.append(effect.operand)
+    effect = arrival.event.effect
+    assert effect is not None
+    reduced = {"popc": sum(votes), "and": int(all(votes)), "or": int(any(votes))}[effect.operator]
+    return effect.answer == reduced
+
+
+def _named(
+    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier]
+) -> Iterator[BarrierChoice]:
+    """The short dialect: one instance, by its name. Each order of arrival says who has come when a waiting thread passes."""
+    if all(m.count is None for m in members):
+        if not _all_reached(program, members, reached):
+            return
+        pairs = [
+            (a.event.index, b.wait.index) for a in members for b in members if b.wait is not None
+        ]
+        yield BarrierChoice(tuple(pairs))
+        return
+    seen = set()
+    for order in itertools.permutations(range(len(members))):
+        position = {m: p for p, m in enumerate(order)}
+        pairs = []
+        good = True
+        for y, b in enumerate(members):
+            if b.wait is None:
+                continue
+            count = b.count
+            if count is None:
+                good = good and _all_reached(program, members, reached)
+                last = len(members)
+            else:
+                good = good and len(members) >= count
+                last = max(position[y] + 1, count)
+            pairs += [(members[x].event.index, b.wait.index) for x in order[:last]]
+        key = frozenset(pairs)
+        if good and key not in seen:
+            seen.add(key)
+            yield BarrierChoice(tuple(pairs))
+
+
+def _all_reached(program: Program, members: list[_Arrival], wanted: Sequence[NamedBarrier]) -> bool:
+    """Whether every instruction of the barrier was executed by its thread."""
+    first = members[0].event
+    assert first.effect is not None
+    cta = program.threads[first.thread].place.cta
+    executed = {(m.event.thread, id(m.event.effect.instruction)) for m in members if m.event.effect is not None}
+    return all(
+        (w.thread, id(w.instruction)) in executed
+        for w in wanted
+        if w.instance == first.effect.instance
+        and w.identity == first.effect.identity
+        and program.threads[w.thread].place.cta == cta
+    )
+
+
+def _counted(program: Program, cta: int, members: list[_Arrival]) -> Iterator[BarrierChoice]:
+    """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
+    threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
+    by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
+    columns = []
+    for mine in by_thread.values():
+        columns.append(list(itertools.combinations(range(len(members)), len(mine))))
+    for dealt in itertools.product(*columns):
+        instances: dict[int, list[_Arrival]] = {}
+        for mine, numbers in zip(by_thread.values(), dealt, strict=True):
+            for m, k in zip(mine, numbers, strict=True):
+                instances.setdefault(k, []).append(m)
+        if sorted(instances) != list(range(len(instances))):
+            continue
+        choice = _deal(program, threads, by_thread, instances)
+        if choice is not None:
+            yield choice
+
+
+def _deal(
+    program: Program, threads: list[int], by_thread: dict[int, list[_Arrival]], instances: dict[int, list[_Arrival]]
+) -> BarrierChoice | None:
+    """The choice that a numbering of the arrivals makes, or None where somebody waits for ever."""
+    choice = BarrierChoice()
+    number = {m.event.index: k for k, group in instances.items() for m in group}
+    pairs: list[tuple[int, int]] = []
+    flows: list[tuple[int, int]] = []
+    for k, group in instances.items():
+        waiting = [m for m in group if m.wait is not None]
+        if waiting and (len({m.count for m in group}) > 1):
+            choice.misuse = "different thread counts in one instance of a barrier"
+        if waiting and len({m.kind == "red" for m in group}) > 1:
+            choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
+        for m in group if choice.misuse is None else []:
+            if not _complete(program, threads, by_thread, number, k, group, m):
+                return None
+        for a in group:
+            for b in waiting:
+                assert b.wait is not None
+                pairs.append((a.event.index, b.wait.index))
+                if b.kind == "red":
+                    flows.append((a.event.index, b.wait.index))
+    order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
+    return BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, tuple(order))
+
+
+def _complete(
+    program: Program,
+    threads: list[int],
+    by_thread: dict[int, list[_Arrival]],
+    number: dict[int, int],
+    k: int,
+    group: list[_Arrival],
+    m: _Arrival,
+) -> bool:
+    """Whether instance `k` has the arrivals that `m` asks for (no more of them, where `m` does not wait)."""
+    present = {a.event.thread for a in group}
+    if m.count is None:
+        if m.wait is None:
+            return True
+        return all(t in present or all(number[a.event.index] <= k for a in by_thread[t]) for t in threads)
+    warps = {program.threads[t].place.warp for t in present}
+    if m.wait is None:
+        return m.count % _WARP == 0 and len(warps) * _WARP <= m.count
+    whole = all(t in present for t in threads if program.threads[t].place.warp in warps)
+    return whole and len(warps) * _WARP == m.count
+
+
+__all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices"]

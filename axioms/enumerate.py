@@ -1,0 +1,405 @@
+"""The same question without a solver: every candidate execution is built and evaluated. The oracle of the tests.
+
+    run each thread on numbers, reads answered with every value that the location may ever hold
+    for each choice of one run a thread:
+        for each assignment of barrier instances, each reads-from, each order of fences, each coherence:
+            evaluate the model on that one execution
+
+Nothing of the encoding is used here: threads run concretely, relations are bitsets, and the model is evaluated, not solved.
+Exponential in everything; good for up to four threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
+from axioms.candidate import Candidate
+from axioms.cat.evaluate import Rows, bits
+from axioms.cat.model import Model
+from axioms.program import Event, Program, Thread, dependency_pairs
+from axioms.result import Decision, OutOfTime
+from axioms.staged import StagedEvaluation
+from ptxcore.machine.effects import Effect, ThreadExecution
+from ptxcore.machine.run import Trace, run
+from ptxcore.values import terms
+
+#: A location that could hold more values than this is more than brute force should be asked.
+_MAX_VALUES = 256
+#: Ways of computing a value that are told apart.
+_MAX_WAYS = 32
+
+
+#: A read: its thread, and its effect's index there.
+ReadKey = tuple[int, int]
+
+
+class Origins:
+    """The values each cell may hold, each with the sets of reads that it was computed through.
+
+    No value comes out of itself, so a read is not offered a value that can only have come through that same read. That is
+    what keeps counters finite: with two increments nobody ever reads a three.
+    """
+
+    def __init__(self, initial: list[int]) -> None:
+        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{value: {frozenset()}} for value in initial]
+
+    def options(self, cell: int, read: ReadKey) -> list[int]:
+        """The values that `read` may return, largest first."""
+        return sorted((v for v, ways in self.cells[cell].items() if any(read not in w for w in ways)), reverse=True)
+
+    def add(self, cell: int, value: int, sources: list[tuple[ReadKey, int, int]]) -> bool:
+        """Notes that `value` may be written to `cell`, computed from what `sources` returned. True if that is news."""
+        ways: set[frozenset[ReadKey]] = {frozenset()}
+        for read, source, answer in sources:
+            ways = {w | o | {read} for w in ways for o in self.cells[source][answer] if read not in o}
+        known = self.cells[cell].setdefault(value, set())
+        news = {w for w in ways if not any(k <= w for k in known)}
+        if not news:
+            if not known:
+                del self.cells[cell][value]
+            return False
+        kept = {w for w in known | news if not any(k < w for k in known | news)}
+        # Too many ways to tell apart: as if it came from nowhere, which only offers it too often.
+        self.cells[cell][value] = kept if len(kept) <= _MAX_WAYS else {frozenset()}
+        return True
+
+
+class TooLarge(Exception):
+    """The program is beyond brute force."""
+
+
+def decide(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
+    """All outcomes. Raises OutOfTime after `deadline` (a time of `time.monotonic`)."""
+    return _Search(program, model, deadline).decide(max_states)
+
+
+class _Search:
+    def __init__(self, program: Program, model: Model, deadline: float | None) -> None:
+        self.program, self.model, self.deadline = program, model, deadline
+        self.stages = StagedEvaluation.stages_of(model)
+        self.named_barriers = [
+            NamedBarrier(t, e.instruction, e.instance, e.identity)
+            for t, thread in enumerate(program.threads)
+            for e in thread.execution.effects
+            if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
+        ]
+
+    def check_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def decide(self, max_states: int) -> Decision:
+        traces = self._traces()
+        decision = Decision()
+        found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]] = {}
+        for combination in itertools.product(*traces):
+            self.check_time()
+            statuses = {t.status for t in combination}
+            if "waits" in statuses or ("cut" in statuses and not decision.complete):
+                continue
+            concrete = self._assemble(combination)
+            if concrete.wild:
+                wild = concrete.wild[0]
+                decision.undefined = f"{self.program.threads[wild.thread].name} accesses memory that belongs to no location"
+                continue
+            if "cut" in statuses:
+                decision.complete = next(self._consistent(concrete, set(), decision), None) is None
+                continue
+            seen = {state for state in found}
+            for candidate in self._consistent(concrete, seen, decision):
+                state = tuple(sorted(candidate.state().items()))
+                if terms.evaluate(concrete.filter, candidate.symbols):
+                    holds = bool(terms.evaluate(concrete.condition, candidate.symbols))
+                    found.setdefault(state, (candidate, holds))
+        for state, (candidate, holds) in sorted(found.items()):
+            decision.positive += holds
+            decision.negative += not holds
+            if len(decision.states) < max_states:
+                decision.states.append(dict(state))
+                decision.witnesses.append(candidate.execution(dict(state)))
+            else:
+                decision.listed_all = False
+        return decision
+
+    # Runs of the threads.
+
+    def _assemble(self, combination: Sequence[Trace]) -> Program:
+        assert self.program.assemble is not None
+        threads = [
+            Thread(t.name, t.place, t.code, ThreadExecution(trace.effects, trace.registers, 1, 0))
+            for t, trace in zip(self.program.threads, combination, strict=True)
+        ]
+        return self.program.assemble(threads)
+
+    def _traces(self) -> list[list[Trace]]:
+        """Every run of every thread, with reads answered by all values that can reach their location."""
+        origins = Origins([c.initial for c in self.program.cells])
+        while True:
+            traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
+            grown = False
+            for t, runs in enumerate(traces):
+                for trace in runs:
+                    for effect in trace.effects:
+                        at = self.program.addresses.get(_number(effect.address))
+                        if effect.value is not None and at is not None and effect.writes:
+                            grown |= origins.add(at.cell, _number(effect.value), self._sources(t, trace, effect))
+            if not grown:
+                return traces
+            if any(len(v) > _MAX_VALUES for v in origins.cells):
+                raise TooLarge("a location may hold too many values for brute force")
+
+    def _sources(self, t: int, trace: Trace, effect: Effect) -> list[tuple[ReadKey, int, int]]:
+        """The reads that a written value is computed from: which, of what cell, returning what."""
+        found = []
+        by_index = {e.index: e for e in trace.effects}
+        wanted = {*effect.data_dependencies}
+        if effect.answer is not None:
+            wanted.add(effect.index)
+        for index in wanted:
+            source = by_index[index]
+            at = self.program.addresses.get(_number(source.address))
+            if source.kind != "barrier" and at is not None and source.answer is not None:
+                found.append(((t, index), at.cell, source.answer))
+        return found
+
+    def _runs(self, t: int, thread: Thread, origins: Origins) -> list[Trace]:
+        """All runs of one thread: depth first over the answers to its reads, replaying the answers so far."""
+        runs: list[Trace] = []
+        answers: list[int] = []
+        choices: list[list[int]] = []
+        while True:
+            self.check_time()
+            trace = run(thread.code, self._answering(t, answers, choices, origins), unroll=self.program.unroll)
+            if trace.status != "waits":
+                runs.append(trace)
+            while choices and not choices[-1]:
+                choices.pop()
+                answers.pop()
+            if not choices:
+                return runs
+            answers[-1] = choices[-1].pop()
+
+    def _answering(
+        self, t: int, answers: list[int], choices: list[list[int]], origins: Origins
+    ) -> Callable[[Effect], int]:
+        asked = itertools.count()
+
+        def answer(effect: Effect) -> int:
+            position = next(asked)
+            if position == len(answers):
+                options = self._options(t, effect, origins)
+                answers.append(options.pop())
+                choices.append(options)
+            return answers[position]
+
+        return answer
+
+    def _options(self, t: int, effect: Effect, origins: Origins) -> list[int]:
+        if effect.kind == "barrier":
+            most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
+            return list(range(most + 1))
+        at = self.program.addresses.get(_number(effect.address))
+        return [0] if at is None else origins.options(at.cell, (t, effect.index))
+
+    # Candidates of one choice of runs.
+
+    def _consistent(
+        self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision
+    ) -> Iterator[Candidate]:
+        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
+        wanted = [o.value for o in program.observed]
+        final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
+        if not final_matters and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
+            return
+        dependencies = _dependency_rows(program)
+        for barrier in barrier_choices(program, self.named_barriers):
+            if barrier.misuse is not None:
+                decision.undefined = decision.undefined or barrier.misuse
+                continue
+            data = list(dependencies["data"])
+            for i, j in barrier.flows:
+                data[i] |= 1 << j
+            static = {**dependencies, "data": data}
+            for candidate in self._with_barriers(program, barrier, static, final_matters):
+                state = tuple(sorted(candidate.state().items()))
+                if state not in seen:
+                    seen.add(state)
+                    yield candidate
+                    if not final_matters:
+                        return
+
+    def _with_barriers(
+        self, program: Program, barrier: BarrierChoice, static: dict[str, Rows], final_matters: bool
+    ) -> Iterator[Candidate]:
+        evaluation = StagedEvaluation(self.model, program, self.stages, {**static, "syncbar": barrier.rows(program.size)})
+        for rf in self._reads_from(program, static):
+            self.check_time()
+            with_rf = evaluation.extend("rf", _rf_rows(program, rf))
+            if with_rf is None:
+                continue
+            for order in _fence_orders(program):
+                with_fences = with_rf.extend("sync_fence", order)
+                if with_fences is None:
+                    continue
+                for co in self._coherences(program, with_fences):
+                    if with_fences.extend("co", co) is None:
+                        continue
+                    for finals in _final_writes(program, co) if final_matters else ({},):
+                        yield Candidate(
+                            program, self.model, [True] * program.size, rf, co, order, barrier.pairs, (), finals
+                        )
+
+    def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[dict[int, int]]:
+        reads = [e for e in program.events if e.kind == "R"]
+        sources = [
+            [
+                w.index
+                for w in program.events
+                if w.kind == "W" and w.cell == r.cell and w is not r.partner and w.value == _answer(r)
+            ]
+            for r in reads
+        ]
+        flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
+        for chosen in itertools.product(*sources):
+            rf = {r.index: w for r, w in zip(reads, chosen, strict=True)}
+            if _grounded(program, rf, flow):
+                yield rf
+
+    def _coherences(self, program: Program, evaluation: StagedEvaluation) -> Iterator[Rows]:
+        """All strict partial orders of the writes of each cell, that have the pairs which an axiom demands outright."""
+        demanded, related = evaluation.demands()
+        by_cell = []
+        for cell in range(len(program.cells)):
+            writes = [e.index for e in program.events if e.kind == "W" and e.cell == cell]
+            initial, others = writes[0], writes[1:]
+            orders = []
+            for pairs in strict_orders(tuple(others)):
+                if _fits(pairs, others, demanded, related):
+                    rows = {initial: sum(1 << w for w in others)}
+                    for i, j in pairs:
+                        rows[i] = rows.get(i, 0) | 1 << j
+                    orders.append(rows)
+            by_cell.append(orders)
+        for combination in itertools.product(*by_cell):
+            co = [0] * program.size
+            for rows in combination:
+                for i, row in rows.items():
+                    co[i] = row
+            yield co
+
+
+def _number(value: object) -> int:
+    assert type(value) is int, "a concrete run has known numbers only"
+    return value
+
+
+def _answer(read: Event) -> int:
+    """What a read of a concrete run returned."""
+    return _number(read.value)
+
+
+def _shown(value: object, width: int, signed: bool) -> int:
+    number = _number(value)
+    return terms.signed(number, width) if signed else number
+
+
+def _rf_rows(program: Program, rf: dict[int, int]) -> Rows:
+    rows = [0] * program.size
+    for r, w in rf.items():
+        rows[w] |= 1 << r
+    return rows
+
+
+def _dependency_rows(program: Program) -> dict[str, Rows]:
+    found = {}
+    for name, pairs in dependency_pairs(program).items():
+        rows = [0] * program.size
+        for i, j, condition in pairs:
+            if condition:
+                rows[i] |= 1 << j
+        found[name] = rows
+    return found
+
+
+def _grounded(program: Program, rf: dict[int, int], flow: Rows) -> bool:
+    """Whether no value comes out of itself."""
+    successors = list(flow)
+    for r, w in rf.items():
+        successors[w] |= 1 << r
+    degrees = [0] * program.size
+    for row in successors:
+        for j in bits(row):
+            degrees[j] += 1
+    ready = [i for i, d in enumerate(degrees) if d == 0]
+    done = 0
+    while ready:
+        done += 1
+        for j in bits(successors[ready.pop()]):
+            degrees[j] -= 1
+            if degrees[j] == 0:
+                ready.append(j)
+    return done == program.size
+
+
+def strict_orders(elements: tuple[int, ...]) -> list[frozenset[tuple[int, int]]]:
+    """Every strict partial order of a few elements."""
+    orders: list[frozenset[tuple[int, int]]] = [frozenset()]
+    for k in range(1, len(elements)):
+        new = elements[k]
+        grown = set()
+        for order in orders:
+            for below, above in _places(elements[:k], order):
+                grown.add(order | {(b, new) for b in below} | {(new, a) for a in above})
+        orders = list(grown)
+    return orders
+
+
+def _places(
+    elements: tuple[int, ...], order: frozenset[tuple[int, int]]
+) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
+    """Where a new element fits: a set of elements below it and one above, closed, every lower one below every upper one."""
+    subsets = [frozenset(c) for n in range(len(elements) + 1) for c in itertools.combinations(elements, n)]
+    lower = [s for s in subsets if all(a in s for a, b in order if b in s)]
+    upper = [s for s in subsets if all(b in s for a, b in order if a in s)]
+    for below in lower:
+        for above in upper:
+            if not below & above and all((b, a) in order for b in below for a in above):
+                yield below, above
+
+
+def _fits(pairs: frozenset[tuple[int, int]], writes: list[int], demanded: Rows, related: Rows) -> bool:
+    for i in writes:
+        for j in writes:
+            if demanded[i] >> j & 1 and (i, j) not in pairs:
+                return False
+            if related[i] >> j & 1 and (i, j) not in pairs and (j, i) not in pairs:
+                return False
+    return True
+
+
+def _fence_orders(program: Program) -> Iterator[Rows]:
+    """Strict orders of the fence.sc events that relate all pairs in `sr`."""
+    fences = tuple(e.index for e in program.events if "SC" in e.tags)
+    sr = program.relations["sr"]
+    for pairs in strict_orders(fences) if fences else [frozenset[tuple[int, int]]()]:
+        if all((a, b) in pairs or (b, a) in pairs for a in fences for b in fences if a != b and sr[a] >> b & 1):
+            rows = [0] * program.size
+            for a, b in pairs:
+                rows[a] |= 1 << b
+            yield rows
+
+
+def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:
+    """Each choice of a co-maximal write for every cell."""
+    by_cell = [
+        [e.index for e in program.events if e.kind == "W" and e.cell == c and not co[e.index]]
+        for c in range(len(program.cells))
+    ]
+    for chosen in itertools.product(*by_cell):
+        yield dict(enumerate(chosen))
+
+
+__all__ = ["TooLarge", "decide", "strict_orders"]

@@ -9,7 +9,6 @@ from loose to tight; `=>` groups to the right. Read with a stack of its own, so 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from litmus.formats.declarations import read_value, value_hint
 from litmus.formats.placement import read_tree
@@ -53,25 +52,28 @@ _BINDING = {"=>": 1, "\\/": 2, "/\\": 3}
 _OPEN_BRACKET = re.compile(r"\s*+\[")
 _CLOSE_BRACKET = re.compile(r"\s*+\]")
 _PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
+_END = re.compile(r"\s*+;?\s*+")
 _PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall")
 
 
-@dataclass(slots=True)
 class Tail:
-    """What stands after the program. `addresses` are the names on right-hand sides, with their spans."""
+    """What stands after the program. `reader` has kept what the checks of its terms need."""
 
-    condition: Condition
-    filter: Proposition | None
-    observed: tuple[RegisterTerm | LocationTerm, ...]
-    tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None
-    reader: PropositionReader
+    __slots__ = ("condition", "filter", "observed", "reader", "tree")
+
+    def __init__(self, reader: PropositionReader) -> None:
+        self.condition = Condition()
+        self.filter: Proposition | None = None
+        self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()
+        self.tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None = None
+        self.reader = reader
 
 
 def read_tail(source: Source, start: int) -> Tail:
     """Everything after the program. Raises `InputError` where it cannot be read."""
     text = source.text
     reader = PropositionReader(source)
-    tail = Tail(Condition(), None, (), None, reader)
+    tail = Tail(reader)
     seen: set[str] = set()
     at = start
     while (part := _PART.match(text, at)) is not None:
@@ -97,7 +99,7 @@ def read_tail(source: Source, start: int) -> Tail:
         else:
             proposition, at = reader.read(at)
             tail.condition = Condition(word, proposition)
-            rest = re.compile(r"\s*+;?\s*+").match(text, at)
+            rest = _END.match(text, at)
             at = rest.end() if rest else at
             if at < len(text):
                 end = text.find("\n", at)

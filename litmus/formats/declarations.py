@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, AddressOf, Kernel, Location
@@ -55,16 +54,18 @@ def value_hint(word: str) -> str:
     return "values are decimal, hexadecimal (0x1f), or negative"
 
 
-@dataclass(slots=True)
 class Declarations:
     """What an init block declares; spans are for the checks that need the program."""
 
-    locations: dict[str, Location] = field(default_factory=dict)
-    registers: dict[str, dict[str, Value]] = field(default_factory=dict)  # by thread
-    thread_spans: dict[str, Span] = field(default_factory=dict)
-    kernels: list[Kernel] = field(default_factory=list)
-    kernel_spans: list[Span] = field(default_factory=list)
-    addresses: list[tuple[str, Span]] = field(default_factory=list)  # names that must be locations
+    __slots__ = ("addresses", "kernel_spans", "kernels", "locations", "registers", "thread_spans")
+
+    def __init__(self) -> None:
+        self.locations: dict[str, Location] = {}
+        self.registers: dict[str, dict[str, Value]] = {}  # by thread
+        self.thread_spans: dict[str, Span] = {}
+        self.kernels: list[Kernel] = []
+        self.kernel_spans: list[Span] = []
+        self.addresses: list[tuple[str, Span]] = []  # names that must be locations
 
 
 def read_declarations(source: Source, opening: int) -> tuple[Declarations, int]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from pathlib import Path
 
 Found = tuple[str, str | None]
 
@@ -16,38 +16,44 @@ def find(paths: Iterable[str]) -> list[Found]:
     """
     found: list[Found] = []
     for path in paths:
-        if path.startswith("@"):
-            found += _listed(path[1:])
-        else:
-            found += _expand(path)
+        found += _listed(path[1:]) if path.startswith("@") else _expand(path)
     return found
 
 
 def _expand(path: str) -> list[Found]:
-    place = Path(path)
     try:
-        if place.is_dir():
-            tests = sorted(str(p) for p in place.rglob("*.litmus") if p.is_file())
-            return [(p, None) for p in tests] or [(path, "no *.litmus file in this folder")]
-        if place.exists():
-            return [(path, None)]
+        if os.path.isdir(path):
+            tests = sorted(
+                os.path.join(folder, name)
+                for folder, _, names in os.walk(path)
+                for name in names
+                if name.endswith(".litmus")
+            )
+            return [(test, None) for test in tests] or [(path, "no *.litmus file in this folder")]
+        os.stat(path)
+        return [(path, None)]
+    except FileNotFoundError:
+        return [(path, "no such file or folder")]
     except (OSError, ValueError) as error:  # no permission, a name too long, a null byte
-        return [(path, str(error))]
-    return [(path, "no such file or folder")]
+        return [(path, _reason(error))]
 
 
 def _listed(path: str) -> list[Found]:
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        with open(path, "rb") as file:
+            text = file.read().decode("utf-8")
     except UnicodeDecodeError:
         return [(f"@{path}", "the list is not UTF-8")]
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        return [(f"@{path}", f"cannot read the list: {reason}")]
-    folder = Path(path).parent
+        return [(f"@{path}", f"cannot read the list: {_reason(error)}")]
+    folder = os.path.dirname(path)
     found: list[Found] = []
     for line in text.splitlines():
         entry = line.strip()
         if entry and not entry.startswith("#"):
-            found += _expand(str(folder / entry))
+            found += _expand(os.path.join(folder, entry))
     return found
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from litmus.formats.placement import places
-from litmus.formats.program import looks_like_tail
+from litmus.formats.program import fits_table
 from litmus.test import (
     AddressOf,
     And,
@@ -140,7 +140,7 @@ def _headers(threads: Sequence[Thread]) -> list[str]:
 def _needs_block(thread: Thread) -> bool:
     if len(thread.statements) > LONGEST_COLUMN:
         return True
-    return any(isinstance(s, Declaration) or looks_like_tail(_cell(s)) for s in thread.statements)
+    return any(isinstance(s, Declaration) or not fits_table(_cell(s)) for s in thread.statements)
 
 
 def _cell(statement: Statement) -> str:

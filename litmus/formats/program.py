@@ -8,7 +8,6 @@ the thread's other cells.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 from litmus.formats.placement import read_levels
 from litmus.formats.source import Source
@@ -38,16 +37,18 @@ _HOST = re.compile(
 )
 
 
-@dataclass(slots=True)
 class Column:
     """A thread while it is read: `cells` are stretches of the source."""
 
-    name: str
-    levels: dict[str, int]
-    span: Span
-    cells: list[tuple[int, int]] = field(default_factory=list)
-    dialect: str = ""
-    statements: list[Statement] = field(default_factory=list)
+    __slots__ = ("cells", "dialect", "levels", "name", "span", "statements")
+
+    def __init__(self, name: str, levels: dict[str, int], span: Span) -> None:
+        self.name = name
+        self.levels = levels
+        self.span = span
+        self.cells: list[tuple[int, int]] = []
+        self.dialect = ""
+        self.statements: list[Statement] = []
 
 
 def read_program(source: Source, start: int) -> tuple[list[Column], int]:
@@ -208,9 +209,12 @@ def _refuse_unknown_part(source: Source, at: int) -> None:
     raise source.error(found.start(group) - (group == 1), found.end(group), f"unknown word '{word}'", hint)
 
 
-def looks_like_tail(cell: str) -> bool:
-    """Whether a row cannot start with this cell, since it would be taken for a part of the tail."""
-    return bool(_TAIL.match(cell) or _NOT_TAIL.match(cell))
+def fits_table(cell: str) -> bool:
+    """Whether a statement can stand in a table: it is not taken for a part of the tail, nor cut at a `|`."""
+    if _TAIL.match(cell) or _NOT_TAIL.match(cell):
+        return False
+    bars = cell.count("|")
+    return bars == 0 or (bars == 1 and _PAIR_SO_FAR.match(cell, 0, cell.index("|")) is not None)
 
 
 # Blocks.

@@ -210,8 +210,8 @@ def _refuse_unknown_part(source: Source, at: int) -> None:
 
 
 def fits_table(cell: str) -> bool:
-    """Whether a statement can stand in a table: it is not taken for a part of the tail, nor cut at a `|`."""
-    if _TAIL.match(cell) or _NOT_TAIL.match(cell):
+    """Whether a statement can stand in a table: not read as a part of the tail, cut at a `|`, or joined to the next."""
+    if _TAIL.match(cell) or _NOT_TAIL.match(cell) or _PAIR_SO_FAR.match(cell):
         return False
     bars = cell.count("|")
     return bars == 0 or (bars == 1 and _PAIR_SO_FAR.match(cell, 0, cell.index("|")) is not None)

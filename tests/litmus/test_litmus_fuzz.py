@@ -94,6 +94,7 @@ def test_a_hundred_thousand_mutated_files_are_read_or_refused() -> None:
         "PTX t { x=0; } P0 ; ld.weak r0, y\u00e9 ; exists true",  # a letter that no identifier has
         "PTX t { x=0; } P0 { filter.weak.u32 [x], 1; } exists true",  # an opcode like a part of the tail
         "PTX t { x=0; } P0 { locatons [x]; } exists true",
+        "PTX t { x=0; } P0 { setp.ne x; } P1 { ld.u32 %r0, [x]; } exists true",  # a pair of which half is missing
         "PTX t { x=0; } P0 { add.setp.eq.u32 %p|%q, %r0, 1; } exists true",  # a pair that no column takes
         "PTX t { x=0; } P0 ; ld.weak r0, x ; exists x == 1 \u2028",  # a blank for Python, not for patterns
         "PTX t { x=0; } P0 ; ld.weak r0, x ; exists x \x1c",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,14 @@ from ptxmm.result import Result
 
 if TYPE_CHECKING:
     from litmus.test import Test
+
+_SMALL = """PTX warm
+{ x=0; y=0; }
+ P0 | P1 ;
+ st.weak.u32 [y], 1 | ld.acquire.gpu.u32 %r0, [x] ;
+ st.release.gpu.u32 [x], 1 | ld.weak.u32 %r1, [y] ;
+~exists (1:%r0 = 1 /\\ 1:%r1 = 0)
+"""
 
 
 class Settings(NamedTuple):
@@ -49,6 +58,14 @@ class Checker:
         model_named(self.settings.model)
         import ptxmm.pipeline  # noqa: F401
 
+    def warm(self) -> None:
+        """Checks a small test, so that what is imported and remembered on first use is there before processes fork."""
+        from ptxmm import api
+
+        plain = self.settings._replace(drawings=(), timeout=None, explain=False)
+        with contextlib.suppress(Exception):  # what fails here fails again where it can be told
+            Checker(plain)._decide(api.parse(_SMALL))
+
     def __call__(self, path: str) -> Outcome:
         from axioms.program import UnsupportedProgram
         from ptxcore.diagnostics import InputError
@@ -77,8 +94,12 @@ class Checker:
     def _check(self, path: str) -> Outcome:
         from ptxmm import api
 
+        return self._decide(api.load(path))
+
+    def _decide(self, test: Test) -> Outcome:
+        from ptxmm import api
+
         wanted = self.settings
-        test = api.load(path)
         result = api.check(
             test,
             wanted.model,

@@ -131,6 +131,7 @@ class _Run:
 
         from ptxmm.workers import Workers
 
+        self._checker.warm()
         gc.freeze()  # what is shared with the workers stays shared
         timeout = self._options.timeout
         limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that

@@ -12,7 +12,7 @@ Candidates, for a line from one box to another:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product, pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from .geometry import Point, Rect, bounds, cubic_points, path_length, segment_meets, segments_cross

@@ -7,7 +7,8 @@ After herd7:
   - the Observation line counts the proposition itself, positive first: `Never 0 3` under a ~exists that is `Ok` with
     `Positive: 3`;
   - `Loop Ok`: a loop was cut. `Undef`: the program has no meaning.
-A test without an answer (an error, a timeout) has no lines here, as there; standard error and the exit status tell of it.
+
+A test without an answer (an error, a timeout) has no lines here, as there; standard error and the exit status tell.
 """
 
 from __future__ import annotations

@@ -1,0 +1,93 @@
+"""The Python interface."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TEXT = """PTX MP
+{ x=0; f=0; }
+ P0                  | P1                  ;
+ st.weak x, 1        | ld.acquire.gpu r0, f  ;
+ st.release.gpu f, 1 | ld.weak r1, x         ;
+~exists (1:r0 == 1 /\\ 1:r1 == 0)
+"""
+
+
+def test_the_example_of_the_contract(tmp_path: Path) -> None:
+    file = tmp_path / "mp.litmus"
+    file.write_text(TEXT)
+    test = ptxmm.load(file)
+    assert test == ptxmm.parse(TEXT)
+    result = ptxmm.check(test, model="ptx-9.0")
+    assert (result.verdict, result.passed, result.observation, result.kind) == ("ok", True, "never", "not exists")
+    assert result.condition == "(1:r0 == 1 /\\ 1:r1 == 0)"
+    assert result.path == str(file) and result.name == "MP" and result.model == "ptx-9.0"
+    assert (result.positive, result.negative, result.complete, result.races) == (0, 3, True, [])
+    assert len(result.witnesses) == len(result.states) == 3
+    witness = result.witnesses[0]
+    assert witness.state == result.states[0] == {"1:r0": 0, "1:r1": 0}
+    assert witness.svg().startswith("<svg") and "MP" in witness.svg()
+    assert witness.dot().startswith("digraph")
+    assert any(event.text for event in witness.events) and "po" in witness.relations
+
+
+def test_explaining_names_an_axiom() -> None:
+    assert ptxmm.check(ptxmm.parse(TEXT), explain=True).forbidding == ("causality",)
+
+
+def test_models_are_named() -> None:
+    assert ptxmm.models() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+
+
+def test_bad_input_is_one_exception_with_its_place() -> None:
+    with pytest.raises(ptxmm.InputError, match=r"<input>:\d+:\d+: error: "):
+        ptxmm.parse("PTX")
+    with pytest.raises(ptxmm.InputError):
+        ptxmm.check(ptxmm.parse(TEXT), model="ptx-9.1")
+    with pytest.raises(FileNotFoundError):
+        ptxmm.load("there/is/no/such.litmus")
+
+
+@pytest.mark.parametrize(
+    "options", [{"unroll": 0}, {"timeout": -1.0}, {"timeout": float("nan")}, {"engine": "x"}, {"backend": "x"}]
+)
+def test_options_that_are_none_are_refused(options: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        ptxmm.check(ptxmm.parse(TEXT), **options)  # type: ignore[arg-type]
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'chek'"):
+        ptxmm.chek  # noqa: B018
+    assert set(ptxmm.__all__) <= set(dir(ptxmm))
+
+
+def test_importing_is_cheap() -> None:
+    code = (
+        "import sys, ptxmm\n"
+        "heavy = {'z3', 'pysat', 'networkx', 'graphviz', 'rich', 'multiprocessing', 'dataclasses', 'axioms'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_checking_one_file_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    file = tmp_path / "mp.litmus"
+    file.write_text(TEXT)
+    code = (
+        "import sys\nfrom ptxmm.cli.main import main\n"
+        f"main(['check', {str(file)!r}])\n"
+        "heavy = {'z3', 'networkx', 'graphviz', 'rich', 'multiprocessing', 'json', 'hashlib', 'ptxmm.graphs'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stderr.strip() == "[]"

@@ -1,0 +1,311 @@
+"""The command line: exit status, messages, and what happens when things go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptxmm.checker import Checker, Outcome, Settings
+from ptxmm.cli.check import Status
+from ptxmm.cli.main import main
+from ptxmm.result import Result
+
+ROOT = Path(__file__).resolve().parents[2]
+
+GOOD = """PTX MP
+{ x=0; f=0; }
+ P0                  | P1                  ;
+ st.weak x, 1        | ld.acquire.gpu r0, f  ;
+ st.release.gpu f, 1 | ld.weak r1, x         ;
+~exists (1:r0 == 1 /\\ 1:r1 == 0)
+"""
+NO = GOOD.replace("~exists", "exists").replace("PTX MP", "PTX NO")
+EXPECTED_NO = NO.replace("{ x", "Expect=no\n{ x").replace("PTX NO", "PTX EN")
+WRONGLY_NO = GOOD.replace("{ x", "Expect=no\n{ x").replace("PTX MP", "PTX WN")
+BAD = GOOD.replace("ld.weak r1", "ld.wek r1")
+LOOP = """PTX LOOP
+{ x=0; }
+P0 {
+    .reg .pred p;
+    mov.u32 %r0, 0;
+  again:
+    st.weak.u32 [x], %r0;
+    add.u32 %r0, %r0, 1;
+    setp.lt.u32 p, %r0, 100;
+    @p bra again;
+}
+forall (x != 7)
+"""
+TEXTS = {"good": GOOD, "no": NO, "en": EXPECTED_NO, "wn": WRONGLY_NO, "bad": BAD, "loop": LOOP}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in TEXTS.items():
+        (tmp_path / f"{name}.litmus").write_text(text)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def status(*arguments: str) -> int:
+    try:
+        return main(list(arguments))
+    except SystemExit as stop:
+        assert isinstance(stop.code, int)
+        return stop.code
+
+
+TABLE = [
+    (0, "good.litmus"),
+    (1, "no.litmus"),
+    (0, "en.litmus"),
+    (1, "wn.litmus"),
+    (2, "bad.litmus"),
+    (0, "loop.litmus"),
+    (3, "loop.litmus --require-complete"),
+    (0, "good.litmus --require-complete"),
+    (1, "good.litmus no.litmus"),
+    (2, "good.litmus no.litmus bad.litmus"),
+    (1, "no.litmus loop.litmus --require-complete"),
+    (2, "bad.litmus loop.litmus --require-complete"),
+    (2, "missing.litmus"),
+    (2, "good.litmus missing.litmus"),
+    (2, "empty"),
+    (2, "@missing"),
+    (2, "good.litmus --model ptx-99"),
+    (2, "good.litmus --model missing.cat"),
+    (2, "good.litmus --model ."),
+    (2, "good.litmus --unroll 0"),
+    (2, "good.litmus --unroll x"),
+    (2, "good.litmus --jobs 0"),
+    (2, "good.litmus --timeout -1"),
+    (2, "good.litmus --timeout nan"),
+    (2, "good.litmus --format xml"),
+    (2, "good.litmus --engine magic"),
+    (2, "good.litmus --races"),
+    (2, "good.litmus --why"),
+    (2, "good.litmus --svg good.litmus"),
+    (2, ""),
+    (0, "good.litmus --jobs 2 --timeout 60"),
+    (1, "good.litmus no.litmus --jobs 1"),
+    (0, "good.litmus --engine enumerate"),
+    (0, "good.litmus --backend z3"),
+    (0, "good.litmus --model ptx-6.0"),
+]
+
+
+@pytest.mark.parametrize(("code", "arguments"), TABLE, ids=[a or "nothing" for _, a in TABLE])
+def test_exit_status(folder: Path, code: int, arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("check", *arguments.split()) == code
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    assert code != 2 or "error: " in printed.err
+
+
+@pytest.mark.parametrize(
+    ("results", "require_complete", "code"),
+    [
+        ([], False, 0),
+        ([{"verdict": "undecided"}], False, 3),
+        ([{"verdict": "undecided"}, {"verdict": "no"}], False, 1),
+        ([{"verdict": "undecided"}, {"verdict": "error"}, {"verdict": "no"}], False, 2),
+        ([{"verdict": "undefined"}], False, 1),
+        ([{"verdict": "undefined", "expectation": "undefined"}], False, 0),
+        ([{"verdict": "ok", "expectation": "undefined"}], False, 1),
+        ([{"verdict": "ok", "complete": False}], False, 0),
+        ([{"verdict": "ok", "complete": False}], True, 3),
+        ([{"verdict": "no", "complete": False}], True, 1),
+        ([{"verdict": "undecided", "expectation": "no"}], False, 3),
+    ],
+)
+def test_which_status_wins(results: list[dict[str, Any]], require_complete: bool, code: int) -> None:
+    total = Status(require_complete)
+    for each in results:
+        total.add(Result(path="p", name="n", model="m", **each))
+    assert total.code == code
+
+
+def test_a_bad_file_is_told_with_its_place_and_the_rest_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("check", "bad.litmus", "good.litmus", "--format", "json") == 2
+    printed = capsys.readouterr()
+    assert re.match(r"bad\.litmus:5:\d+: error: ", printed.err)
+    assert "^" in printed.err
+    bad, good = json.loads(printed.out)["tests"]
+    assert (bad["verdict"], bad["name"], good["verdict"]) == ("error", "bad", "ok")
+    assert bad["error"].startswith("bad.litmus:5:")
+
+
+def test_json_of_real_tests_is_complete(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status("check", "good.litmus", "no.litmus", "loop.litmus", "--format", "json", "--jobs", "2")
+    good, no, loop = json.loads(capsys.readouterr().out)["tests"]
+    assert good["states"] == [{"1:r0": 0, "1:r1": 0}, {"1:r0": 0, "1:r1": 1}, {"1:r0": 1, "1:r1": 1}]
+    assert (good["kind"], good["observation"], good["positive"], good["negative"]) == ("not exists", "never", 0, 3)
+    assert (no["kind"], no["verdict"], no["complete"]) == ("exists", "no", True)
+    assert (loop["kind"], loop["complete"]) == ("forall", False)
+
+
+def test_the_page_of_one_test_names_the_axiom(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status("check", "good.litmus")
+    assert "forbidden by causality" in capsys.readouterr().out
+
+
+def test_hash_knows_what_counts_and_forgets_what_does_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "named.litmus").write_text(GOOD.replace("PTX MP", 'PTX other\n"a comment"'))
+    (folder / "placed.litmus").write_text(GOOD.replace("P0  ", "P0@cta 0").replace("P1  ", "P1@cta 0"))
+    status("check", "good.litmus", "named.litmus", "placed.litmus", "--format", "herd")
+    first, second, third = re.findall(r"Hash=(\w{32})", capsys.readouterr().out)
+    assert first == second != third
+
+
+def test_svg_and_dot_are_written_for_each_witness(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("check", "good.litmus", "no.litmus", "--svg", "a/b", "--dot", "c") == 1
+    assert sorted(p.name for p in (folder / "a" / "b").iterdir()) == [
+        f"{n}-{i}.svg" for n in ("MP", "NO") for i in range(3)
+    ]
+    assert len(list((folder / "c").iterdir())) == 6
+    assert (folder / "a" / "b" / "MP-0.svg").read_text().startswith("<svg")
+
+
+def test_commands_that_come_later_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("lint", "x.ptx") == status("run", "x.ptx", "--entry", "k") == 2
+    assert capsys.readouterr().err.count("is not there yet") == 2
+
+
+def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("models") == 0
+    assert capsys.readouterr().out.split() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+
+
+def test_a_defect_of_ours_is_told_as_one(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Checker, path: str) -> Outcome:
+        raise ZeroDivisionError("by hand")
+
+    monkeypatch.setattr(Checker, "_check", broken)
+    assert status("check", "good.litmus") == 2
+    text = capsys.readouterr().err
+    for part in ("good.litmus: error: ptxmm has a defect: ZeroDivisionError at ", "test_cli.py:", "by hand", "0.1.0"):
+        assert part in text
+    assert "issue tracker" in text and "ptx-9.0" in text and "Traceback" not in text
+    monkeypatch.setenv("PTXMM_TRACEBACK", "1")
+    status("check", "good.litmus")
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_running_out_of_memory_is_no_verdict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Checker, path: str) -> Outcome:
+        raise MemoryError
+
+    monkeypatch.setattr(Checker, "_check", broken)
+    assert Checker(Settings())("good.litmus").result.verdict == "undecided"
+
+
+def test_a_test_over_its_time_is_undecided(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Checker._check
+
+    def slow(self: Checker, path: str) -> Outcome:
+        if path == "no.litmus":
+            time.sleep(60)
+        return before(self, path)
+
+    monkeypatch.setattr(Checker, "_check", slow)
+    assert status("check", "good.litmus", "no.litmus", "en.litmus", "--timeout", "0.2") == 3
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows[:3]] == ["ok", "undecided", "no"]
+    assert "out of time after 0.2 s" in rows[1]
+
+
+# Whole processes.
+
+
+def spawn(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "ptxmm", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **options
+    )
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    (folder / "list").write_text("good.litmus\n" * 300)
+    process = spawn("check", "@list", "--format", "herd", "--jobs", "1")
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=20) == 141
+    process.stderr.close()
+
+
+def test_names_that_the_terminal_cannot_show_do_not_stop_it(folder: Path) -> None:
+    (folder / "b\xfcndel.litmus").write_text(GOOD)
+    process = spawn("check", "b\xfcndel.litmus", "no.litmus", preexec_fn=lambda: os.environ.update(LC_ALL="C"))
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 1 and err == ""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: Path, number: int, jobs: str) -> None:
+    os.mkfifo(folder / "endless.litmus")  # nobody ever writes to it
+    process = spawn(
+        "check", "good.litmus", *["endless.litmus"] * 4, "--format", "json", "--jobs", jobs, start_new_session=True
+    )
+    time.sleep(1.0)
+    assert process.poll() is None
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert "Traceback" not in err
+    assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)  # nobody of its session is left
+
+
+def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptxmm", "check", "good.litmus", "no.litmus"],
+        stdout=theirs, stderr=theirs, env=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    data = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        data += piece
+    os.close(ours)
+    assert process.wait(timeout=20) == 1
+    text = data.decode()
+    assert "checking" in text and "\x1b[" in text
+    bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert re.search(r"no +no\.litmus +never, 0 of 3 +[0-9.]+ ms +expected ok", bare)
+    assert "2 tests under ptx-9.0: 1 ok, 1 no; 1 not as expected" in bare
+
+
+def test_warming_up_decides_a_test_that_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    before = Checker._decide
+    monkeypatch.setattr(Checker, "_decide", lambda self, test: seen.append(before(self, test)))
+    Checker(Settings()).warm()
+    assert [outcome.result.verdict for outcome in seen] == ["ok"]

@@ -1,0 +1,134 @@
+"""Pictures: well-formed whatever they show, and readable: nothing stands on a label."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from xml.etree import ElementTree
+
+import pytest
+from executions import executions, message_passing
+from hypothesis import HealthCheck, given, settings
+
+from axioms.execution import Execution
+from ptxcore.places import Place
+from ptxmm.graphs.dot import dot
+from ptxmm.graphs.geometry import Point, Rect, segment_meets, segments_cross
+from ptxmm.graphs.layout import layout, told_levels, wrap
+from ptxmm.graphs.selection import bundles
+from ptxmm.graphs.svg import svg
+
+SVG = "{http://www.w3.org/2000/svg}"
+some_pictures = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@some_pictures
+@given(executions())
+def test_any_execution_gives_well_formed_svg(execution: Execution) -> None:
+    root = ElementTree.fromstring(svg(execution))
+    assert root.tag == SVG + "svg"
+
+
+@some_pictures
+@given(executions())
+def test_nothing_stands_on_anything(execution: Execution) -> None:
+    picture = layout(execution)
+    boxes = [box.rect for box in picture.boxes]
+    labels = [edge.label_rect for edge in picture.edges if edge.label_rect]
+    names = [heading.rect for heading in picture.headings]
+    for a, b in combinations(boxes + labels + names, 2):
+        assert not a.overlaps(b), (a, b)
+    for rect in boxes + labels:
+        assert rect.x >= 0 and rect.y >= 0 and rect.right <= picture.width and rect.bottom <= picture.height
+
+
+@some_pictures
+@given(executions())
+def test_boxes_stand_inside_the_frames_of_their_threads_only(execution: Execution) -> None:
+    picture = layout(execution)
+    for frame in picture.frames:
+        for box in picture.boxes:
+            overlapping = frame.rect.overlaps(box.rect)
+            assert not overlapping or (frame.rect.x < box.rect.x and box.rect.right < frame.rect.right)
+
+
+@some_pictures
+@given(executions())
+def test_every_label_says_what_its_line_stands_for(execution: Execution) -> None:
+    for edge in layout(execution).edges:
+        shown = set(edge.label.split(", ")) if edge.label else set()
+        assert shown == set(edge.bundle.relations) - {"po"}
+        assert (edge.label_rect is None) == (not edge.label)
+
+
+@some_pictures
+@given(executions())
+def test_dot_text_has_every_node_in_its_place(execution: Execution) -> None:
+    text = dot(execution)
+    written = {w for _, w in execution.relations["rmw"]}
+    for event in execution.events:
+        if event.index not in written:
+            assert f"\te{event.index} [" in text
+    assert text.count("pos=") >= len(execution.events) - len(written)
+
+
+def test_a_picture_shows_instructions_values_lines_places_legend_and_state() -> None:
+    text = "\n".join(ElementTree.fromstring(svg(message_passing())).itertext())
+    for word in ("st.weak.u32 [x], 1", "R f = 1", "line 7", "CTA 1", "P0", "MP & <fences>", "sync"):
+        assert word in text
+    assert "final state: 1:r0 = 1, 1:r1 = 1" in text
+    assert "GPU" not in text and "cluster" not in text  # one GPU, no clusters: those boxes would say nothing
+    picture = layout(message_passing())
+    assert [name for name, _ in picture.legend] == ["po", "rf", "co", "sync", "cause"]
+
+
+def test_lines_of_message_passing_go_through_no_other_box() -> None:
+    picture = layout(message_passing())
+    where = {half.event: box for box in picture.boxes for half in box.halves}
+    for edge in picture.edges:
+        ends = (where[edge.bundle.source], where[edge.bundle.target])
+        for box in picture.boxes:
+            if box not in ends:
+                assert not any(
+                    segment_meets(a, b, box.rect) for a, b in zip(edge.points, edge.points[1:], strict=False)
+                ), (edge.bundle, box)
+
+
+def test_of_causality_only_what_nothing_else_says_is_drawn() -> None:
+    causes = [b for b in bundles(message_passing()) if "cause" in b.relations]
+    assert [(b.source, b.target, b.relations) for b in causes] == [(3, 6, ("sync", "cause"))]
+
+
+def test_mutual_pairs_are_one_line_and_parallel_ones_one_label() -> None:
+    base = message_passing()
+    relations = {"rf": ((2, 7),), "obs": ((2, 7),), "syncbar": ((3, 6), (6, 3))}
+    drawn = bundles(Execution(base.events, relations, base.threads))
+    assert [(b.relations, b.mutual) for b in drawn] == [(("rf", "obs"), False), (("syncbar",), True)]
+
+
+def test_levels_are_drawn_where_they_tell_something() -> None:
+    def levels(*places: tuple[int, int, int, int]) -> list[str]:
+        return told_levels([(f"P{i}", Place(*place)) for i, place in enumerate(places)])
+
+    assert levels((0, 0, 0, 0), (1, 1, 1, 0)) == ["cta"]
+    assert levels((0, 0, 0, 0), (1, 1, 0, 0)) == ["cluster", "cta"]
+    assert levels((0, 0, 0, 0), (1, 1, 1, 1)) == ["gpu", "cta"]
+    assert levels((0, 0, 0, 0), (0, 0, 0, 0)) == ["cta", "warp"]
+    assert told_levels([("P0", Place(0, 0, 0, 0, True))]) == []
+
+
+@pytest.mark.parametrize("text", ["", "x", "a b " * 40, "w" * 200, "atom.acq_rel.gpu.global.cas.b32 %r0, [lock], 0, 1"])
+def test_wrapping_loses_nothing(text: str) -> None:
+    lines = wrap(text)
+    assert all(len(line) <= 48 for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_segments_meet_rectangles_and_each_other() -> None:
+    rect = Rect(10, 10, 10, 10)
+    assert segment_meets(Point(0, 0), Point(30, 30), rect)
+    assert segment_meets(Point(15, 0), Point(15, 30), rect)
+    assert not segment_meets(Point(0, 0), Point(30, 0), rect)
+    assert not segment_meets(Point(0, 25), Point(5, 12), rect)
+    assert not segment_meets(Point(10, 0), Point(10, 30), rect)  # along its side
+    assert segments_cross(Point(0, 0), Point(2, 2), Point(0, 2), Point(2, 0))
+    assert not segments_cross(Point(0, 0), Point(2, 2), Point(3, 0), Point(3, 5))

@@ -1,0 +1,177 @@
+"""The worker processes: order, time limits, killed workers, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptxmm.workers import Workers
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def late(item: object, seconds: float) -> str:
+    return f"late {item}"
+
+
+def lost(item: object, reason: str) -> str:
+    return f"lost {item}: {reason}"
+
+
+def run(task: Callable[[int], object], count: int, **options: object) -> list[object]:
+    settings = {"jobs": 2, "late": late, "lost": lost, **options}
+    with Workers(task, range(count), **settings) as workers:  # type: ignore[arg-type]
+        found = list(workers)
+        pids = workers.processes()
+    assert all(gone(pid) for pid in pids)
+    return found
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def square(i: int) -> int:
+    return i * i
+
+
+def uneven(i: int) -> int:
+    time.sleep(0.03 if i % 5 == 0 else 0)
+    return i
+
+
+def hang_at_three(i: int) -> int:
+    if i == 3:
+        time.sleep(60)
+    return i
+
+
+def die_at_three(i: int) -> int:
+    if i == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return i
+
+
+def fail_at_three(i: int) -> int:
+    if i == 3:
+        raise RuntimeError("no luck")
+    return i
+
+
+def slow_first(i: int) -> int:
+    time.sleep(0.5 if i == 0 else 0.001)
+    return i
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
+    assert run(uneven, 60, jobs=jobs) == list(range(60))
+
+
+def test_no_items_need_no_workers() -> None:
+    assert run(square, 0) == []
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_every_way_of_starting_processes_works(method: str) -> None:
+    assert run(square, 10, start_method=method) == [i * i for i in range(10)]
+
+
+def test_an_item_over_its_time_limit_is_stopped_and_the_others_go_on() -> None:
+    start = time.monotonic()
+    assert run(hang_at_three, 12, limit=0.3) == [0, 1, 2, "late 3", *range(4, 12)]
+    assert time.monotonic() - start < 5
+
+
+def test_an_item_that_kills_its_worker_twice_is_lost_and_no_other_is() -> None:
+    found = run(die_at_three, 40)
+    assert found[3] == "lost 3: was killed (SIGKILL)"
+    assert found[:3] + found[4:] == [i for i in range(40) if i != 3]
+
+
+def test_an_exception_loses_one_item() -> None:
+    assert run(fail_at_three, 6)[3] == "lost 3: failed: RuntimeError: no luck"
+
+
+def test_a_worker_killed_from_outside_costs_nothing(tmp_path: Path) -> None:
+    def once(i: int) -> int:
+        marker = tmp_path / "killed"
+        if i == 4 and not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return i
+
+    assert run(once, 20) == list(range(20))
+
+
+def test_idle_workers_are_killed_without_harm() -> None:
+    with Workers(slow_first, range(3), jobs=2, late=late, lost=lost) as workers:
+        results = iter(workers)
+        assert next(results) == 0
+        for pid in workers.processes():
+            os.kill(pid, signal.SIGKILL)
+        assert list(results) == [1, 2]
+
+
+def test_what_waits_behind_a_slow_item_is_taken_over() -> None:
+    start = time.monotonic()
+    assert run(slow_first, 100, limit=20.0) == list(range(100))
+    assert time.monotonic() - start < 2
+
+
+def test_what_is_finished_out_of_turn_is_kept_for_an_interrupted_run() -> None:
+    with Workers(slow_first, range(8), jobs=2, late=late, lost=lost) as workers:
+        results = iter(workers)
+        assert next(results) == 0
+        time.sleep(0.05)
+        assert next(results) == 1
+        assert workers.finished() == sorted(workers.finished())
+
+
+def test_overhead_of_a_tiny_item_is_small() -> None:
+    run(square, 50)  # imports and first forks are not what is measured
+    start = time.perf_counter()
+    run(square, 2000)
+    assert (time.perf_counter() - start) / 2000 < 0.0005  # five times what it takes on an idle machine
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {root!r})
+from ptxmm.workers import Workers
+def task(i):
+    if i >= 2: time.sleep(60)
+    return i
+with Workers(task, range(6), jobs=2, late=None, lost=None) as workers:
+    for r in workers:
+        print(r, *workers.processes(), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_leaves_no_process() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(root=str(ROOT))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    pids = [int(word) for word in process.stdout.readline().split()[1:]]
+    assert len(pids) == 2
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=10)
+    assert all(gone(pid) for pid in pids)

@@ -70,7 +70,7 @@ class Z3Backend:
         self.solver.from_string(dimacs(formula))
 
     def _literal(self, literal: int) -> Any:
-        variable = self.z3.Bool(f"k!{abs(literal)}")
+        variable = self.z3.Bool(abs(literal))  # its DIMACS reader names variables by numbers, and prints 5 as k!5
         return variable if literal > 0 else self.z3.Not(variable)
 
     def add(self, clause: Sequence[int]) -> None:

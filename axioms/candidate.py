@@ -32,13 +32,11 @@ class Candidate:
         co: Rows,
         sync_fence: Rows,
         syncbar: Iterable[tuple[int, int]],
-        together: Iterable[tuple[int, int]] = (),
         finals: Mapping[int, int] | None = None,
         results: Mapping[Term, int] | None = None,
     ) -> None:
         self.program, self.model, self.executed, self.rf = program, model, executed, rf
         self.finals = finals or {}
-        self.together = frozenset(together)
         self.alive = sum(1 << i for i, e in enumerate(executed) if e)
         self.co, self.sync_fence = self._rows(co), self._rows(sync_fence)
         self.syncbar = [0] * program.size

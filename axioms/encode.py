@@ -35,8 +35,11 @@ class Unencodable(Exception):
 class Encoding:
     """The formula of all consistent executions in which every thread ends (see `finishes`), and what its literals mean."""
 
-    def __init__(self, program: Program, model: Model) -> None:
-        self.program, self.model = program, model
+    def __init__(self, program: Program, model: Model, *, finite: bool = True) -> None:
+        """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
+        of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy."""
+        self.program, self.model, self.finite = program, model, finite
+        self.flows: list[tuple[int, Term, Value]] = []  # under this literal the symbol has this value
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
         self.executed = Executed([self.lowering.condition(e.guard) for e in program.events], self.formula)
@@ -55,8 +58,11 @@ class Encoding:
         for axiom in model.axioms:
             self._assert(axiom)
         self._well_founded()
-        self._values()
+        sources = self._flows()
+        if finite:
+            self._values(sources)
         self.finishes = self._ends()
+        self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
 
     # Base relations.
 
@@ -515,12 +521,15 @@ class Encoding:
 
     # Values, and how threads end.
 
-    def _values(self) -> None:
-        """Ties what reads return to what writes write, over the numbers that can flow there."""
-        formula, lowering, program = self.formula, self.lowering, self.program
-        ruled_out = {-c[0] for c in formula.clauses if len(c) == 1}
+    def truth(self, value: Value) -> int:
+        """The literal of a truth value."""
+        return self.lowering.truth(value) if self.finite else self.lowering.condition(value)
+
+    def _flows(self) -> dict[Term, list[Value]]:
+        """What each symbol may take over, and under which literals (`flows`)."""
+        ruled_out = {-c[0] for c in self.formula.clauses if len(c) == 1}
+        program = self.program
         sources: dict[Term, list[Value]] = {}
-        flows: list[tuple[int, Term, Value]] = []
         for r in program.events:
             if r.kind != "R":
                 continue
@@ -528,24 +537,32 @@ class Encoding:
             assert type(symbol) is Term
             into = sources.setdefault(symbol, [])
             for w, literal in self.rf[r.index].items():
-                if literal in ruled_out:
-                    continue
-                value = program.events[w].value
-                into.append(value)
-                flows.append((literal, symbol, value))
+                if literal not in ruled_out:
+                    value = program.events[w].value
+                    into.append(value)
+                    self.flows.append((literal, symbol, value))
+        for wild in program.wild:
+            if wild.effect.result is not None:
+                sources.setdefault(wild.effect.result, [0])  # whatever it returns: the program has no meaning then
         for c, symbol in self._final_symbols():
             writes = [e for e in program.events if e.kind == "W" and e.cell == c]
             self.finals[c] = self._final_writes([e.index for e in writes])
             sources[symbol] = [e.value for e in writes]
-            flows += [(self.finals[c][e.index], symbol, e.value) for e in writes]
+            self.flows += [(self.finals[c][e.index], symbol, e.value) for e in writes]
+        return sources
+
+    def _values(self, sources: dict[Term, list[Value]]) -> None:
+        """Ties what reads return to what writes write, over the numbers that can flow there."""
+        formula, lowering, program = self.formula, self.lowering, self.program
         self.barriers.add_sources(sources)
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
+        others += [w.condition for w in program.wild]
         known = domains(sources, others, rounds=len(sources))
         for symbol in sources:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
         lowering.settle()
-        for literal, symbol, value in flows:
+        for literal, symbol, value in self.flows:
             into_choices = lowering.choices[symbol]
             for number, chosen in lowering.value(value).items():
                 formula.add([-literal, -chosen, into_choices.get(number, FALSE)])
@@ -576,16 +593,16 @@ class Encoding:
 
     def _ends(self) -> int:
         """The literal of "every thread reaches its end"."""
-        return self.formula.conj_all((self.lowering.truth(t.execution.finishes) for t in self.program.threads), BOTH)
+        return self.formula.conj_all((self.truth(t.execution.finishes) for t in self.program.threads), BOTH)
 
     def cut_off(self) -> int:
         """The literal of "some thread was stopped by a loop bound, and the others ended or were stopped"."""
-        formula, lowering = self.formula, self.lowering
-        cuts = [lowering.truth(t.execution.cut) for t in self.program.threads]
+        formula = self.formula
+        cuts = [self.truth(t.execution.cut) for t in self.program.threads]
         if all(c == FALSE for c in cuts):
             return FALSE
         ends = [
-            formula.disj([c, lowering.truth(t.execution.finishes)], BOTH)
+            formula.disj([c, self.truth(t.execution.finishes)], BOTH)
             for c, t in zip(cuts, self.program.threads, strict=True)
         ]
         return formula.conj_all([formula.disj(cuts, BOTH), *ends], BOTH)

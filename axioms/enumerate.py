@@ -249,7 +249,7 @@ class _Search:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
                         yield Candidate(
-                            program, self.model, [True] * program.size, rf, co, order, barrier.pairs, (), finals
+                            program, self.model, [True] * program.size, rf, co, order, barrier.pairs, finals
                         )
 
     def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[dict[int, int]]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
 from axioms.candidate import Candidate
@@ -69,13 +70,15 @@ class Session:
         return decision
 
     def _undefined(self, decision: Decision) -> None:
-        for literal, reason in self.encoding.barriers.misuse:
-            if self.solver.solve([self.encoding.finishes, literal]):
+        troubles = list(self.encoding.barriers.misuse)
+        troubles += [(self.encoding.wild, "an access to memory that belongs to no location")]
+        for literal, reason in troubles:
+            if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
                 return
 
     def _outcomes(self, decision: Decision, max_states: int) -> None:
-        base = [l for l in (self.encoding.finishes, self.filter) if l != TRUE]
+        base = [l for l in (self.encoding.finishes, self.filter, -self.encoding.wild) if l != TRUE]
         found: list[tuple[dict[str, int], Candidate, bool]] = []
         while True:
             _check_time(self.deadline)
@@ -105,39 +108,13 @@ class Session:
 
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
         """The solver's current model, written out and re-checked."""
-        candidate = self._candidate(self.solver.model())
+        values = self.solver.model()
+        candidate = read_candidate(self.encoding, lambda l: values[l] if l > 0 else not values[-l])
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
         state = candidate.state()
         return state, candidate, bool(terms.evaluate(self.program.condition, candidate.symbols))
-
-    def _candidate(self, values: list[bool]) -> Candidate:
-        encoding = self.encoding
-
-        def true(literal: int) -> bool:
-            return values[literal] if literal > 0 else not values[-literal]
-
-        n = self.program.size
-        rf = {r: w for r, sources in encoding.rf.items() for w, l in sources.items() if true(l)}
-        co, order = [0] * n, [0] * n
-        for rows, relation in ((co, encoding.co), (order, encoding.sync_fence), ):
-            for i, row in enumerate(relation.must):
-                rows[i] |= row
-            for i, may in relation.may.items():
-                for j, l in may.items():
-                    if true(l):
-                        rows[i] |= 1 << j
-        together = {pair for pair, l in encoding.barriers.together.items() if true(l)}
-        syncbar = [(i, j) for i, j, l in encoding.barriers.syncbar.pairs() if true(l)]
-        finals = {c: w for c, chosen in encoding.finals.items() for w, l in chosen.items() if true(l)}
-        results: dict[Term, int] = {}
-        for barrier, _ in encoding.barriers.reductions:
-            symbol = barrier.effect.result
-            assert symbol is not None
-            results[symbol] = next((v for v, l in self.lowering.value(symbol).items() if true(l)), 0)
-        executed = [true(l) for l in encoding.executed.literals]
-        return Candidate(self.program, self.model, executed, rf, co, order, syncbar, together, finals, results)
 
     def _other_outcome(self, state: dict[str, int]) -> list[int]:
         clause = []
@@ -150,4 +127,30 @@ class Session:
         return clause or [FALSE]
 
 
-__all__ = ["Session", "decide"]
+def read_candidate(encoding: Encoding, true: Callable[[int], bool]) -> Candidate:
+    """The execution that a model of the formula describes; `true` says which literals hold in it."""
+    program = encoding.program
+    rf = {r: w for r, sources in encoding.rf.items() for w, l in sources.items() if true(l)}
+    orders: list[list[int]] = []
+    for relation in (encoding.co, encoding.sync_fence):
+        rows = list(relation.must)
+        for i, may in relation.may.items():
+            for j, l in may.items():
+                if true(l):
+                    rows[i] |= 1 << j
+        orders.append(rows)
+    syncbar = [(i, j) for i, j, l in encoding.barriers.syncbar.pairs() if true(l)]
+    finals = {c: w for c, chosen in encoding.finals.items() for w, l in chosen.items() if true(l)}
+    results: dict[Term, int] = {}
+    for barrier, _ in encoding.barriers.reductions:
+        symbol = barrier.effect.result
+        assert symbol is not None
+        results[symbol] = next((v for v, l in encoding.lowering.value(symbol).items() if true(l)), 0)
+    for wild in program.wild:
+        if wild.effect.result is not None:
+            results.setdefault(wild.effect.result, 0)
+    executed = [true(l) for l in encoding.executed.literals]
+    return Candidate(program, encoding.model, executed, rf, orders[0], orders[1], syncbar, finals, results)
+
+
+__all__ = ["Session", "decide", "read_candidate"]

@@ -1,0 +1,210 @@
+"""Values that no small set of numbers bounds: the same formula, with what reads return left to Z3's bit-vectors.
+
+Who reads from whom, the orders and the axioms stay clauses. Values become bit-vector constants, and a condition on them is a
+term: `rf(w, r) -> value(r) = value(w)`. Everything goes to Z3 as one text.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from axioms.candidate import Candidate
+from axioms.cat.model import Model
+from axioms.encode import Encoding
+from axioms.formula import FALSE
+from axioms.program import Program
+from axioms.result import Decision, EngineDefect, OutOfTime
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+_OPERATORS = {
+    "add": "bvadd",
+    "sub": "bvsub",
+    "mul": "bvmul",
+    "and": "bvand",
+    "or": "bvor",
+    "xor": "bvxor",
+    "shl": "bvshl",
+    "lshr": "bvlshr",
+    "ashr": "bvashr",
+    "udiv": "bvudiv",
+    "urem": "bvurem",
+    "sdiv": "bvsdiv",
+    "srem": "bvsrem",
+    "ult": "bvult",
+    "ule": "bvule",
+    "slt": "bvslt",
+    "sle": "bvsle",
+    "concat": "concat",
+    "eq": "=",
+    "ite": "ite",
+    "all": "and",
+    "any": "or",
+    "not": "not",
+}
+
+
+def decide_symbolic(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
+    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
+    return _Symbolic(Encoding(program, model, finite=False), deadline).decide(max_states)
+
+
+class Text:
+    """SMT-LIB text over the variables of a formula (`k!N`) and the symbols of terms, each term defined once."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[Term, str] = {}
+
+    def define(self, value: Value, width: int) -> str:
+        """The name of a value, defined with everything below it."""
+        for t in terms.subterms([value]):
+            if t not in self.names:
+                name = self.names[t] = f"t!{len(self.names)}"
+                sort = "Bool" if t.width == 1 else f"(_ BitVec {t.width})"
+                if t.op == "symbol":
+                    self.lines.append(f"(declare-const {name} {sort})")
+                else:
+                    self.lines.append(f"(define-fun {name} () {sort} {self._body(t)})")
+        return self.operand(value, width)
+
+    def operand(self, value: Value, width: int) -> str:
+        if type(value) is Term:
+            return self.names[value]
+        if width == 1:
+            return "true" if value else "false"
+        return f"(_ bv{value} {width})"
+
+    def _body(self, t: Term) -> str:
+        if t.op == "extract":
+            return f"((_ extract {t.args[1]} {t.args[2]}) {self.names[t.args[0]]})"
+        if t.op in ("zext", "sext"):
+            inner = t.args[0]
+            kind = "zero_extend" if t.op == "zext" else "sign_extend"
+            return f"((_ {kind} {t.width - inner.width}) {self.names[inner]})"
+        if t.op == "concat":
+            widths = [terms.width_of(a, 0) for a in t.args]
+            widths = [w or t.width - sum(widths) for w in widths]
+        elif t.op == "ite":
+            widths = [1, t.width, t.width]
+        elif t.op in ("eq", "ult", "ule", "slt", "sle"):
+            widths = [max(terms.width_of(a, 0) for a in t.args)] * 2
+        else:
+            widths = [t.width] * len(t.args)
+        operands = " ".join(self.operand(a, w) for a, w in zip(t.args, widths, strict=True))
+        return f"({_OPERATORS[t.op]} {operands})"
+
+
+def _literal(literal: int) -> str:
+    return f"k!{literal}" if literal > 0 else f"(not k!{-literal})"
+
+
+class _Symbolic:
+    def __init__(self, encoding: Encoding, deadline: float | None) -> None:
+        import z3
+
+        self.z3, self.encoding, self.program, self.deadline = z3, encoding, encoding.program, deadline
+        program = self.program
+        cut = encoding.cut_off()
+        text = Text()
+        condition = text.define(program.condition, 1)
+        filter_ = text.define(program.filter, 1)
+        self.outcome = [(o, text.define(o.value, o.width)) for o in program.observed]
+        lines = text.lines
+        for t, literal in encoding.lowering.postponed.items():
+            name = text.define(t, 1)
+            lines.append(f"(assert (= {_literal(literal)} {name}))")
+        for literal, symbol, value in encoding.flows:
+            name = text.define(symbol, symbol.width)
+            lines.append(f"(assert (=> {_literal(literal)} (= {name} {text.define(value, symbol.width)})))")
+        if encoding.barriers.reductions:
+            raise _unsupported()
+        for i, (o, name) in enumerate(self.outcome):
+            sort = "Bool" if o.width == 1 else f"(_ BitVec {o.width})"
+            lines += [f"(declare-const o!{i} {sort})", f"(assert (= o!{i} {name}))"]
+        lines += ["(declare-const condition Bool)", f"(assert (= condition {condition}))", f"(assert {filter_})"]
+        variables = [f"(declare-const k!{v} Bool)" for v in range(1, encoding.formula.size + 1)]
+        clauses = [
+            f"(assert (or {' '.join(map(_literal, c))}))" if c else "(assert false)" for c in encoding.formula.clauses
+        ]
+        self.solver: Any = z3.Solver()
+        self.solver.from_string("\n".join([*variables, *lines, *clauses]))
+        self.cut = cut
+
+    def check(self, *literals: int, condition: bool | None = None) -> bool:
+        """Whether the literals can hold together, and the program's condition with them if that is asked for."""
+        if self.deadline is not None:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                raise OutOfTime
+            self.solver.set("timeout", max(1, int(left * 1000)))
+        assumptions = [self.z3.Bool(f"k!{abs(l)}") for l in literals]
+        assumptions = [a if l > 0 else self.z3.Not(a) for a, l in zip(assumptions, literals, strict=True)]
+        if condition is not None:
+            holds = self.z3.Bool("condition")
+            assumptions.append(holds if condition else self.z3.Not(holds))
+        answer = self.solver.check(*assumptions)
+        if answer == self.z3.unknown:
+            raise OutOfTime
+        return bool(answer == self.z3.sat)
+
+    def decide(self, max_states: int) -> Decision:
+        decision, encoding = Decision(), self.encoding
+        troubles = [*encoding.barriers.misuse, (encoding.wild, "an access to memory that belongs to no location")]
+        for literal, reason in troubles:
+            if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
+                decision.undefined = reason
+        decision.complete = self.cut == FALSE or not self.check(self.cut)
+        found: list[tuple[dict[str, int], Candidate, bool]] = []
+        while self.check(encoding.finishes, -encoding.wild):
+            if len(found) == max_states:
+                decision.listed_all = False
+                self._rest(found)
+                break
+            found.append(self._outcome())
+        found.sort(key=lambda f: sorted(f[0].items()))
+        for state, candidate, holds in found:
+            decision.states.append(state)
+            decision.witnesses.append(candidate.execution(state))
+            decision.positive += holds
+            decision.negative += not holds
+        return decision
+
+    def _rest(self, found: list[tuple[dict[str, int], Candidate, bool]]) -> None:
+        """One outcome of each kind must be listed, if there is any."""
+        for wanted in (True, False):
+            if not any(holds == wanted for _, _, holds in found):
+                if self.check(self.encoding.finishes, -self.encoding.wild, condition=wanted):
+                    found.append(self._outcome())
+
+    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
+        """The current model, written out, re-checked, and forbidden for the rest of the search."""
+        from axioms.solve import read_candidate
+
+        z3, model = self.z3, self.solver.model()
+
+        def true(literal: int) -> bool:
+            value = z3.is_true(model.eval(z3.Bool(f"k!{abs(literal)}"), model_completion=True))
+            return bool(value) == (literal > 0)
+
+        candidate = read_candidate(self.encoding, true)
+        broken = candidate.defects()
+        if broken:
+            raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
+        state = candidate.state()
+        other = []
+        for i, (o, _) in enumerate(self.outcome):
+            number = state[o.label] & terms.mask(o.width)
+            if o.width == 1:
+                other.append(z3.Bool(f"o!{i}") != bool(number))
+            else:
+                other.append(z3.BitVec(f"o!{i}", o.width) != number)
+        self.solver.add(z3.Or(other) if other else z3.BoolVal(False))
+        return state, candidate, bool(terms.evaluate(self.program.condition, candidate.symbols))
+
+
+def _unsupported() -> Exception:
+    from axioms.program import UnsupportedProgram
+
+    return UnsupportedProgram("bar.red beside values that no finite set bounds is not supported yet")

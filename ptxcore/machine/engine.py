@@ -166,17 +166,18 @@ class Thread:
         blocks = self.code.blocks
         last = len(blocks) - 1
         first = (0,) * len(blocks[0].loops)
-        pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], State]] = {}
+        pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
         queue: list[tuple[int, ...]] = []
         turns: dict[tuple[int, ...], int] = {}
         edges: list[tuple[int, State]] = []
         key = _key(blocks[0], first)
-        pending[key] = (0, first, state)
+        pending[key] = (0, first, [state])
         queue.append(key)
         end: State | None = None
         while queue:
             key = heappop(queue)
-            number, iterations, state = pending.pop(key)
+            number, iterations, states = pending.pop(key)
+            state = self._join(states, number == last)
             if number == last:
                 end = state
                 break
@@ -192,14 +193,21 @@ class Thread:
                 there = _key(to, context)
                 met = pending.get(there)
                 if met is None:
-                    pending[there] = (following, context, arriving)
+                    pending[there] = (following, context, [arriving])
                     heappush(queue, there)
                 else:
-                    _merge(met[2], arriving, self.code)
+                    met[2].append(arriving)
             edges.clear()
         if self._undefined:
             raise InputError(self._undefined)
         self._finish(end)
+
+    def _join(self, states: list[State], ending: bool) -> State:
+        """The paths that meet, as one. Later arrivals first: what left a chain of tests last was told apart last."""
+        state = states.pop()
+        while states:
+            _merge(state, states.pop(), self.code, ending)
+        return state
 
     def _enter(
         self,
@@ -394,19 +402,21 @@ def _key(block: Block, iterations: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(key)
 
 
-def _merge(state: State, other: State, code: ThreadCode) -> None:
-    """Joins the path of `other` into `state`: where it was taken, its registers hold."""
+def _merge(state: State, other: State, code: ThreadCode, ending: bool) -> None:
+    """Joins the path of `other` into `state`: where it was taken, its registers hold. At the end only values matter."""
     condition = _difference(other.guard, state.guard)
     state.guard = disj(state.guard, other.guard)
     values, sources, defined = state.values, state.sources, state.defined
     for i, value in enumerate(other.values):
         if value is not values[i]:
             values[i] = ite(condition, value, values[i], code.registers[i].width)
+        if ending:
+            continue
         if other.sources[i] is not sources[i]:
             sources[i] = _choose(condition, other.sources[i], sources[i])
         if other.defined[i] is not defined[i]:
             defined[i] = ite(condition, other.defined[i], defined[i], 1)
-    if other.control is not state.control:
+    if not ending and other.control is not state.control:
         state.control = _choose(condition, other.control, state.control)
 
 

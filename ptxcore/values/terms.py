@@ -358,8 +358,9 @@ def _flat(op: str, values: Iterable[Value]) -> dict[Term, None] | None:
 
 
 def all_of(values: Iterable[Value]) -> Value:
+    """All of them. Sees contradictions, and choices that the others decide."""
     parts = _flat("all", values)
-    if parts is None:
+    if parts is None or not _settle("all", parts):
         return 0
     numbers: dict[Value, int] = {}
     for p in parts:
@@ -374,28 +375,22 @@ def all_of(values: Iterable[Value]) -> Value:
             known = numbers.get(inner.args[0]) if inner.op == "eq" else None
             if known is not None and type(inner.args[1]) is int and known != inner.args[1]:
                 continue  # x = 1 says already that x is not 2
-        elif p.op == "any":
-            # absorb: a | ... beside a says nothing; a choice beside the denial of one of its parts loses that part
-            if any(x in parts for x in p.args):
-                continue
-            left = [x for x in p.args if negate(x) not in parts]
-            if len(left) < len(p.args):
-                return all_of([*kept, any_of(left), *[q for q in parts if q is not p and q not in kept]])
         kept.append(p)
     return _join("all", kept, 1)
 
 
 def any_of(values: Iterable[Value]) -> Value:
+    """At least one of them. Paths that part and meet again give the condition from before they parted."""
     parts = _flat("any", values)
-    if parts is None:
+    if parts is None or not _settle("any", parts):
         return 1
     for p in parts:
         if p.op == "not" and p.args[0] in parts:
             return 1
     kept = list(parts)
-    # Paths that part and meet again: (g & c) | (g & ~c) = g, and g | (g & c) = g. Repeat until nothing joins.
+    # (g & c) | (g & ~c) = g. Repeat until nothing joins.
     sets = {p: frozenset(p.args) if p.op == "all" else frozenset((p,)) for p in kept}
-    joined = True
+    joined = any(p.op == "all" for p in kept)
     while joined and len(kept) > 1:
         joined = False
         for x, y in itertools.combinations(kept, 2):
@@ -413,6 +408,36 @@ def any_of(values: Iterable[Value]) -> Value:
             joined = True
             break
     return _join("any", kept, 0)
+
+
+def _settle(op: str, parts: dict[Term, None]) -> bool:
+    """Lets the parts of a conjunction decide the disjunctions among them: a & (a | b) = a, a & (~a | b) = a & b.
+
+    And the dual for a disjunction. Changes `parts`; False when they decide the whole (a contradiction, a tautology).
+    """
+    dual = "any" if op == "all" else "all"
+    combine = any_of if op == "all" else all_of
+    changed = True
+    while changed:
+        changed = False
+        for p in [p for p in parts if p.op == dual]:
+            if any(x in parts for x in p.args):
+                del parts[p]
+                continue
+            left = [x for x in p.args if negate(x) not in parts]
+            if len(left) == len(p.args):
+                continue
+            del parts[p]
+            changed = True
+            new = combine(left)
+            if type(new) is not Term:
+                if new == (op == "any"):
+                    return False
+            elif new.op == op:
+                parts.update(dict.fromkeys(new.args))
+            else:
+                parts[new] = None
+    return True
 
 
 def _resolve(a: frozenset[Term], b: frozenset[Term]) -> frozenset[Term] | None:

@@ -148,3 +148,11 @@ def test_leaving_out_turns_that_wait_loses_no_ending(lines: list[str], at: int, 
             if short.status == "finished" and marks(short) == marks(long) and short.registers == long.registers:
                 return
     raise AssertionError("no shorter execution ends the same way")
+
+
+def test_long_chains_of_tests_stay_small() -> None:
+    # Each exit is told apart by one test; the condition of the end must not grow with their combinations.
+    lines = [f"ld.u32 %a{i}, [x]; setp.eq.u32 %p, %a{i}, 1; @%p exit;" for i in range(60)]
+    assert explore(code("".join(lines))).finishes == 1
+    locked = explore(code(EXCH), unroll=40)
+    assert len(locked.effects) == 40

@@ -67,6 +67,7 @@ class Z3Backend:
         self.z3 = z3
         self.size = formula.size
         self.solver: Any = z3.Solver()
+        self.solver.set(ctrl_c=False)  # LOCAL TRIAL
         self.solver.from_string(dimacs(formula))
 
     def _literal(self, literal: int) -> Any:

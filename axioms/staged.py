@@ -105,7 +105,7 @@ class _Partial(Evaluation):
         inside: set[Node] = set()
         for n in nodes:
             if n.op == "fixpoint":
-                inside |= {i for i in _below(n) if any(v in n.variables for v in _below(i))}
+                inside |= {i for i in _below(n) if i is not n and any(v in n.variables for v in _below(i))}
         for n in nodes:
             if n.op == "base" and n.name not in self.base:
                 self.values[n] = 0 if n.kind == "set" else [0] * self.size

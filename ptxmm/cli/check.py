@@ -100,10 +100,10 @@ class _Run:
         self._options, self._checker, self._drawings = options, checker, drawings
         self._status = Status(options.require_complete)
         self._report = _report(options)
+        self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
 
     def run(self, found: list[tuple[str, str | None]]) -> int:
-        start = time.perf_counter()
         paths = [path for path, problem in found if problem is None]
         self._report.begin([path for path, _ in found])
         try:
@@ -116,16 +116,22 @@ class _Run:
         except BaseException:  # Ctrl-C and being told to stop: what is finished has been paid for
             for outcome in self._left:
                 self._add(outcome)
-            self._report.end(time.perf_counter() - start)
-            sys.stdout.flush()
+            self._end()
             raise
-        self._report.end(time.perf_counter() - start)
+        self._end()
         return self._status.code
+
+    def _end(self) -> None:
+        self._report.end(time.perf_counter() - self._start)
+        sys.stdout.flush()
 
     def _outcomes(self, paths: list[str]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
         if self._options.timeout is None and min(jobs, len(paths)) <= 1:
-            yield from map(self._checker, paths)
+            from ptxmm.cli.interrupt import PromptInterrupt
+
+            with PromptInterrupt(self._end):
+                yield from map(self._checker, paths)
             return
         import gc
 

@@ -276,6 +276,37 @@ def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: P
         os.killpg(process.pid, 0)  # nobody of its session is left
 
 
+DEAF = """
+import ctypes
+from ptxmm.checker import Checker
+from ptxmm.cli.main import entry
+before = Checker._check
+def check(self, path):
+    if path == "no.litmus":  # like a solver: a C function that no signal makes return
+        library, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(128)
+        library.pthread_mutex_lock(mutex)
+        library.pthread_mutex_lock(mutex)
+    return before(self, path)
+Checker._check = check
+entry()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of glibc")
+def test_an_interrupt_is_heard_while_a_solver_computes(folder: Path) -> None:
+    arguments = ["check", "good.litmus", "no.litmus", "--jobs", "1", "--format", "json"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", DEAF, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    time.sleep(1.0)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130 and err == ""
+    assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
+
+
 def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}

@@ -63,6 +63,7 @@ class Encoding:
             self._values(sources)
         self.finishes = self._ends()
         self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
+        self.mixed = self.formula.disj((self.truth(w.condition) for w in program.mixed), BOTH)
 
     # Base relations.
 
@@ -541,7 +542,7 @@ class Encoding:
                     value = program.events[w].value
                     into.append(value)
                     self.flows.append((literal, symbol, value))
-        for wild in program.wild:
+        for wild in (*program.wild, *program.mixed):
             if wild.effect.result is not None:
                 sources.setdefault(wild.effect.result, [0])  # whatever it returns: the program has no meaning then
         for c, symbol in self._final_symbols():
@@ -557,7 +558,7 @@ class Encoding:
         self.barriers.add_sources(sources)
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
-        others += [w.condition for w in program.wild]
+        others += [w.condition for w in (*program.wild, *program.mixed)]
         known = domains(sources, others, rounds=len(sources))
         for symbol in sources:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}

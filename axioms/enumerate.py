@@ -101,9 +101,10 @@ class _Search:
             if "waits" in statuses or ("cut" in statuses and not decision.complete):
                 continue
             concrete = self._assemble(combination)
-            if concrete.wild:
-                wild = concrete.wild[0]
-                decision.undefined = f"{self.program.threads[wild.thread].name} accesses memory that belongs to no location"
+            if concrete.wild or concrete.mixed:
+                if next(self._consistent(concrete, set(), decision), None) is not None:
+                    concrete.refuse_mixed()
+                    decision.undefined = "an access to memory that belongs to no location"
                 continue
             if "cut" in statuses:
                 decision.complete = next(self._consistent(concrete, set(), decision), None) is None
@@ -173,8 +174,8 @@ class _Search:
         while True:
             self.check_time()
             trace = run(thread.code, self._answering(t, answers, choices, origins), unroll=self.program.unroll)
-            if trace.status != "waits":
-                runs.append(trace)
+            # A run that ends up waiting is no execution, but others may read what it wrote before.
+            runs.append(trace)
             while choices and not choices[-1]:
                 choices.pop()
                 answers.pop()

@@ -79,12 +79,13 @@ class UnsupportedProgram(Exception):
     """The program uses something that the engine does not decide yet; the message names it."""
 
 
-class WildAddress(NamedTuple):
-    """An access that may go to no declared location: by which event's effect, and under which condition."""
+class Trouble(NamedTuple):
+    """An access that may go where it must not: by which effect, under which condition, and to which cell if to any."""
 
     thread: int
     effect: Effect
     condition: Value
+    cell: int = -1
 
 
 class Program:
@@ -109,7 +110,8 @@ class Program:
         self.unroll, self.assemble = unroll, assemble
         self.threads, self.cells, self.addresses = tuple(threads), tuple(cells), addresses
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
-        self.wild: list[WildAddress] = []
+        self.wild: list[Trouble] = []  # accesses to no location
+        self.mixed: list[Trouble] = []  # accesses of another size than their location's
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
         self._collect()
@@ -118,6 +120,15 @@ class Program:
     @property
     def size(self) -> int:
         return len(self.events)
+
+    def refuse_mixed(self) -> None:
+        """Raises UnsupportedProgram for the first access of a wrong size, if there is one."""
+        for trouble in self.mixed:
+            cell, instruction = self.cells[trouble.cell], trouble.effect.instruction
+            raise UnsupportedProgram(
+                f"line {instruction.span.line}: an access of {trouble.effect.width} bits to '{cell.name}', which has "
+                f"{cell.width}: mixed-size accesses are not supported yet"
+            )
 
     def final(self, cell: int) -> Term:
         """The symbol for a cell's value when all threads have ended."""
@@ -164,36 +175,39 @@ def _tags(*words: str) -> frozenset[str]:
 
 
 def _places(program: Program, thread: int, effect: Effect) -> list[tuple[Value, Virtual]]:
-    """Where an access may go: the condition and the cell for each possible address."""
+    """Where an access may go: the condition and the cell for each possible address.
+
+    Addresses outside of every location, and cells of another size, are noted as trouble.
+    """
     address = effect.address
     if isinstance(address, int):
         virtual = program.addresses.get(address)
         if virtual is None:
-            program.wild.append(WildAddress(thread, effect, effect.guard))
+            program.wild.append(Trouble(thread, effect, effect.guard))
             return []
-        return [(effect.guard, virtual)]
+        candidates = [(effect.guard, virtual)]
+    else:
+        candidates, inside = [], []
+        for a, virtual in program.addresses.items():
+            here = terms.eq(address, a)
+            if here != 0:
+                inside.append(here)
+                guard = terms.conj(effect.guard, here)
+                if guard != 0:
+                    candidates.append((guard, virtual))
+        outside = terms.conj(effect.guard, terms.negate(terms.any_of(inside)))
+        if outside != 0:
+            program.wild.append(Trouble(thread, effect, outside))
     found = []
-    inside: list[Value] = []
-    for a, virtual in program.addresses.items():
-        here = terms.eq(address, a)
-        if here != 0:
-            inside.append(here)
-            guard = terms.conj(effect.guard, here)
-            if guard != 0:
-                found.append((guard, virtual))
-    outside = terms.conj(effect.guard, terms.negate(terms.any_of(inside)))
-    if outside != 0:
-        program.wild.append(WildAddress(thread, effect, outside))
+    for guard, virtual in candidates:
+        if program.cells[virtual.cell].width == effect.width:
+            found.append((guard, virtual))
+        else:
+            program.mixed.append(Trouble(thread, effect, guard, virtual.cell))
     return found
 
 
 def _access(program: Program, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: Virtual) -> Event:
-    cell = program.cells[at.cell]
-    if cell.width != effect.width:
-        raise UnsupportedProgram(
-            f"an access of {effect.width} bits to '{cell.name}', which is accessed as {cell.width} bits: "
-            "mixed-size accesses are not supported yet"
-        )
     event = program.new(thread, kind, tags, guard, effect)
     event.cell, event.mapping, event.width = at.cell, at.mapping, effect.width
     return event

@@ -72,13 +72,15 @@ class Session:
     def _undefined(self, decision: Decision) -> None:
         troubles = list(self.encoding.barriers.misuse)
         troubles += [(self.encoding.wild, "an access to memory that belongs to no location")]
+        if self.encoding.mixed != FALSE and self.solver.solve([self.encoding.finishes, self.encoding.mixed]):
+            self.program.refuse_mixed()
         for literal, reason in troubles:
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
                 return
 
     def _outcomes(self, decision: Decision, max_states: int) -> None:
-        base = [l for l in (self.encoding.finishes, self.filter, -self.encoding.wild) if l != TRUE]
+        base = [l for l in (self.encoding.finishes, self.filter, -self.encoding.wild, -self.encoding.mixed) if l != TRUE]
         found: list[tuple[dict[str, int], Candidate, bool]] = []
         while True:
             _check_time(self.deadline)
@@ -146,7 +148,7 @@ def read_candidate(encoding: Encoding, true: Callable[[int], bool]) -> Candidate
         symbol = barrier.effect.result
         assert symbol is not None
         results[symbol] = next((v for v, l in encoding.lowering.value(symbol).items() if true(l)), 0)
-    for wild in program.wild:
+    for wild in (*program.wild, *program.mixed):
         if wild.effect.result is not None:
             results.setdefault(wild.effect.result, 0)
     executed = [true(l) for l in encoding.executed.literals]

@@ -152,12 +152,14 @@ class _Symbolic:
     def decide(self, max_states: int) -> Decision:
         decision, encoding = Decision(), self.encoding
         troubles = [*encoding.barriers.misuse, (encoding.wild, "an access to memory that belongs to no location")]
+        if encoding.mixed != FALSE and self.check(encoding.finishes, encoding.mixed):
+            self.program.refuse_mixed()
         for literal, reason in troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
         decision.complete = self.cut == FALSE or not self.check(self.cut)
         found: list[tuple[dict[str, int], Candidate, bool]] = []
-        while self.check(encoding.finishes, -encoding.wild):
+        while self.check(encoding.finishes, -encoding.wild, -encoding.mixed):
             if len(found) == max_states:
                 decision.listed_all = False
                 self._rest(found)
@@ -175,7 +177,7 @@ class _Symbolic:
         """One outcome of each kind must be listed, if there is any."""
         for wanted in (True, False):
             if not any(holds == wanted for _, _, holds in found):
-                if self.check(self.encoding.finishes, -self.encoding.wild, condition=wanted):
+                if self.check(self.encoding.finishes, -self.encoding.wild, -self.encoding.mixed, condition=wanted):
                     found.append(self._outcome())
 
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:

@@ -33,8 +33,9 @@ from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
-#: Where the first location lies, and how far apart locations are. Far from small numbers that programs compute with.
-_FIRST_ADDRESS = 0x7F00_0000_0000
+#: Where the first location lies, and how far apart locations are. Far from small numbers that programs compute with, and
+#: small enough for the 32-bit registers of the short dialect.
+_FIRST_ADDRESS = 0x4000_0000
 _SPACING = 0x1_0000
 
 Side = RegisterTerm | LocationTerm | Constant | AddressOf
@@ -162,8 +163,6 @@ class _Builder:
         self.test, self.unroll, self.all_registers = test, unroll, all_registers
         if test.kernels:
             raise UnsupportedProgram("'kernel' declarations are not supported yet")
-        if any(t.place.host for t in test.threads):
-            raise UnsupportedProgram("host threads are not supported yet")
         self.memory = _Memory(test)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
         self.named = self._named_terms()
@@ -185,6 +184,8 @@ class _Builder:
             if wild.condition == 1 and type(wild.effect.address) is int:
                 span = wild.effect.instruction.span
                 raise fail(span, f"address {wild.effect.address:#x} belongs to no location of the init block")
+        if any(trouble.condition == 1 for trouble in program.mixed):
+            program.refuse_mixed()
         return program
 
     def _codes(self, problems: list[Diagnostic]) -> list[ThreadCode | None]:

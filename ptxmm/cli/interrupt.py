@@ -14,8 +14,8 @@ class PromptInterrupt:
     """Within this block a signal that the interpreter cannot act upon, because it waits for a solver, ends the process.
 
     The interpreter runs signal handlers between two instructions of its own, and a solver may compute for hours within
-    one. A thread hears of the signal through a pipe; when the block has not been left a moment later, it calls `give_up`
-    (which may print) and exits as the signal would have.
+    one. A thread hears of the signal through a pipe; when the block has not been left a moment later, it calls
+    `give_up` (which may print) and exits as the signal would have.
     """
 
     def __init__(self, give_up: Callable[[], None]) -> None:

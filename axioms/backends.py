@@ -7,10 +7,13 @@ by clause. Both may be asked for one assumption set after another, with clauses 
 from __future__ import annotations
 
 import importlib.util
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 from axioms.formula import Formula
+from axioms.result import EngineDefect, OutOfTime
 
 
 class Backend(Protocol):
@@ -32,20 +35,37 @@ def sat_available() -> bool:
 
 
 class SatBackend:
-    """A SAT solver of python-sat: MiniSat for small problems and enumeration, CaDiCaL for large ones."""
+    """A SAT solver of python-sat: MiniSat for small problems and enumeration, CaDiCaL for large ones.
 
-    def __init__(self, formula: Formula) -> None:
-        from pysat.solvers import Cadical153, Minisat22
+    CaDiCaL cannot be interrupted there, so a deadline (a time of `time.monotonic`) keeps to solvers that can.
+    """
 
-        kind = Cadical153 if len(formula.clauses) > _LARGE else Minisat22
+    def __init__(self, formula: Formula, deadline: float | None = None) -> None:
+        from pysat.solvers import Cadical153, Glucose4, Minisat22
+
+        kind: Any = Minisat22
+        if len(formula.clauses) > _LARGE:
+            kind = Cadical153 if deadline is None else Glucose4
         self.solver: Any = kind(bootstrap_with=formula.clauses)
-        self.size = formula.size
+        self.size, self.deadline = formula.size, deadline
 
     def add(self, clause: Sequence[int]) -> None:
         self.solver.add_clause(clause)
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
-        return bool(self.solver.solve(assumptions=list(assumptions)))
+        if self.deadline is None:
+            return bool(self.solver.solve(assumptions=list(assumptions)))
+        timer = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.solver.interrupt)
+        timer.start()
+        try:
+            answer = self.solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True)
+        finally:
+            timer.cancel()
+            timer.join()
+            self.solver.clear_interrupt()
+        if answer is None:
+            raise OutOfTime
+        return bool(answer)
 
     def model(self) -> list[bool]:
         values = [False] * (self.size + 1)
@@ -58,16 +78,40 @@ class SatBackend:
         self.solver.delete()
 
 
+def new_z3_solver() -> Any:
+    """A Z3 solver that leaves Ctrl-C to Python."""
+    import z3
+
+    solver = z3.Solver()
+    solver.set(ctrl_c=False)
+    return solver
+
+
+def check_z3(solver: Any, assumptions: Sequence[Any], deadline: float | None) -> bool:
+    """Z3's answer. It never takes "unknown" for an answer: that is OutOfTime, or a defect."""
+    import z3
+
+    if deadline is not None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        solver.set("timeout", max(1, int(left * 1000)))
+    answer = solver.check(*assumptions)
+    if answer == z3.unknown:
+        if deadline is not None:
+            raise OutOfTime
+        raise EngineDefect(f"Z3 gave up: {solver.reason_unknown()}")
+    return bool(answer == z3.sat)
+
+
 class Z3Backend:
     """Z3 on the clauses alone."""
 
-    def __init__(self, formula: Formula) -> None:
+    def __init__(self, formula: Formula, deadline: float | None = None) -> None:
         import z3
 
-        self.z3 = z3
-        self.size = formula.size
-        self.solver: Any = z3.Solver()
-        self.solver.set(ctrl_c=False)  # LOCAL TRIAL
+        self.z3, self.size, self.deadline = z3, formula.size, deadline
+        self.solver: Any = new_z3_solver()
         self.solver.from_string(dimacs(formula))
 
     def _literal(self, literal: int) -> Any:
@@ -78,7 +122,7 @@ class Z3Backend:
         self.solver.add(self.z3.Or([self._literal(l) for l in clause]))
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
-        return bool(self.solver.check(*[self._literal(l) for l in assumptions]) == self.z3.sat)
+        return check_z3(self.solver, [self._literal(l) for l in assumptions], self.deadline)
 
     def model(self) -> list[bool]:
         values = [False] * (self.size + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from axioms.cat.evaluate import Evaluation, Rows, bits
-from axioms.cat.model import Model
+from axioms.cat.model import Model, Node
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Event, Program, dependency_pairs, final_symbol, members_by_tag
 from ptxcore.syntax.printer import print_statement
@@ -20,13 +20,41 @@ from ptxcore.values.terms import Term
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
 
 
+class Judge:
+    """What all candidates of one program share when a model judges them."""
+
+    def __init__(self, program: Program, model: Model) -> None:
+        self.program, self.model = program, model
+        self.members = members_by_tag(program)
+        self.dependencies = dependency_pairs(program)
+        self._alive = -1
+        self._base: dict[str, int | Rows] = {}
+        self._values: dict[Node, int | Rows] = {}
+
+    def fixed(self, alive: int) -> tuple[dict[str, int | Rows], dict[Node, int | Rows]]:
+        """Base sets and relations, and the model's values over them, that only depend on which events are executed."""
+        if alive != self._alive:
+            self._alive = alive
+            program = self.program
+            base = Base({"_": alive}, program.size)
+            for tag, members in self.members.items():
+                base[tag] = members & alive
+            for name, rows in program.relations.items():
+                base[name] = [row & alive if alive >> i & 1 else 0 for i, row in enumerate(rows)]
+            self._base = base
+            evaluation = Evaluation.__new__(Evaluation)
+            evaluation.model, evaluation.size, evaluation.base, evaluation.values = self.model, program.size, base, {}
+            evaluation.compute(self.model.fixed)
+            self._values = evaluation.values
+        return self._base, self._values
+
+
 class Candidate:
     """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events."""
 
     def __init__(
         self,
-        program: Program,
-        model: Model,
+        judge: Judge,
         executed: list[bool],
         rf: Mapping[int, int],
         co: Rows,
@@ -35,7 +63,9 @@ class Candidate:
         finals: Mapping[int, int] | None = None,
         results: Mapping[Term, int] | None = None,
     ) -> None:
-        self.program, self.model, self.executed, self.rf = program, model, executed, rf
+        program = judge.program
+        self.judge, self.program, self.model = judge, program, judge.model
+        self.executed, self.rf = executed, rf
         self.finals = finals or {}
         self.alive = sum(1 << i for i, e in enumerate(executed) if e)
         self.co, self.sync_fence = self._rows(co), self._rows(sync_fence)
@@ -127,28 +157,24 @@ class Candidate:
     @property
     def evaluation(self) -> Evaluation:
         if self._evaluation is None:
-            self._evaluation = Evaluation(self.model, self.program.size, self._base())
+            fixed, values = self.judge.fixed(self.alive)
+            self._evaluation = Evaluation(self.model, self.program.size, self._base(fixed), values)
         return self._evaluation
 
-    def _base(self) -> dict[str, int | Rows]:
+    def _base(self, fixed: Mapping[str, int | Rows]) -> Base:
         """The base sets and relations of this execution."""
-        program = self.program
-        base: dict[str, int | Rows] = {"_": self.alive}
-        for tag, members in members_by_tag(program).items():
-            base[tag] = members & self.alive
-        for name, rows in program.relations.items():
-            base[name] = self._rows(rows)
-        rf = [0] * program.size
+        rf = [0] * self.program.size
         for r, w in self.rf.items():
             if self.executed[r]:
                 rf[w] |= 1 << r
-        base |= {"rf": rf, "co": self.co, "sync_fence": self.sync_fence, "syncbar": self.syncbar}
-        base |= self._dependencies()
-        return Base(base, program.size)
+        base = Base(fixed, self.program.size)
+        base.update({"rf": rf, "co": self.co, "sync_fence": self.sync_fence, "syncbar": self.syncbar})
+        base.update(self._dependencies())
+        return base
 
     def _dependencies(self) -> dict[str, int | Rows]:
         found: dict[str, int | Rows] = {}
-        for name, pairs in dependency_pairs(self.program).items():
+        for name, pairs in self.judge.dependencies.items():
             rows = [0] * self.program.size
             for i, j, condition in pairs:
                 if self.executed[i] and self.executed[j] and (condition == 1 or terms.evaluate(condition, self.symbols)):

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
-from axioms.candidate import Candidate
+from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.program import Event, Program, Thread, dependency_pairs
@@ -235,6 +235,7 @@ class _Search:
     def _with_barriers(
         self, program: Program, barrier: BarrierChoice, static: dict[str, Rows], final_matters: bool
     ) -> Iterator[Candidate]:
+        judge = Judge(program, self.model)
         evaluation = StagedEvaluation(self.model, program, self.stages, {**static, "syncbar": barrier.rows(program.size)})
         for rf in self._reads_from(program, static):
             self.check_time()
@@ -249,9 +250,7 @@ class _Search:
                     if with_fences.extend("co", co) is None:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
-                        yield Candidate(
-                            program, self.model, [True] * program.size, rf, co, order, barrier.pairs, finals
-                        )
+                        yield Candidate(judge, [True] * program.size, rf, co, order, barrier.pairs, finals)
 
     def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[dict[int, int]]:
         reads = [e for e in program.events if e.kind == "R"]

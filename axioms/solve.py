@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
-from axioms.candidate import Candidate
+from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
 from axioms.formula import FALSE, TRUE
@@ -49,15 +49,16 @@ class Session:
     ) -> None:
         self.program, self.model, self.encoding, self.deadline = program, model, encoding, deadline
         self.lowering = encoding.lowering
+        self.judge = Judge(program, model)
         self.outcome = [(o, self.lowering.value(o.value)) for o in program.observed]
         self.condition = self.lowering.truth(program.condition)
         self.filter = self.lowering.truth(program.filter)
         self.cut = encoding.cut_off()
         self.solver: Backend
         if backend == "z3" or (backend is None and not sat_available()):
-            self.solver = Z3Backend(encoding.formula)
+            self.solver = Z3Backend(encoding.formula, deadline)
         else:
-            self.solver = SatBackend(encoding.formula)
+            self.solver = SatBackend(encoding.formula, deadline)
 
     def decide(self, max_states: int) -> Decision:
         decision = Decision()
@@ -111,7 +112,7 @@ class Session:
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
-        candidate = read_candidate(self.encoding, lambda l: values[l] if l > 0 else not values[-l])
+        candidate = read_candidate(self.encoding, self.judge, lambda l: values[l] if l > 0 else not values[-l])
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
@@ -129,7 +130,7 @@ class Session:
         return clause or [FALSE]
 
 
-def read_candidate(encoding: Encoding, true: Callable[[int], bool]) -> Candidate:
+def read_candidate(encoding: Encoding, judge: Judge, true: Callable[[int], bool]) -> Candidate:
     """The execution that a model of the formula describes; `true` says which literals hold in it."""
     program = encoding.program
     rf = {r: w for r, sources in encoding.rf.items() for w, l in sources.items() if true(l)}
@@ -152,7 +153,7 @@ def read_candidate(encoding: Encoding, true: Callable[[int], bool]) -> Candidate
         if wild.effect.result is not None:
             results.setdefault(wild.effect.result, 0)
     executed = [true(l) for l in encoding.executed.literals]
-    return Candidate(program, encoding.model, executed, rf, orders[0], orders[1], syncbar, finals, results)
+    return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results)
 
 
 __all__ = ["Session", "decide", "read_candidate"]

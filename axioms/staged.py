@@ -69,7 +69,7 @@ class StagedEvaluation:
 
     def _compute(self) -> bool:
         evaluation = _Partial(self.model, self.size, self.base, self.values)
-        evaluation.compute(self.stages.nodes[self.stage])
+        evaluation.extend(self.stages.nodes[self.stage])
         return all(evaluation.holds(a) for a in self.stages.axioms[self.stage])
 
     def demands(self) -> tuple[Rows, Rows]:
@@ -101,7 +101,7 @@ class _Partial(Evaluation):
     ) -> None:
         self.model, self.size, self.base, self.values = model, size, base, values
 
-    def compute(self, nodes: list[Node]) -> None:
+    def extend(self, nodes: list[Node]) -> None:
         inside: set[Node] = set()
         for n in nodes:
             if n.op == "fixpoint":

@@ -6,15 +6,15 @@ term: `rf(w, r) -> value(r) = value(w)`. Everything goes to Z3 as one text.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
-from axioms.candidate import Candidate
+from axioms.backends import check_z3, new_z3_solver
+from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
 from axioms.formula import FALSE
 from axioms.program import Program
-from axioms.result import Decision, EngineDefect, OutOfTime
+from axioms.result import Decision, EngineDefect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -106,6 +106,7 @@ class _Symbolic:
 
         self.z3, self.encoding, self.program, self.deadline = z3, encoding, encoding.program, deadline
         program = self.program
+        self.judge = Judge(program, encoding.model)
         cut = encoding.cut_off()
         text = Text()
         condition = text.define(program.condition, 1)
@@ -128,26 +129,18 @@ class _Symbolic:
         clauses = [
             f"(assert (or {' '.join(map(_literal, c))}))" if c else "(assert false)" for c in encoding.formula.clauses
         ]
-        self.solver: Any = z3.Solver()
+        self.solver: Any = new_z3_solver()
         self.solver.from_string("\n".join([*variables, *lines, *clauses]))
         self.cut = cut
 
     def check(self, *literals: int, condition: bool | None = None) -> bool:
         """Whether the literals can hold together, and the program's condition with them if that is asked for."""
-        if self.deadline is not None:
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                raise OutOfTime
-            self.solver.set("timeout", max(1, int(left * 1000)))
         assumptions = [self.z3.Bool(f"k!{abs(l)}") for l in literals]
         assumptions = [a if l > 0 else self.z3.Not(a) for a, l in zip(assumptions, literals, strict=True)]
         if condition is not None:
             holds = self.z3.Bool("condition")
             assumptions.append(holds if condition else self.z3.Not(holds))
-        answer = self.solver.check(*assumptions)
-        if answer == self.z3.unknown:
-            raise OutOfTime
-        return bool(answer == self.z3.sat)
+        return check_z3(self.solver, assumptions, self.deadline)
 
     def decide(self, max_states: int) -> Decision:
         decision, encoding = Decision(), self.encoding
@@ -190,7 +183,7 @@ class _Symbolic:
             value = z3.is_true(model.eval(z3.Bool(f"k!{abs(literal)}"), model_completion=True))
             return bool(value) == (literal > 0)
 
-        candidate = read_candidate(self.encoding, true)
+        candidate = read_candidate(self.encoding, self.judge, true)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")

@@ -5,7 +5,7 @@ This is the judge of last resort. Witnesses of the solver are re-checked here, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from axioms.cat.model import Axiom, Model, Node
 
@@ -63,14 +63,29 @@ def is_acyclic(a: Rows) -> bool:
 
 
 class Evaluation:
-    """The values of a model's nodes over one execution. `base` gives each base set (an int) and relation (rows)."""
+    """The values of a model's nodes over one execution. `base` gives each base set (an int) and relation (rows).
 
-    def __init__(self, model: Model, size: int, base: Mapping[str, int | Rows]) -> None:
+    `fixed` may give the values of the nodes in `model.fixed`, from another execution of the same events.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        size: int,
+        base: Mapping[str, int | Rows],
+        fixed: Mapping[Node, int | Rows] | None = None,
+    ) -> None:
         self.model, self.size, self.base = model, size, base
-        self.values: dict[Node, int | Rows] = {}
-        for node in model.nodes:
-            if node.op != "variable" and node not in self.values and not _open(node, self.values):
-                self.values[node] = self._compute(node)
+        self.values: dict[Node, int | Rows] = {} if fixed is None else dict(fixed)
+        if fixed is None:
+            self.compute(model.fixed)
+        self.compute(model.chosen)
+
+    def compute(self, nodes: Iterable[Node]) -> None:
+        """Computes nodes in the order given, operands before those that use them."""
+        values = self.values
+        for node in nodes:
+            values[node] = self._compute(node)
 
     def violated(self) -> list[Axiom]:
         """The axioms that this execution breaks; none, and it is consistent."""
@@ -90,7 +105,7 @@ class Evaluation:
         value = self.values.get(node)
         if value is None:
             for n in _below(node):
-                if n.op != "variable" and n not in self.values and not _open(n, self.values):
+                if n not in self.values and not _open(n, self.values):
                     self.values[n] = self._compute(n)
             value = self.values[node]
         assert isinstance(value, list)
@@ -175,7 +190,7 @@ def _open(node: Node, values: Mapping[Node, int | Rows]) -> bool:
     """Whether a node lies inside a recursion that has not been solved: some operand has no value yet."""
     if node.op == "fixpoint":
         return False
-    return any(a not in values for a in node.args)
+    return node.op == "variable" or any(a not in values for a in node.args)
 
 
 def _below(root: Node) -> list[Node]:

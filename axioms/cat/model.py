@@ -51,7 +51,11 @@ class Axiom(NamedTuple):
 
 
 class Model:
-    """A compiled model. `nodes` in order of computation; `flags` report and forbid nothing; `names` are its definitions."""
+    """A compiled model. `nodes` in order of computation; `flags` report and forbid nothing; `names` are its definitions.
+
+    `fixed` and `chosen` are the nodes that an evaluation computes: those that every execution of the same events shares, and
+    those that depend on who reads from whom, on orders or on dependencies. Parts of a recursion are in neither.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,6 +64,8 @@ class Model:
         self.axioms: list[Axiom] = []
         self.flags: list[Axiom] = []
         self.names: dict[str, Node] = {}
+        self.fixed: list[Node] = []
+        self.chosen: list[Node] = []
 
     def uses(self, name: str) -> bool:
         """Whether some axiom or flag depends on a base name."""
@@ -364,6 +370,7 @@ class _Compiler:
         model.nodes = [n for n in self.created if n in needed]
         _mark_polarity(model)
         _mark_deferred(model)
+        _mark_chosen(model)
         return model
 
 
@@ -434,6 +441,23 @@ def _mark_polarity(model: Model) -> None:
         if n.op == "fixpoint":
             for v in n.variables:
                 v.grows, v.shrinks = n.grows, n.shrinks
+
+
+#: The base relations that differ between executions of the same events.
+CHOSEN = frozenset({"rf", "co", "sync_fence", "syncbar", "addr", "data", "ctrl"})
+
+
+def _mark_chosen(model: Model) -> None:
+    varying: set[Node] = set()
+    inside: set[Node] = set()
+    for n in model.nodes:
+        if n.op == "variable" or any(a in inside for a in n.args) and n.op != "fixpoint":
+            inside.add(n)
+        if (n.op == "base" and n.name in CHOSEN) or n.op == "variable" or any(a in varying for a in n.args):
+            varying.add(n)
+    for n in model.nodes:
+        if n not in inside:
+            (model.chosen if n in varying else model.fixed).append(n)
 
 
 def _mark_deferred(model: Model) -> None:

@@ -1,0 +1,205 @@
+"""The documentation's examples: which there are, and what they print today.
+
+In README.md and docs/*.md, in order, each document in a folder of its own:
+
+- a fenced block with `file=NAME` behind its language is a file of that name;
+- a `console` block holds commands behind `$ ` and, below each, what it printed; `echo $?` shows the status of the
+  command before it;
+- a `python` block runs as a script, a `pycon` block as an interactive session;
+- what stands between `<!-- NAME: generated -->` and `<!-- end -->` comes from the table of that name in the code.
+
+Run as a script, this file writes what is printed now into the documents; times that differ do not count.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+_BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_GENERATED = re.compile(r"(?<=<!-- )(?P<name>[a-z-]+)(?P<open>: generated -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+_TIME = re.compile(r"[ \t]*\b\d+(?:\.\d+)? m?s\b")
+_SECONDS = re.compile(r'("seconds": |^Time \S+ )[\d.]+', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the words behind it, its text, and where that stands in the document."""
+
+    language: str
+    file: str | None
+    body: str
+    start: int
+    line: int
+
+
+def blocks(text: str) -> Iterator[Block]:
+    for found in _BLOCK.finditer(text):
+        words = dict(word.partition("=")[::2] for word in (found["rest"] or "").split())
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(found["language"], words.get("file"), found["body"], found.start("body"), line)
+
+
+def masked(text: str) -> str:
+    """`text` without what differs from run to run."""
+    return _SECONDS.sub(r"\1T", _TIME.sub(" T", text))
+
+
+class Session:
+    """A folder in which the blocks of one document run, one after another."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.work = folder / "work"
+        self.work.mkdir()
+        scripts = folder / "bin"
+        scripts.mkdir()
+        script = scripts / "ptxmm"
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ptxmm "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+        self.environment = {
+            **os.environ,
+            "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "COLUMNS": "100",
+            "PYTHONIOENCODING": "utf-8",
+        }
+        # Documents speak of the checkout as the folder they are in.
+        (self.work / "litmus").symlink_to(ROOT / "litmus", target_is_directory=True)
+
+    def write(self, block: Block) -> None:
+        assert block.file is not None
+        (self.work / block.file).write_text(block.body, encoding="utf-8")
+
+    def console(self, body: str) -> str:
+        """The block as it would look today."""
+        commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
+        script = ["exec 2>&1"]
+        for command in commands:
+            # Each command sees the status of the one before it.
+            script += [command, "status=$?; printf '\\036'; (exit $status)"]
+        done = subprocess.run(
+            ["bash", "-c", "\n".join(script)],
+            cwd=self.work,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+        outputs = done.stdout.split("\x1e")
+        return "".join(f"$ {command}\n{output}" for command, output in zip(commands, outputs, strict=False))
+
+    def script(self, body: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", body],
+            cwd=self.work,
+            env=self.environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+
+    def interactive(self, body: str, names: dict[str, object]) -> str:
+        """What goes wrong in an interactive session; `names` are its variables, kept for the next block."""
+        test = doctest.DocTestParser().get_doctest(body, names, "session", None, 0)
+        report: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+        before = Path.cwd()
+        os.chdir(self.work)
+        try:
+            runner.run(test, out=report.append, clear_globs=False)
+        finally:
+            os.chdir(before)
+        names.update(test.globs)
+        return "".join(report)
+
+
+# Tables that come from the code.
+
+
+def _base_names() -> str:
+    from axioms.cat.names import BASE
+
+    lines = []
+    for kind, title in (("set", "Set"), ("relation", "Relation")):
+        lines += [f"| {title} | Meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {base.meaning} |" for name, base in BASE.items() if base.kind == kind]
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _instructions() -> str:
+    from ptxcore.isa.table import TYPED
+
+    lines = ["| Instruction | Types | Manual |", "|---|---|---|"]
+    for forms in TYPED.forms.values():
+        for form in forms:
+            choices = "; ".join(" ".join(f".{t}" for t in types) for types in form.types)
+            syntax = form.syntax().replace("|", "\\|")
+            section = form.section or ""
+            lines.append(f"| `{syntax}` | {f'`{choices}`' if choices else ''} | {section} |")
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def _refused() -> str:
+    from ptxcore.isa.table import UNSUPPORTED, UNSUPPORTED_WITH
+
+    names = sorted({*UNSUPPORTED, *(f"{opcode}.{word}" for opcode, words in UNSUPPORTED_WITH.items() for word in words)})
+    return " ".join(f"`{name}`" for name in names) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "base-names": _base_names,
+    "instructions": _instructions,
+    "refused": _refused,
+}
+
+
+def generated(text: str) -> Iterator[tuple[str, str, str]]:
+    """Each generated part: its name, what stands there, and what should."""
+    for found in _GENERATED.finditer(text):
+        yield found["name"], found["body"], TABLES[found["name"]]()
+
+
+# Writing the documents anew.
+
+
+def updated(text: str, session: Session) -> str:
+    pieces, at = [], 0
+    for block in blocks(text):
+        if block.file is not None:
+            session.write(block)
+        elif block.language == "console":
+            today = session.console(block.body)
+            if masked(today) != masked(block.body):
+                pieces += [text[at : block.start], today]
+                at = block.start + len(block.body)
+    pieces.append(text[at:])
+    return _GENERATED.sub(lambda m: f"{m['name']}{m['open']}{TABLES[m['name']]()}", "".join(pieces))
+
+
+def main() -> None:
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            today = updated(text, Session(Path(folder)))
+        if today != text:
+            document.write_text(today, encoding="utf-8")
+            print(f"{document.relative_to(ROOT)} is written anew")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main()

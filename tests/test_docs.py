@@ -1,0 +1,83 @@
+"""The documentation tells the truth: its examples print what it shows, its tables are the code's, its links lead
+somewhere. `python tests/doc_blocks.py` writes the documents anew where the code is right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked
+
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+_LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    variables: dict[str, object] = {}
+    for block in blocks(document.read_text(encoding="utf-8")):
+        place = f"{document.name}, line {block.line}"
+        if block.file is not None:
+            session.write(block)
+        elif block.language == "console":
+            assert masked(session.console(block.body)) == masked(block.body), place
+        elif block.language == "python":
+            done = session.script(block.body)
+            assert done.returncode == 0, f"{place}: {done.stderr}"
+        elif block.language == "pycon":
+            assert session.interactive(block.body, variables) == "", place
+
+
+def test_the_documents_have_examples_to_run() -> None:
+    languages = [block.language for path in DOCUMENTS for block in blocks(path.read_text(encoding="utf-8"))]
+    assert languages.count("console") >= 10
+    assert languages.count("pycon") >= 3
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+def test_generated_tables_are_the_codes(document: Path) -> None:
+    for name, written, wanted in generated(document.read_text(encoding="utf-8")):
+        assert written == wanted, f"{name}: run python tests/doc_blocks.py"
+
+
+def test_every_table_is_in_some_document() -> None:
+    shown = {name for path in DOCUMENTS for name, _, _ in generated(path.read_text(encoding="utf-8"))}
+    assert shown == set(TABLES)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = _LINK.findall(document.read_text(encoding="utf-8"))
+    assert [t for t in targets if not (document.parent / t).exists()] == []
+
+
+def test_every_document_is_reachable_from_the_readme() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [p.name for p in DOCUMENTS[1:] if f"docs/{p.name}" not in text] == []
+
+
+def test_every_option_is_documented() -> None:
+    from ptxmm.cli.options import parser
+
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    commands = next(a.choices for a in parser()._actions if isinstance(a.choices, dict))
+    options = {o for command in commands.values() for a in command._actions for o in a.option_strings}
+    assert [o for o in [*commands, *sorted(options)] if f"`{o}" not in text] == []
+
+
+def test_every_axiom_of_the_models_is_documented() -> None:
+    from ptxmm.api import model_named, models
+
+    text = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    axioms = {axiom.name for name in models() for axiom in model_named(name).axioms}
+    assert sorted(name for name in {*axioms, *models()} if f"`{name}`" not in text) == []
+
+
+def test_ci_installs_and_tests_as_the_readme_says() -> None:
+    install, tests = "pip install -e '.[dev]'", "pytest"
+    assert f"{install} && {tests}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(rf"^python -m pip install .*{re.escape(install.removeprefix('pip install '))}$", ci, re.MULTILINE)
+    assert re.search(rf"^python -m {tests}\b", ci, re.MULTILINE)

@@ -7,7 +7,7 @@ the two engines must not share what decides.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -61,8 +61,11 @@ class NamedBarrier(NamedTuple):
     identity: int | None
 
 
-def barrier_choices(program: Program, reached: Sequence[NamedBarrier] = ()) -> Iterator[BarrierChoice]:
-    """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not."""
+def barrier_choices(
+    program: Program, reached: Sequence[NamedBarrier] = (), tick: Callable[[], None] = lambda: None
+) -> Iterator[BarrierChoice]:
+    """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not; `tick` is
+    called now and then, so that a caller can stop."""
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
     counted: dict[tuple[int, object], list[_Arrival]] = {}
@@ -78,9 +81,10 @@ def barrier_choices(program: Program, reached: Sequence[NamedBarrier] = ()) -> I
         else:
             named.setdefault((cta, e.effect.instance, e.effect.identity), []).append(arrival)
             instructions.setdefault((cta, e.effect.instance), []).append(arrival)
-    groups = [list(_named(program, members, reached)) for members in named.values()]
-    groups += [list(_counted(program, cta, members)) for (cta, _), members in counted.items()]
+    groups = [list(_named(program, members, reached, tick)) for members in named.values()]
+    groups += [list(_counted(program, cta, members, tick)) for (cta, _), members in counted.items()]
     for combination in itertools.product(*groups):
+        tick()
         whole = BarrierChoice(
             tuple(p for c in combination for p in c.pairs),
             tuple(p for c in combination for p in c.flows),
@@ -118,7 +122,7 @@ def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
 
 
 def _named(
-    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier]
+    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier], tick: Callable[[], None]
 ) -> Iterator[BarrierChoice]:
     """The short dialect: one instance, by its name. Each order of arrival says who has come when a waiting thread passes."""
     if all(m.count is None for m in members):
@@ -131,6 +135,7 @@ def _named(
         return
     seen = set()
     for order in itertools.permutations(range(len(members))):
+        tick()
         position = {m: p for p, m in enumerate(order)}
         pairs = []
         good = True
@@ -166,7 +171,7 @@ def _all_reached(program: Program, members: list[_Arrival], wanted: Sequence[Nam
     )
 
 
-def _counted(program: Program, cta: int, members: list[_Arrival]) -> Iterator[BarrierChoice]:
+def _counted(program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None]) -> Iterator[BarrierChoice]:
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
     by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
@@ -174,6 +179,7 @@ def _counted(program: Program, cta: int, members: list[_Arrival]) -> Iterator[Ba
     for mine in by_thread.values():
         columns.append(list(itertools.combinations(range(len(members)), len(mine))))
     for dealt in itertools.product(*columns):
+        tick()
         instances: dict[int, list[_Arrival]] = {}
         for mine, numbers in zip(by_thread.values(), dealt, strict=True):
             for m, k in zip(mine, numbers, strict=True):
@@ -193,12 +199,13 @@ def _deal(
     number = {m.event.index: k for k, group in instances.items() for m in group}
     pairs: list[tuple[int, int]] = []
     flows: list[tuple[int, int]] = []
-    for k, group in instances.items():
+    for k, group in sorted(instances.items()):
         waiting = [m for m in group if m.wait is not None]
         if waiting and (len({m.count for m in group}) > 1):
             choice.misuse = "different thread counts in one instance of a barrier"
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
+        # From its first misuse on, a barrier owes nothing.
         for m in group if choice.misuse is None else []:
             if not _complete(program, threads, by_thread, number, k, group, m):
                 return None

@@ -167,8 +167,9 @@ class Barriers:
         for x, y in itertools.combinations(range(len(members)), 2):
             same[x, y] = same[y, x] = lowering.condition(terms.eq(by_identity[x], by_identity[y]))
         self._in_order(members, number, same, bound)
+        misused = [self._misused(k, members, number, same) for k in range(bound)]
         for x, b in enumerate(members):
-            self._complete(x, b, members, number, same, bound)
+            self._complete(x, b, members, number, same, misused)
         self._join(members, number, same, bound)
         self._no_deadlock(members, number, same, bound)
 
@@ -198,9 +199,9 @@ class Barriers:
         members: list[Arrival],
         number: list[list[int]],
         same: dict[tuple[int, int], int],
-        bound: int,
+        misused: list[list[tuple[int, int]]],
     ) -> None:
-        """Where `b` waits in instance k, the instance has all its arrivals."""
+        """Where `b` waits in instance k, the instance has all its arrivals. From its first misuse on, a barrier owes nothing."""
         formula = self.formula
         places = [t.place for t in self.program.threads]
         cta = places[b.arrive.thread].cta
@@ -208,8 +209,11 @@ class Barriers:
         warps: dict[int, list[int]] = {}
         for t in threads:
             warps.setdefault(places[t].warp, []).append(t)
+        broken: list[int] = []  # literals of "this barrier was misused in an instance up to k"
+        bound = len(misused)
         for k in range(bound):
             here = number[x][k]
+            broken += [formula.conj(wrong, same[x, y] if x != y else TRUE, BOTH) for y, wrong in misused[k]]
             arrived = {t: self._arrived(t, x, k, members, number, same) for t in threads}
             if b.effect.count is None:
                 if b.wait is not None:
@@ -218,18 +222,16 @@ class Barriers:
                         for y, m in enumerate(members):
                             if m.arrive.thread == t and y != x:
                                 for j in range(k + 1, bound):
-                                    formula.add([-here, -same[x, y], -number[y][j], arrived[t]])
+                                    formula.add([-here, -same[x, y], -number[y][j], arrived[t], *broken])
                 continue
             present = [formula.disj([arrived[t] for t in mates], BOTH) for mates in warps.values()]
             for mates, some in zip(warps.values(), present, strict=True):
                 for t in mates:  # a warp arrives as a whole
                     if b.wait is not None:
-                        formula.add([-here, -some, arrived[t]])
+                        formula.add([-here, -some, arrived[t], *broken])
             for count, holds in self._counts(b.effect.count):
-                self._exactly(count // WARP if count % WARP == 0 else -1, present, [-here, -holds], b.wait is not None)
-            for y, m in enumerate(members):
-                if y != x and b.wait is not None:
-                    self._agree(x, y, k, b, m, number, same)
+                whole = count // WARP if count % WARP == 0 else -1
+                self._exactly(whole, present, [-here, -holds, *broken], b.wait is not None)
 
     def _arrived(
         self,
@@ -261,21 +263,32 @@ class Barriers:
             for some in itertools.combinations(present, len(present) - wanted + 1):
                 formula.add([*unless, *some])
 
-    def _agree(
-        self, x: int, y: int, k: int, b: Arrival, m: Arrival, number: list[list[int]], same: dict[tuple[int, int], int]
-    ) -> None:
-        """Arrivals of one instance that disagree on the count, or mix `red` with others, have no defined meaning."""
-        other_kind = (b.effect.barrier == "red") != (m.effect.barrier == "red")
-        if b.effect.count is not None and m.effect.count is not None:
-            differ = -self.lowering.condition(terms.eq(b.effect.count, m.effect.count))
-        else:
-            differ = FALSE if b.effect.count is m.effect.count else TRUE
-        if other_kind:
-            differ = TRUE
-        wrong = self.formula.conj_all([number[x][k], number[y][k], same[x, y], differ], BOTH)
-        if wrong != FALSE:
-            reason = "bar.red mixed with other barriers" if other_kind else "different thread counts"
-            self.misuse.append((wrong, f"{reason} in one instance of a barrier"))
+    def _misused(
+        self, k: int, members: list[Arrival], number: list[list[int]], same: dict[tuple[int, int], int]
+    ) -> list[tuple[int, int]]:
+        """Arrivals of instance k (by position) with the literal of "another one there disagrees with it".
+
+        Arrivals of one instance that disagree on the count, or mix `red` with others, have no defined meaning.
+        """
+        found = []
+        for (x, b), (y, m) in itertools.combinations(enumerate(members), 2):
+            other_kind = (b.effect.barrier == "red") != (m.effect.barrier == "red")
+            if (b.wait is None and m.wait is None) or same[x, y] == FALSE:
+                continue
+            if other_kind:
+                differ = TRUE
+            elif b.effect.count is not None and m.effect.count is not None:
+                differ = -self.lowering.condition(terms.eq(b.effect.count, m.effect.count))
+            else:
+                differ = FALSE if b.effect.count is m.effect.count else TRUE
+            if differ == FALSE:
+                continue
+            wrong = self.formula.conj_all([number[x][k], number[y][k], same[x, y], differ], BOTH)
+            if wrong != FALSE:
+                reason = "bar.red mixed with other barriers" if other_kind else "different thread counts"
+                self.misuse.append((wrong, f"{reason} in one instance of a barrier"))
+                found.append((x, wrong))
+        return found
 
     def _join(
         self, members: list[Arrival], number: list[list[int]], same: dict[tuple[int, int], int], bound: int
@@ -368,5 +381,7 @@ class Barriers:
 
     def _tie_count(self, b: Arrival, votes: list[int]) -> None:
         assert b.effect.result is not None
-        for count, chosen in self.lowering.value(b.effect.result).items():
+        choices = self.lowering.value(b.effect.result)
+        self.formula.add([-b.executed, *choices.values()])
+        for count, chosen in choices.items():
             self._exactly(count, votes, [-b.executed, -chosen], True)

@@ -216,15 +216,17 @@ class _Search:
         if not final_matters and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
         dependencies = _dependency_rows(program)
-        for barrier in barrier_choices(program, self.named_barriers):
-            if barrier.misuse is not None:
-                decision.undefined = decision.undefined or barrier.misuse
+        for barrier in barrier_choices(program, self.named_barriers, self.check_time):
+            if barrier.misuse is not None and decision.undefined is not None:
                 continue
             data = list(dependencies["data"])
             for i, j in barrier.flows:
                 data[i] |= 1 << j
             static = {**dependencies, "data": data}
             for candidate in self._with_barriers(program, barrier, static, final_matters):
+                if barrier.misuse is not None:
+                    decision.undefined = barrier.misuse
+                    break
                 state = tuple(sorted(candidate.state().items()))
                 if state not in seen:
                     seen.add(state)

@@ -1,0 +1,56 @@
+"""What the engine once got wrong, each found by comparing the two engines on generated programs."""
+
+from __future__ import annotations
+
+import pytest
+
+import ptxmm
+from ptxmm.result import Result
+
+ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
+
+
+def checked(text: str, engine: str, model: str = "ptx-9.0") -> Result:
+    return ptxmm.check(ptxmm.parse(f"PTX regression\n{text}"), model, engine=engine)
+
+
+@ENGINES
+def test_a_count_of_votes_is_never_left_open(engine: str) -> None:
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { mov.u32 %r0, 1; setp.eq.u32 %p0, %r0, 1; bar.red.popc.u32 %r1, 0, %p0; }\n"
+        "P1@cta 0 { st.weak.u32 [x], 1; }\nlocations [0:r1;]\nexists (true)",
+        engine,
+    )
+    assert result.states == [{"0:r1": 1}]
+
+
+@ENGINES
+def test_arrivals_that_disagree_on_the_count_leave_a_program_undefined(engine: str) -> None:
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { bar.sync 1, 64; mov.u32 %r0, 0; }\nP1@cta 0 { bar.sync 1, 32; mov.u32 %r0, 0; }\nexists (true)",
+        engine,
+    )
+    assert result.verdict == "undefined"
+    assert result.error == "different thread counts in one instance of a barrier"
+
+
+@ENGINES
+def test_a_count_beside_none_leaves_a_program_undefined(engine: str) -> None:
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { bar.sync 1; mov.u32 %r0, 0; }\nP1@cta 0 { bar.arrive 1, 64; mov.u32 %r0, 0; }\nexists (true)",
+        engine,
+    )
+    assert result.verdict == "undefined"
+
+
+@ENGINES
+def test_misuse_that_no_consistent_execution_reaches_does_not_count(engine: str) -> None:
+    """P1 would arrive with another count only if it read what nobody writes before it."""
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { bar.sync 1, 64; st.weak.u32 [x], 1; }\n"
+        "P1@cta 0 { ld.weak.u32 %r0, [x]; setp.eq.u32 %p0, %r0, 1; @%p0 bra A; bar.sync 1, 64; bra B;\n"
+        "A: bar.sync 1, 32; B: }\nlocations [1:r0;]\nexists (true)",
+        engine,
+    )
+    assert result.verdict == "ok"
+    assert result.states == [{"1:r0": 0}]

@@ -6,7 +6,7 @@ allows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Model, Node
@@ -75,6 +75,29 @@ class Candidate:
         self.symbols: dict[Term, int] = dict(results or {})
         self.circular = not self._read_values()
         self._evaluation: Evaluation | None = None
+
+    def moved(self, where: Sequence[int]) -> Candidate:
+        """The same execution after interchangeable threads were exchanged: event i is now event `where[i]`."""
+
+        def rows(old: Rows) -> Rows:
+            new = [0] * len(old)
+            for i, row in enumerate(old):
+                new[where[i]] = sum(1 << where[j] for j in bits(row))
+            return new
+
+        executed = [False] * len(self.executed)
+        for i, e in enumerate(self.executed):
+            executed[where[i]] = e
+        syncbar = [(where[i], where[j]) for i, row in enumerate(self.syncbar) for j in bits(row)]
+        return Candidate(
+            self.judge,
+            executed,
+            {where[r]: where[w] for r, w in self.rf.items()},
+            rows(self.co),
+            rows(self.sync_fence),
+            syncbar,
+            {c: where[w] for c, w in self.finals.items()},
+        )
 
     def _rows(self, rows: Rows) -> Rows:
         alive = self.alive

@@ -13,6 +13,8 @@ Values come last, so that pairs of `rf` that the axioms rule out at once do not 
 
 from __future__ import annotations
 
+import itertools
+
 from axioms import relations
 from axioms.barriers import Barriers
 from axioms.cat.evaluate import bits, closure
@@ -20,6 +22,7 @@ from axioms.cat.model import Axiom, Model, Node
 from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 from axioms.program import Event, Program, dependency_pairs, final_symbol, members_by_tag
 from axioms.relations import Executed, Members, Paths, Relation, Row
+from axioms.symmetry import Class, classes
 from axioms.values import Lowering, domains
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -51,6 +54,8 @@ class Encoding:
         self._tags = members_by_tag(program)
         self.finals: dict[int, dict[int, int]] = {}
 
+        self.total = Relation([0] * program.size, {})  # pairs of writes that `co` always relates
+
         self.barriers = Barriers(program, self.executed, self.lowering, self.formula)
         self._reads_from()
         self._coherence()
@@ -62,6 +67,7 @@ class Encoding:
         if finite:
             self._values(sources)
         self.finishes = self._ends()
+        self.symmetric = self._break_symmetry()
         self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
         self.mixed = self.formula.disj((self.truth(w.condition) for w in program.mixed), BOTH)
 
@@ -124,7 +130,7 @@ class Encoding:
                     may.setdefault(initial, {})[w] = literal
         if not crowded:
             return
-        total = self._total_pairs()
+        total = self.total = self._total_pairs()
         for ws in crowded:
             others = ws[1:]
             for x, a in enumerate(others):
@@ -595,6 +601,14 @@ class Encoding:
     def _ends(self) -> int:
         """The literal of "every thread reaches its end"."""
         return self.formula.conj_all((self.truth(t.execution.finishes) for t in self.program.threads), BOTH)
+
+    def _break_symmetry(self) -> list[Class]:
+        """Fixes the order in which interchangeable threads write, for executions in which all threads end."""
+        found = classes(self.program, self.total)
+        for c in found:
+            for a, b in itertools.pairwise(c.writes):
+                self.formula.add([-self.finishes, self.co.literal(a, b)])
+        return found
 
     def cut_off(self) -> int:
         """The literal of "some thread was stopped by a loop bound, and the others ended or were stopped"."""

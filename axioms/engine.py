@@ -16,12 +16,14 @@ def decide(
     deadline: float | None = None,
     max_states: int = MAX_STATES,
     explain: bool = False,
+    witnesses: bool = True,
 ) -> Decision:
     """All outcomes of `program` that `model` allows, with a witness for each.
 
     `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or `z3`;
     `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
-    satisfies comes with the axioms that forbid it. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
+    satisfies comes with the axioms that forbid it. Every witness is re-checked; `witnesses=False` only
+    spares writing them out. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
     the engine contradicts itself.
     """
     if engine == "enumerate":
@@ -30,7 +32,9 @@ def decide(
         return oracle.decide(program, model, deadline=deadline, max_states=max_states)
     from axioms import solve
 
-    decision = solve.decide(program, model, backend=backend, deadline=deadline, max_states=max_states)
+    decision = solve.decide(
+        program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses
+    )
     if explain and decision.listed_all and 0 in (decision.positive, decision.negative):
         from axioms.explain import forbidding
 

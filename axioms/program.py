@@ -6,7 +6,7 @@ rows of bitsets over that order. They say what holds *if both events are execute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.effects import Dependencies, Effect, ThreadExecution
@@ -35,12 +35,16 @@ class Virtual(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """`code` re-executes the thread on numbers; `execution` is all its executions at once. `texts` renders an instruction."""
+    """`code` re-executes the thread on numbers; `execution` is all its executions at once.
+
+    Threads with equal `source` run the same program on the same memory; None where that is not known.
+    """
 
     name: str
     place: Place
     code: ThreadCode
     execution: ThreadExecution
+    source: Hashable = None
 
 
 class Observable(NamedTuple):

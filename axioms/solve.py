@@ -15,13 +15,20 @@ from axioms.encode import Encoding
 from axioms.formula import FALSE, TRUE
 from axioms.program import Program
 from axioms.result import Decision, EngineDefect, OutOfTime
+from axioms.symmetry import orbit
 from axioms.values import TooManyValues
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
 
 def decide(
-    program: Program, model: Model, *, backend: str | None, deadline: float | None, max_states: int
+    program: Program,
+    model: Model,
+    *,
+    backend: str | None,
+    deadline: float | None,
+    max_states: int,
+    witnesses: bool = True,
 ) -> Decision:
     """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
     try:
@@ -33,7 +40,7 @@ def decide(
             raise
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
     _check_time(deadline)
-    return Session(program, model, encoding, backend, deadline).decide(max_states)
+    return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states)
 
 
 def _check_time(deadline: float | None) -> None:
@@ -41,12 +48,23 @@ def _check_time(deadline: float | None) -> None:
         raise OutOfTime
 
 
+#: A state, its witness, and whether it satisfies the program's condition.
+Outcome = tuple[dict[str, int], Candidate, bool]
+
+
 class Session:
     """A formula in a solver, asked one question after another."""
 
     def __init__(
-        self, program: Program, model: Model, encoding: Encoding, backend: str | None, deadline: float | None
+        self,
+        program: Program,
+        model: Model,
+        encoding: Encoding,
+        backend: str | None,
+        deadline: float | None,
+        witnesses: bool = True,
     ) -> None:
+        self.witnesses = witnesses
         self.program, self.model, self.encoding, self.deadline = program, model, encoding, deadline
         self.lowering = encoding.lowering
         self.judge = Judge(program, model)
@@ -81,43 +99,59 @@ class Session:
                 return
 
     def _outcomes(self, decision: Decision, max_states: int) -> None:
-        base = [l for l in (self.encoding.finishes, self.filter, -self.encoding.wild, -self.encoding.mixed) if l != TRUE]
-        found: list[tuple[dict[str, int], Candidate, bool]] = []
+        encoding = self.encoding
+        base = [l for l in (encoding.finishes, self.filter, -encoding.wild, -encoding.mixed) if l != TRUE]
+        found: list[Outcome] = []
         while True:
             _check_time(self.deadline)
             if not self.solver.solve(base):
                 break
-            if len(found) == max_states:
+            if len(found) >= max_states:
                 decision.listed_all = False
-                self._rest(decision, found, base)
+                self._rest(found, base)
                 break
-            found.append(self._outcome())
-            self.solver.add(self._other_outcome(found[-1][0]))
+            self._found(found, max_states)
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)
-            decision.witnesses.append(candidate.execution(state))
             decision.positive += holds
             decision.negative += not holds
+            if self.witnesses:
+                decision.witnesses.append(candidate.execution(state))
 
-    def _rest(self, decision: Decision, found: list[tuple[dict[str, int], Candidate, bool]], base: list[int]) -> None:
+    def _rest(self, found: list[Outcome], base: list[int]) -> None:
         """There are more outcomes than are listed: makes sure that one of each kind is among them, if there is any."""
         for wanted in (True, False):
             if not any(holds == wanted for _, _, holds in found):
                 literal = self.condition if wanted else -self.condition
                 if self.solver.solve([*base, literal]):
-                    found.append(self._outcome())
-                    self.solver.add(self._other_outcome(found[-1][0]))
+                    self._found(found, len(found) + 1)
 
-    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
+    def _found(self, found: list[Outcome], limit: int) -> None:
+        """Takes the solver's current model, with what it becomes when interchangeable threads are exchanged."""
+        first = self._outcome()
+        found.append(first)
+        self.solver.add(self._other_outcome(first[0]))
+        swaps = [s for c in self.encoding.symmetric for s in c.swaps]
+        if not swaps:
+            return
+        known = {tuple(sorted(f[0].items())) for f in found}
+        for state, where in orbit(first[0], swaps, limit):
+            if tuple(sorted(state.items())) not in known and len(found) < limit:
+                found.append(self._checked(first[1].moved(where)))
+                self.solver.add(self._other_outcome(state))
+
+    def _outcome(self) -> Outcome:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
         candidate = read_candidate(self.encoding, self.judge, lambda l: values[l] if l > 0 else not values[-l])
+        return self._checked(candidate)
+
+    def _checked(self, candidate: Candidate) -> Outcome:
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
-        state = candidate.state()
-        return state, candidate, bool(terms.evaluate(self.program.condition, candidate.symbols))
+        return candidate.state(), candidate, bool(terms.evaluate(self.program.condition, candidate.symbols))
 
     def _other_outcome(self, state: dict[str, int]) -> list[int]:
         clause = []

@@ -28,13 +28,13 @@ class TooManyValues(Exception):
 def numbers_of(term: Term, known: Mapping[Term, frozenset[int]]) -> frozenset[int]:
     """The numbers that `term` can have when its operands have those in `known`."""
     sets = [known[a] if type(a) is Term else (a,) for a in term.args]
+    if term.width == 1:
+        return _TRUTH if all(sets) else _NONE
     product = 1
     for s in sets:
         product *= len(s)
     if product > MAX_PRODUCT:
         raise TooManyValues
-    if term.width == 1:
-        return _TRUTH if product else _NONE
     found = {terms.apply(term, combination) for combination in itertools.product(*sets)}
     if len(found) > MAX_NUMBERS:
         raise TooManyValues

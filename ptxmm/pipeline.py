@@ -174,7 +174,9 @@ class _Builder:
         for t, code in zip(self.test.threads, self._codes(problems), strict=True):
             try:
                 if code is not None:
-                    threads.append(Thread(t.name, t.place, code, explore(code, unroll=self.unroll, name=t.name)))
+                    execution = explore(code, unroll=self.unroll, name=t.name)
+                    source = (t.statements, t.dialect, t.registers, t.place.cta if self.memory.of_cta else None)
+                    threads.append(Thread(t.name, t.place, code, execution, source))
             except InputError as error:
                 problems += error.diagnostics
         if problems:

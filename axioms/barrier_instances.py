@@ -62,10 +62,15 @@ class NamedBarrier(NamedTuple):
 
 
 def barrier_choices(
-    program: Program, reached: Sequence[NamedBarrier] = (), tick: Callable[[], None] = lambda: None
+    program: Program,
+    reached: Sequence[NamedBarrier] = (),
+    tick: Callable[[], None] = lambda: None,
+    cut: bool = False,
 ) -> Iterator[BarrierChoice]:
     """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not; `tick` is
-    called now and then, so that a caller can stop."""
+    called now and then, so that a caller can stop. `cut`: a loop bound stopped some thread, which might still have arrived, so
+    that nobody is said to wait for ever.
+    """
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
     counted: dict[tuple[int, object], list[_Arrival]] = {}
@@ -81,8 +86,8 @@ def barrier_choices(
         else:
             named.setdefault((cta, e.effect.instance, e.effect.identity), []).append(arrival)
             instructions.setdefault((cta, e.effect.instance), []).append(arrival)
-    groups = [list(_named(program, members, reached, tick)) for members in named.values()]
-    groups += [list(_counted(program, cta, members, tick)) for (cta, _), members in counted.items()]
+    groups = [list(_named(program, members, reached, tick, cut)) for members in named.values()]
+    groups += [list(_counted(program, cta, members, tick, cut)) for (cta, _), members in counted.items()]
     for combination in itertools.product(*groups):
         tick()
         whole = BarrierChoice(
@@ -93,7 +98,7 @@ def barrier_choices(
         )
         if counted and not _runs(program, whole):
             continue
-        if all(_agrees(program, whole, a) for members in counted.values() for a in members):
+        if cut or all(_agrees(program, whole, a) for members in counted.values() for a in members):
             yield whole
 
 
@@ -122,11 +127,11 @@ def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
 
 
 def _named(
-    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier], tick: Callable[[], None]
+    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier], tick: Callable[[], None], cut: bool
 ) -> Iterator[BarrierChoice]:
     """The short dialect: one instance, by its name. Each order of arrival says who has come when a waiting thread passes."""
     if all(m.count is None for m in members):
-        if not _all_reached(program, members, reached):
+        if not cut and not _all_reached(program, members, reached):
             return
         pairs = [
             (a.event.index, b.wait.index) for a in members for b in members if b.wait is not None
@@ -144,10 +149,10 @@ def _named(
                 continue
             count = b.count
             if count is None:
-                good = good and _all_reached(program, members, reached)
+                good = good and (cut or _all_reached(program, members, reached))
                 last = len(members)
             else:
-                good = good and len(members) >= count
+                good = good and (cut or len(members) >= count)
                 last = max(position[y] + 1, count)
             pairs += [(members[x].event.index, b.wait.index) for x in order[:last]]
         key = frozenset(pairs)
@@ -171,7 +176,9 @@ def _all_reached(program: Program, members: list[_Arrival], wanted: Sequence[Nam
     )
 
 
-def _counted(program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None]) -> Iterator[BarrierChoice]:
+def _counted(
+    program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None], cut: bool
+) -> Iterator[BarrierChoice]:
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
     by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
@@ -186,13 +193,17 @@ def _counted(program: Program, cta: int, members: list[_Arrival], tick: Callable
                 instances.setdefault(k, []).append(m)
         if sorted(instances) != list(range(len(instances))):
             continue
-        choice = _deal(program, threads, by_thread, instances)
+        choice = _deal(program, threads, by_thread, instances, cut)
         if choice is not None:
             yield choice
 
 
 def _deal(
-    program: Program, threads: list[int], by_thread: dict[int, list[_Arrival]], instances: dict[int, list[_Arrival]]
+    program: Program,
+    threads: list[int],
+    by_thread: dict[int, list[_Arrival]],
+    instances: dict[int, list[_Arrival]],
+    cut: bool,
 ) -> BarrierChoice | None:
     """The choice that a numbering of the arrivals makes, or None where somebody waits for ever."""
     choice = BarrierChoice()
@@ -206,7 +217,7 @@ def _deal(
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
         # From its first misuse on, a barrier owes nothing.
-        for m in group if choice.misuse is None else []:
+        for m in group if choice.misuse is None and not cut else []:
             if not _complete(program, threads, by_thread, number, k, group, m):
                 return None
         for a in group:

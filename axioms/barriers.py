@@ -49,6 +49,8 @@ class Barriers:
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[tuple[int, str]] = []
         self._rows: dict[int, dict[int, list[int]]] = {}
+        # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for ever.
+        self.cut = formula.disj([lowering.condition(t.execution.cut) for t in program.threads], BOTH)
         groups: dict[tuple[int, int | None], list[Arrival]] = {}
         for arrival in self._arrivals():
             place = program.threads[arrival.arrive.thread].place
@@ -113,7 +115,7 @@ class Barriers:
                 instructions.setdefault((a.arrive.thread, id(a.effect.instruction)), []).append(a)
         for copies in instructions.values():
             same = self._same(copies[0].effect.identity, b.effect.identity)
-            self.formula.add([-b.executed, -same, *[a.executed for a in copies]])
+            self.formula.add([-b.executed, -same, self.cut, *[a.executed for a in copies]])
 
     def _wait_for_some(
         self, b: Arrival, y: int, mates: list[tuple[int, int]], members: list[Arrival], position: dict[tuple[int, int], int]
@@ -132,10 +134,10 @@ class Barriers:
             # At least count - 1 others: of any n - count + 2 others one is seen. More than there are: never.
             needed = count - 1
             if needed > len(mates):
-                formula.add([-b.executed, -holds])
+                formula.add([-b.executed, -holds, self.cut])
             elif needed > 0:
                 for some in itertools.combinations(seen.values(), len(mates) - needed + 1):
-                    formula.add([-b.executed, -holds, *some])
+                    formula.add([-b.executed, -holds, self.cut, *some])
 
     def _counts(self, count: Value | None) -> list[tuple[int, int]]:
         """The numbers that a count can be, each with its literal. Only numbers up to the threads at hand tell apart."""
@@ -209,7 +211,7 @@ class Barriers:
         warps: dict[int, list[int]] = {}
         for t in threads:
             warps.setdefault(places[t].warp, []).append(t)
-        broken: list[int] = []  # literals of "this barrier was misused in an instance up to k"
+        broken = [self.cut]  # and literals of "this barrier was misused in an instance up to k"
         bound = len(misused)
         for k in range(bound):
             here = number[x][k]
@@ -376,12 +378,12 @@ class Barriers:
             else:
                 result = formula.disj([formula.conj(p, l, BOTH) for p, l in part], BOTH)
             outcome = lowering.truth(b.effect.result)
-            formula.add([-b.executed, -outcome, result])
-            formula.add([-b.executed, outcome, -result])
+            formula.add([-b.executed, -outcome, result, self.cut])
+            formula.add([-b.executed, outcome, -result, self.cut])
 
     def _tie_count(self, b: Arrival, votes: list[int]) -> None:
         assert b.effect.result is not None
         choices = self.lowering.value(b.effect.result)
         self.formula.add([-b.executed, *choices.values()])
         for count, chosen in choices.items():
-            self._exactly(count, votes, [-b.executed, -chosen], True)
+            self._exactly(count, votes, [-b.executed, -chosen, self.cut], True)

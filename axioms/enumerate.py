@@ -101,13 +101,13 @@ class _Search:
             if "waits" in statuses or ("cut" in statuses and not decision.complete):
                 continue
             concrete = self._assemble(combination)
+            if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
+                decision.complete = next(self._consistent(concrete, set(), Decision(), cut=True), None) is None
+                continue
             if concrete.wild or concrete.mixed:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
                     concrete.refuse_mixed()
                     decision.undefined = "an access to memory that belongs to no location"
-                continue
-            if "cut" in statuses:
-                decision.complete = next(self._consistent(concrete, set(), decision), None) is None
                 continue
             seen = {state for state in found}
             for candidate in self._consistent(concrete, seen, decision):
@@ -208,30 +208,32 @@ class _Search:
     # Candidates of one choice of runs.
 
     def _consistent(
-        self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision
+        self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision, cut: bool = False
     ) -> Iterator[Candidate]:
         """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
-        if not final_matters and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
+        # One execution for each state is enough, but for barriers, whose misuse must be found wherever it is.
+        hasty = not final_matters and not any("BA" in e.tags for e in program.events)
+        if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
         dependencies = _dependency_rows(program)
-        for barrier in barrier_choices(program, self.named_barriers, self.check_time):
-            if barrier.misuse is not None and decision.undefined is not None:
+        for barrier in barrier_choices(program, self.named_barriers, self.check_time, cut):
+            if barrier.misuse is not None and not cut and decision.undefined is not None:
                 continue
             data = list(dependencies["data"])
             for i, j in barrier.flows:
                 data[i] |= 1 << j
             static = {**dependencies, "data": data}
             for candidate in self._with_barriers(program, barrier, static, final_matters):
-                if barrier.misuse is not None:
+                if barrier.misuse is not None and not cut:
                     decision.undefined = barrier.misuse
                     break
                 state = tuple(sorted(candidate.state().items()))
                 if state not in seen:
                     seen.add(state)
                     yield candidate
-                    if not final_matters:
+                    if hasty:
                         return
 
     def _with_barriers(

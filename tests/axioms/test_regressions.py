@@ -54,3 +54,14 @@ def test_misuse_that_no_consistent_execution_reaches_does_not_count(engine: str)
     )
     assert result.verdict == "ok"
     assert result.states == [{"1:r0": 0}]
+
+
+@ENGINES
+def test_a_thread_cut_short_before_a_barrier_is_not_taken_for_one_that_never_arrives(engine: str) -> None:
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { bar.sync 1, 64; ld.weak.u32 %r0, [x]; }\n"
+        "P1@cta 0 { mov.u32 %r1, 0; L: st.weak.u32 [x], %r1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;\n"
+        "bar.sync 1, 64; }\nlocations [0:r0;]\nexists (true)",
+        engine,
+    )
+    assert not result.complete

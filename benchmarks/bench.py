@@ -3,6 +3,7 @@
     python benchmarks/bench.py                      all parts, 60 s for a measurement at most
     python benchmarks/bench.py cold warm            some parts
     python benchmarks/bench.py growth --limit 5 --family cas-lock
+    python benchmarks/bench.py --docs               also puts the output into docs/benchmarks.md
 
 Parts: `cold` (a command for one test, start-up included), `warm` (one test after another in one process), `rows` (the
 published tests, when the reference material lies beside the repository), `rings` (three families at 32), `growth` (time
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from litmus.test import Test
 
 REFERENCE = ROOT / ".." / "shared" / "litmus" / "dat3m"
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
 PUBLISHED = {"ptx-6.0": "PTXv6_0-expected.csv", "ptx-7.5": "PTXv7_5-expected.csv"}
 MODEL = "ptx-9.0"
 
@@ -64,11 +66,26 @@ def main() -> int:
     options = _arguments()
     if options.measure:
         return _measure(*options.measure)
-    print(_machine())
+    say(_machine())
     for part in options.parts or PARTS:
-        print()
+        say()
         PARTS[part](options)
+    if options.docs:
+        text = DOCUMENT.read_text(encoding="utf-8")
+        head, opening, rest = text.partition("```text\n")
+        _, closing, tail = rest.partition("```\n")
+        DOCUMENT.write_text(head + opening + "\n".join([*_said, ""]) + closing + tail, encoding="utf-8")
     return 0
+
+
+def say(line: str = "") -> None:
+    """Prints a line of the tables, at once."""
+    line = line.rstrip()
+    print(line, flush=True)
+    _said.append(line)
+
+
+_said: list[str] = []
 
 
 def _arguments() -> argparse.Namespace:
@@ -77,6 +94,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="for one measurement of `growth`")
     parser.add_argument("--repeat", type=int, default=20, metavar="N", help="runs that a median is taken of")
     parser.add_argument("--family", action="append", choices=FAMILIES, help="only these families in `growth`")
+    parser.add_argument("--docs", action="store_true", help="put the output into docs/benchmarks.md too")
     parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS, metavar=("FAMILY", "N", "ENGINE", "BACKEND"))
     options = parser.parse_args()
     for part in options.parts:
@@ -92,7 +110,7 @@ def _arguments() -> argparse.Namespace:
 
 def cold(options: argparse.Namespace) -> None:
     """Wall time of a whole command, from nothing."""
-    print("cold: one test in a new process, median wall time")
+    say("cold: one test in a new process, median wall time")
     with tempfile.TemporaryDirectory() as folder:
         test = Path(folder, "mp.litmus")
         test.write_text(MP, encoding="utf-8")
@@ -107,7 +125,7 @@ def cold(options: argparse.Namespace) -> None:
             _wall(command, folder)  # byte code is written, files are in the cache
         for name, command in runs:
             times = [_wall(command, folder) for _ in range(options.repeat)]
-            print(f"  {name:36} {_time(statistics.median(times)):>10}")
+            say(f"  {name:36} {_time(statistics.median(times)):>10}")
 
 
 def warm(options: argparse.Namespace) -> None:
@@ -118,8 +136,8 @@ def warm(options: argparse.Namespace) -> None:
     files = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))
     library = [(path.stem, path.read_text(encoding="utf-8")) for path in files]
     two = [text for _, text in library if len(ptxmm.parse(text).threads) == 2]
-    print(f"warm: read, execute, decide, list all outcomes, re-check; median and 90th percentile, under {MODEL}")
-    print(f"  {'':10} {'MP':>12} {f'two threads ({len(two)} tests)':>34} {f'library ({len(library)} tests)':>34}")
+    say(f"warm: read, execute, decide, list all outcomes, re-check; median and 90th percentile, under {MODEL}")
+    say(f"  {'':10} {'MP':>12} {f'two threads ({len(two)} tests)':>34} {f'library ({len(library)} tests)':>34}")
     for name, engine, backend in (
         ("sat", "solve", "sat"),
         ("z3", "solve", "z3"),
@@ -136,15 +154,15 @@ def warm(options: argparse.Namespace) -> None:
         mp = statistics.median(once(MP) for _ in range(10 * options.repeat))
         pairs = _spread([once(text) for text in two for _ in range(3)])
         everything = _spread([once(text) for _, text in library])
-        print(f"  {name:10} {_time(mp):>12} {pairs:>34} {everything:>34}")
+        say(f"  {name:10} {_time(mp):>12} {pairs:>34} {everything:>34}")
 
 
 def rows(options: argparse.Namespace) -> None:
     """The published tests: one command for each model."""
     if not REFERENCE.is_dir():
-        print(f"rows: skipped, the published tests are not at {os.path.relpath(REFERENCE, ROOT)}")
+        say(f"rows: skipped, the published tests are not at {os.path.relpath(REFERENCE, ROOT)}")
         return
-    print("rows: all published tests in one command for each model, two jobs, start-up included; best of 3")
+    say("rows: all published tests in one command for each model, two jobs, start-up included; best of 3")
     together = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for model, table in PUBLISHED.items():
@@ -158,14 +176,14 @@ def rows(options: argparse.Namespace) -> None:
             verdicts = [entry["verdict"] for entry in json.loads(output)["tests"]]
             agreed = sum(v == ("ok" if holds else "no") for v, (_, holds) in zip(verdicts, published, strict=True))
             together += seconds
-            print(f"  {model:10} {len(published):4} tests {_time(seconds):>10}   {agreed} as published")
-    print(f"  {'together':10} {'':10} {_time(together):>10}")
+            say(f"  {model:10} {len(published):4} tests {_time(seconds):>10}   {agreed} as published")
+    say(f"  {'together':10} {'':10} {_time(together):>10}")
 
 
 def rings(options: argparse.Namespace) -> None:
     """Three families at 32: the verdict, and the command, which also lists states (at most 1000)."""
-    print(f"rings: families at 32, under {MODEL}")
-    print(f"  {'':12} {'verdict, sat':>14} {'verdict, z3':>14} {'ptxmm check':>14}")
+    say(f"rings: families at 32, under {MODEL}")
+    say(f"  {'':12} {'verdict, sat':>14} {'verdict, z3':>14} {'ptxmm check':>14}")
     for family in ("SB", "MP-chain", "IRIW"):
         cells = [_measured(family, 32, "solve", backend, options.limit)[1] for backend in ("sat", "z3")]
         with tempfile.TemporaryDirectory() as folder:
@@ -177,16 +195,16 @@ def rings(options: argparse.Namespace) -> None:
                 cells.append(_time(_wall([*_command(), "check", str(test)], folder, options.limit)))
             except subprocess.TimeoutExpired:
                 cells.append(f"> {options.limit:g} s")
-        print(f"  {f'{family}-32':12} " + " ".join(f"{cell:>14}" for cell in cells))
+        say(f"  {f'{family}-32':12} " + " ".join(f"{cell:>14}" for cell in cells))
 
 
 def growth(options: argparse.Namespace) -> None:
     """Time to the verdict against threads, for each engine and backend, until the limit."""
-    print(f"growth: time to the verdict against size, under {MODEL}, until {options.limit:g} s")
+    say(f"growth: time to the verdict against size, under {MODEL}, until {options.limit:g} s")
     for family in options.family or FAMILIES:
         names = [engine if backend is None else f"{engine}/{backend}" for engine, backend in ENGINES]
-        print(f"\n  {family}-n: {FAMILIES[family][1]}")
-        print(f"  {'n':>4} " + " ".join(f"{name:>14}" for name in names), flush=True)
+        say(f"\n  {family}-n: {FAMILIES[family][1]}")
+        say(f"  {'n':>4} " + " ".join(f"{name:>14}" for name in names))
         running = list(ENGINES)
         for n in SIZES:
             cells = []
@@ -198,7 +216,7 @@ def growth(options: argparse.Namespace) -> None:
                 if seconds is None:
                     running.remove((engine, backend))
                 cells.append(cell)
-            print((f"  {n:4} " + " ".join(f"{cell:>14}" for cell in cells)).rstrip(), flush=True)
+            say((f"  {n:4} " + " ".join(f"{cell:>14}" for cell in cells)).rstrip())
             if not running:
                 break
 

@@ -27,7 +27,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-_GENERATED = re.compile(r"(?<=<!-- )(?P<name>[a-z-]+)(?P<open>: generated -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+_GENERATED = re.compile(
+    r"(?<=<!-- )(?P<name>[a-z-]+)(?P<open>: generated -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL
+)
 _TIME = re.compile(r"[ \t]*\b\d+(?:\.\d+)? m?s\b")
 _SECONDS = re.compile(r'("seconds": |^Time \S+ )[\d.]+', re.MULTILINE)
 
@@ -156,7 +158,9 @@ def _instructions() -> str:
 def _refused() -> str:
     from ptxcore.isa.table import UNSUPPORTED, UNSUPPORTED_WITH
 
-    names = sorted({*UNSUPPORTED, *(f"{opcode}.{word}" for opcode, words in UNSUPPORTED_WITH.items() for word in words)})
+    names = sorted(
+        {*UNSUPPORTED, *(f"{opcode}.{word}" for opcode, words in UNSUPPORTED_WITH.items() for word in words)}
+    )
     return " ".join(f"`{name}`" for name in names) + "\n"
 
 

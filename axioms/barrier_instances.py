@@ -133,9 +133,7 @@ def _named(
     if all(m.count is None for m in members):
         if not cut and not _all_reached(program, members, reached):
             return
-        pairs = [
-            (a.event.index, b.wait.index) for a in members for b in members if b.wait is not None
-        ]
+        pairs = [(a.event.index, b.wait.index) for a in members for b in members if b.wait is not None]
         yield BarrierChoice(tuple(pairs))
         return
     seen = set()

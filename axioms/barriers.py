@@ -86,7 +86,7 @@ class Barriers:
     def _named(self, members: list[Arrival]) -> None:
         formula = self.formula
         position: dict[tuple[int, int], int] = {}
-        for (x, a), (y, b) in itertools.combinations(enumerate(members), 2):
+        for x, y in itertools.combinations(range(len(members)), 2):
             position[x, y] = formula.new()
             position[y, x] = -position[x, y]
         for x, y, z in itertools.permutations(range(len(members)), 3):
@@ -118,7 +118,12 @@ class Barriers:
             self.formula.add([-b.executed, -same, self.cut, *[a.executed for a in copies]])
 
     def _wait_for_some(
-        self, b: Arrival, y: int, mates: list[tuple[int, int]], members: list[Arrival], position: dict[tuple[int, int], int]
+        self,
+        b: Arrival,
+        y: int,
+        mates: list[tuple[int, int]],
+        members: list[Arrival],
+        position: dict[tuple[int, int], int],
     ) -> None:
         """`b` passes when `count` have arrived: those before it, and if they are too few those next after it."""
         formula = self.formula
@@ -144,7 +149,7 @@ class Barriers:
         if type(count) is int:
             return [(count, TRUE)]
         assert type(count) is Term
-        possible = range(0, WARP * len(self.program.threads) + 1)
+        possible = range(WARP * len(self.program.threads) + 1)
         found = [(n, self.lowering.condition(terms.eq(count, n))) for n in possible]
         rest = self.formula.conj_all((-l for _, l in found), BOTH)
         return [*found, (possible[-1] + 1, rest)]
@@ -203,7 +208,7 @@ class Barriers:
         same: dict[tuple[int, int], int],
         misused: list[list[tuple[int, int]]],
     ) -> None:
-        """Where `b` waits in instance k, the instance has all its arrivals. From its first misuse on, a barrier owes nothing."""
+        """Where `b` waits in instance k, the instance has all its arrivals. A misused barrier owes nothing."""
         formula = self.formula
         places = [t.place for t in self.program.threads]
         cta = places[b.arrive.thread].cta
@@ -317,7 +322,9 @@ class Barriers:
         if len(identities) == 1 and type(next(iter(identities))) is int:
             return
         size = self.program.size
-        rows: dict[int, dict[int, list[int]]] = {i: {j: list(l) for j, l in row.items()} for i, row in self._rows.items()}
+        rows: dict[int, dict[int, list[int]]] = {
+            i: {j: list(l) for j, l in row.items()} for i, row in self._rows.items()
+        }
         for x, a in enumerate(members):
             for y, b in enumerate(members):
                 if x != y:

@@ -200,7 +200,11 @@ class Candidate:
         for name, pairs in self.judge.dependencies.items():
             rows = [0] * self.program.size
             for i, j, condition in pairs:
-                if self.executed[i] and self.executed[j] and (condition == 1 or terms.evaluate(condition, self.symbols)):
+                if (
+                    self.executed[i]
+                    and self.executed[j]
+                    and (condition == 1 or terms.evaluate(condition, self.symbols))
+                ):
                     rows[i] |= 1 << j
             if name == "data":
                 for i, j in self._reduced():
@@ -241,7 +245,15 @@ class Candidate:
             return ExecutedEvent(index, -1, "W", f"{cell} = {value}", cell, value, e.width, e.tags)
         instruction = e.effect.instruction
         return ExecutedEvent(
-            index, e.thread, e.kind, print_statement(instruction), cell, value, e.width, e.tags, instruction.span.line or None
+            index,
+            e.thread,
+            e.kind,
+            print_statement(instruction),
+            cell,
+            value,
+            e.width,
+            e.tags,
+            instruction.span.line or None,
         )
 
     def _drawn(self) -> dict[str, Rows]:

@@ -109,7 +109,7 @@ class _Search:
                     concrete.refuse_mixed()
                     decision.undefined = "an access to memory that belongs to no location"
                 continue
-            seen = {state for state in found}
+            seen = set(found)
             for candidate in self._consistent(concrete, seen, decision):
                 state = tuple(sorted(candidate.state().items()))
                 if terms.evaluate(concrete.filter, candidate.symbols):
@@ -240,7 +240,9 @@ class _Search:
         self, program: Program, barrier: BarrierChoice, static: dict[str, Rows], final_matters: bool
     ) -> Iterator[Candidate]:
         judge = Judge(program, self.model)
-        evaluation = StagedEvaluation(self.model, program, self.stages, {**static, "syncbar": barrier.rows(program.size)})
+        evaluation = StagedEvaluation(
+            self.model, program, self.stages, {**static, "syncbar": barrier.rows(program.size)}
+        )
         for rf in self._reads_from(program, static):
             self.check_time()
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))

@@ -45,5 +45,3 @@ def _without(model: Model, dropped: set[str]) -> Model:
     weaker.title, weaker.nodes, weaker.names = model.title, model.nodes, model.names
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]
     return weaker
-
-

@@ -51,7 +51,7 @@ class Formula:
         return any(not c for c in self.clauses)
 
     def conj(self, a: int, b: int, way: int = UP) -> int:
-        if a == TRUE or a == b:
+        if a in (TRUE, b):
             return b
         if b == TRUE:
             return a

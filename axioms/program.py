@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from ptxcore.machine.effects import Dependencies, Effect, ThreadExecution
 from ptxcore.machine.code import ThreadCode
+from ptxcore.machine.effects import Dependencies, Effect, ThreadExecution
 from ptxcore.places import Place, includes
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -69,7 +69,14 @@ class Event:
     def __init__(
         self, index: int, thread: int, kind: str, tags: frozenset[str], guard: Value, effect: Effect | None = None
     ) -> None:
-        self.index, self.thread, self.kind, self.tags, self.guard, self.effect = index, thread, kind, tags, guard, effect
+        self.index, self.thread, self.kind, self.tags, self.guard, self.effect = (
+            index,
+            thread,
+            kind,
+            tags,
+            guard,
+            effect,
+        )
         self.cell = self.mapping = -1
         self.width = 0
         self.value: Value = 0
@@ -163,7 +170,14 @@ def final_symbol(cell: int, width: int) -> Term:
 # From effects to events.
 
 _INITIAL_TAGS = frozenset({"W", "M", "IW", "WEAK", "GEN", "SUR", "TEX", "CON"})
-_PROXY_TAGS = {"generic": "GEN", "surface": "SUR", "texture": "TEX", "constant": "CON", "alias": "ALIAS", "async": "ASYNC"}
+_PROXY_TAGS = {
+    "generic": "GEN",
+    "surface": "SUR",
+    "texture": "TEX",
+    "constant": "CON",
+    "alias": "ALIAS",
+    "async": "ASYNC",
+}
 _READ_TAGS = {"weak": "WEAK", "relaxed": "RLX", "acquire": "ACQ", "release": "RLX", "acq_rel": "ACQ"}
 _WRITE_TAGS = {"weak": "WEAK", "relaxed": "RLX", "acquire": "RLX", "release": "REL", "acq_rel": "REL"}
 _FENCE_TAGS = {"sc": "SC", "acq_rel": "ACQ_REL", "acquire": "ACQ", "release": "REL"}
@@ -211,7 +225,9 @@ def _places(program: Program, thread: int, effect: Effect) -> list[tuple[Value, 
     return found
 
 
-def _access(program: Program, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: Virtual) -> Event:
+def _access(
+    program: Program, thread: int, effect: Effect, kind: str, tags: frozenset[str], guard: Value, at: Virtual
+) -> Event:
     event = program.new(thread, kind, tags, guard, effect)
     event.cell, event.mapping, event.width = at.cell, at.mapping, effect.width
     return event

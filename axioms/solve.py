@@ -1,6 +1,6 @@
 """Outcomes and witnesses of a program under a model, from the formula of its executions.
 
-    encode -> for each outcome: solve, write the execution out, re-check it by evaluation, forbid that outcome -> repeat
+encode -> for each outcome: solve, write the execution out, re-check it by evaluation, forbid that outcome -> repeat
 """
 
 from __future__ import annotations

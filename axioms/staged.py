@@ -96,9 +96,7 @@ class StagedEvaluation:
 class _Partial(Evaluation):
     """An evaluation that computes the nodes it is told to, over values that are there already."""
 
-    def __init__(
-        self, model: Model, size: int, base: Mapping[str, int | Rows], values: dict[Node, int | Rows]
-    ) -> None:
+    def __init__(self, model: Model, size: int, base: Mapping[str, int | Rows], values: dict[Node, int | Rows]) -> None:
         self.model, self.size, self.base, self.values = model, size, base, values
 
     def extend(self, nodes: list[Node]) -> None:

@@ -169,9 +169,10 @@ class _Symbolic:
     def _rest(self, found: list[tuple[dict[str, int], Candidate, bool]]) -> None:
         """One outcome of each kind must be listed, if there is any."""
         for wanted in (True, False):
-            if not any(holds == wanted for _, _, holds in found):
-                if self.check(self.encoding.finishes, -self.encoding.wild, -self.encoding.mixed, condition=wanted):
-                    found.append(self._outcome())
+            if any(holds == wanted for _, _, holds in found):
+                continue
+            if self.check(self.encoding.finishes, -self.encoding.wild, -self.encoding.mixed, condition=wanted):
+                found.append(self._outcome())
 
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
         """The current model, written out, re-checked, and forbidden for the rest of the search."""

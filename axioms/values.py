@@ -44,9 +44,7 @@ def numbers_of(term: Term, known: Mapping[Term, frozenset[int]]) -> frozenset[in
 _TRUTH, _NONE = frozenset((0, 1)), frozenset[int]()
 
 
-def domains(
-    sources: Mapping[Term, list[Value]], others: Iterable[Value], rounds: int
-) -> dict[Term, frozenset[int]]:
+def domains(sources: Mapping[Term, list[Value]], others: Iterable[Value], rounds: int) -> dict[Term, frozenset[int]]:
     """The numbers each symbol can have, and each term above symbols.
 
     `sources` gives for each symbol the values it may take over: the least solution is computed in at most `rounds` rounds. No
@@ -224,7 +222,7 @@ class Lowering:
             number = terms.apply(t, tuple(n for n, _ in combination))
             rows.setdefault(number, []).append(tuple(l for _, l in combination if l != TRUE))
         if len(rows) == 1:
-            return {n: TRUE for n in rows}
+            return dict.fromkeys(rows, TRUE)
         if all(len(r) <= 1 for row in rows.values() for r in row):  # one uncertain operand: no new variables but unions
             return {n: formula.disj([r[0] for r in row], BOTH) for n, row in rows.items()}
         result = self.fresh(rows)

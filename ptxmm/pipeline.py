@@ -1,6 +1,6 @@
 """The way of a test to the engine: names become addresses, threads become events, the condition a truth value.
 
-    test -> memory (cells at addresses) -> threads executed once, on symbols -> program
+test -> memory (cells at addresses) -> threads executed once, on symbols -> program
 """
 
 from __future__ import annotations
@@ -194,9 +194,11 @@ class _Builder:
         """Each thread made ready; None for one with mistakes."""
         codes: list[ThreadCode | None] = []
         for t in self.test.threads:
-            observed = None if self.all_registers else {
-                n.register for n in self.named if isinstance(n, RegisterTerm) and n.thread == t.name
-            }
+            observed = (
+                None
+                if self.all_registers
+                else {n.register for n in self.named if isinstance(n, RegisterTerm) and n.thread == t.name}
+            )
             initial = {
                 name: self.memory.address(v.location, t.place.cta) if isinstance(v, AddressOf) else v
                 for name, v in t.registers
@@ -295,7 +297,9 @@ class _Builder:
         else:
             value = final_symbol(first + low // cell_width, cell_width)
             for i in range(1, width // cell_width):
-                value = terms.concat(final_symbol(first + low // cell_width + i, cell_width), value, cell_width, i * cell_width)
+                value = terms.concat(
+                    final_symbol(first + low // cell_width + i, cell_width), value, cell_width, i * cell_width
+                )
         return value, width, term.type.startswith(".s")
 
     # The condition.
@@ -368,6 +372,3 @@ def _widened(side: tuple[Value, int, bool], width: int) -> Value:
     if type(value) is int and own == 0:
         return value & terms.mask(width)
     return terms.sext(value, own, width) if signed else terms.zext(value, width)
-
-
-

@@ -212,8 +212,7 @@ class _Compiler:
                     binding = self.function(e, scopes[-1], count)
                     if e.name in active:
                         raise fail(e.span, f"function '{e.name}' calls itself")
-                    outer = {k: v for k, v in self.scope.items()}
-                    scopes.append({**outer, **dict(zip(binding.parameters or (), operands, strict=True))})
+                    scopes.append({**self.scope, **dict(zip(binding.parameters or (), operands, strict=True))})
                     active.append(e.name)
                     stack += [("leave", e, 0), ("enter", binding.body, 0)]
                 else:
@@ -333,17 +332,47 @@ class _Compiler:
             if body.kind != RELATION and body.op != "empty":
                 raise fail(b.span, f"'let rec {b.name}' defines a set; only relations may be recursive")
             bodies.append(body)
+        if len(bodies) == 1 and (closed := self.as_closure(variables[0], bodies[0])) is not None:
+            self.scope[item.bindings[0].name] = self.model.names[item.bindings[0].name] = closed
+            return
         for index, b in enumerate(item.bindings):
             node = self.make("fixpoint", RELATION, tuple(bodies), name=b.name, index=index)
             node.variables = tuple(variables)
             self.check_monotone(node, b.span)
             self.scope[b.name] = self.model.names[b.name] = node
 
+    def as_closure(self, x: Node, body: Node) -> Node | None:
+        """The recursions that are closures in disguise, written as what they are:
+
+        x = s | x; t  is  s; t*        x = s | t; x  is  t*; s        x = s | x; t; x  is  s; (t; s)*
+        """
+        parts = body.args if body.op == "union" else (body,)
+        starts = [p for p in parts if not any(n is x for n, _ in _signed(p))]
+        turns = [p for p in parts if p not in starts]
+        if not starts or not turns or any(t.op != "sequence" or len(t.args) < 2 for t in turns):
+            return None
+        inner = [a for t in turns for a in t.args if a is not x]
+        if any(n is x for a in inner for n, _ in _signed(a)):
+            return None
+        start = self.union(starts)
+        if all(t.args[0] is x and t.args.count(x) == 1 for t in turns):
+            step = self.union([self.sequence(list(t.args[1:])) for t in turns])
+            return self.sequence([start, self.opt(self.plus(step))])
+        if all(t.args[-1] is x and t.args.count(x) == 1 for t in turns):
+            step = self.union([self.sequence(list(t.args[:-1])) for t in turns])
+            return self.sequence([self.opt(self.plus(step)), start])
+        if all(t.args[0] is x and t.args[-1] is x and t.args.count(x) == 2 for t in turns):
+            between = [self.sequence(list(t.args[1:-1])) if len(t.args) > 2 else self.base("id") for t in turns]
+            return self.sequence([start, self.opt(self.plus(self.sequence([self.union(between), start])))])
+        return None
+
     def check_monotone(self, node: Node, span: Span) -> None:
         for body in node.args:
             for n, positive in _signed(body):
                 if n in node.variables and not positive:
-                    raise fail(span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution")
+                    raise fail(
+                        span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution"
+                    )
 
     def axiom(self, item: reader.Axiom) -> None:
         node = self.value(item.body, self.scope)
@@ -451,7 +480,7 @@ def _mark_chosen(model: Model) -> None:
     varying: set[Node] = set()
     inside: set[Node] = set()
     for n in model.nodes:
-        if n.op == "variable" or any(a in inside for a in n.args) and n.op != "fixpoint":
+        if n.op == "variable" or (any(a in inside for a in n.args) and n.op != "fixpoint"):
             inside.add(n)
         if (n.op == "base" and n.name in CHOSEN) or n.op == "variable" or any(a in varying for a in n.args):
             varying.add(n)

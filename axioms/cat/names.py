@@ -52,7 +52,9 @@ BASE: dict[str, BaseName] = {
     "vloc": BaseName(_REL, "memory events at one virtual address", transitive=True, symmetric=True),
     "po-loc": BaseName(_REL, "`po & loc`", transitive=True),
     "rf": BaseName(_REL, "reads-from: the write whose value a read returns"),
-    "co": BaseName(_REL, "coherence: a strict partial order on the writes of each location, initial write first", transitive=True),
+    "co": BaseName(
+        _REL, "coherence: a strict partial order on the writes of each location, initial write first", transitive=True
+    ),
     "fr": BaseName(_REL, "from-reads: `rf^-1; co`"),
     "rmw": BaseName(_REL, "from the read of an atomic operation to its write"),
     "addr": BaseName(_REL, "address dependency, from a read"),
@@ -63,7 +65,9 @@ BASE: dict[str, BaseName] = {
     "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(
-        _REL, "a strict order on `fence.sc` events that relates every pair in `sr`; other pairs it may relate", transitive=True
+        _REL,
+        "a strict order on `fence.sc` events that relates every pair in `sr`; other pairs it may relate",
+        transitive=True,
     ),
 }
 

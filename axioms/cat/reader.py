@@ -70,8 +70,27 @@ _TOKEN = re.compile(
 )
 _COMMENT = re.compile(r"\(\*|\*\)|\n")
 
-_KEYWORDS = frozenset("let rec and as acyclic irreflexive empty flag include show unshow".split())
-_UNSUPPORTED = frozenset("procedure call enum match instructions with forall do end if then else fun try".split())
+_KEYWORDS = frozenset(
+    ["let", "rec", "and", "as", "acyclic", "irreflexive", "empty", "flag", "include", "show", "unshow"]
+)
+_UNSUPPORTED = frozenset(
+    [
+        "procedure",
+        "call",
+        "enum",
+        "match",
+        "instructions",
+        "with",
+        "forall",
+        "do",
+        "end",
+        "if",
+        "then",
+        "else",
+        "fun",
+        "try",
+    ]
+)
 _BINARY = {"|": 1, ";": 2, "\\": 3, "&": 4, "*": 5}
 _POSTFIX = {"+": "plus", "^+": "plus", "^*": "star", "?": "opt", "^-1": "inverse"}
 _NODE = {"|": "union", ";": "sequence", "\\": "difference", "&": "intersection", "*": "product"}

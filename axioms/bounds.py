@@ -1,0 +1,238 @@
+"""Which pairs the relations of an execution must and may contain, and what makes them what they are.
+
+rf(w, r)           exactly one for each executed read
+co(w, w')          a strict partial order for each cell; total where the model says so, with one variable for a pair then
+sync_fence(f, f')  a strict order that relates every pair whose scopes take in each other
+addr, data, ctrl   as the threads' executions say
+syncbar(a, w)      see `barriers`
+"""
+
+from __future__ import annotations
+
+from axioms import relations
+from axioms.barriers import Barriers
+from axioms.cat.evaluate import bits
+from axioms.cat.model import Model, Node
+from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
+from axioms.interpret import Interpreter
+from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.relations import Executed, Relation, Row
+from axioms.values import Lowering
+
+#: What is still open while coherence is being bounded.
+_OPEN = ("co", "sync_fence", "syncbar")
+
+
+class Bounds:
+    """The base relations of a program under a model. `rf` gives for each read the literal of each write it may read from;
+    `ordered` are the pairs of writes that `co` relates whenever both are executed."""
+
+    def __init__(
+        self, program: Program, model: Model, formula: Formula, lowering: Lowering, executed: Executed
+    ) -> None:
+        self.program, self.model, self.formula, self.lowering, self.executed = (
+            program,
+            model,
+            formula,
+            lowering,
+            executed,
+        )
+        self.rf: dict[int, dict[int, int]] = {}
+        self.co = Relation([0] * program.size, {})
+        self.sync_fence = Relation([0] * program.size, {})
+        self.ordered: set[tuple[int, int]] = set()
+        self.members = members_by_tag(program)
+        self._relations: dict[str, Relation] = {}
+        self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation)
+        self.barriers = Barriers(program, executed, lowering, formula)
+        self._reads_from()
+        self._coherence()
+        self._fence_order()
+
+    def _reads_from(self) -> None:
+        formula, executed = self.formula, self.executed
+        writes: dict[int, list[Event]] = {}
+        for e in self.program.events:
+            if e.kind == "W":
+                writes.setdefault(e.cell, []).append(e)
+        may: dict[int, Row] = {}
+        for r in self.program.events:
+            if r.kind != "R":
+                continue
+            reading = executed.literals[r.index]
+            sources: dict[int, int] = {}
+            for w in writes.get(r.cell, ()):
+                if w is not r.partner and executed.pair(w.index, r.index) != FALSE:
+                    sources[w.index] = formula.new()
+            if len(sources) == 1 and reading == TRUE:
+                sources = dict.fromkeys(sources, TRUE)
+            else:
+                formula.add([-reading, *sources.values()])
+                formula.at_most_one(list(sources.values()))
+            for w_index, literal in sources.items():
+                self._implies(literal, reading, executed.literals[w_index])
+                may.setdefault(w_index, {})[r.index] = literal
+            self.rf[r.index] = sources
+        rows: dict[int, dict[int, list[int]]] = {w: {r: [l] for r, l in row.items()} for w, row in may.items()}
+        self._relations["rf"] = relations.filled(rows, [0] * self.program.size, formula, UP)
+
+    def _implies(self, literal: int, *others: int) -> None:
+        """`literal` implies each of the others: as clauses, and as a fact that shortens conjunctions."""
+        uncertain = [l for l in others if l != TRUE]
+        if literal == TRUE or not uncertain:
+            return
+        implied: set[int] = set()
+        for l in uncertain:
+            self.formula.add([-literal, l])
+            implied.add(l)
+            implied |= self.formula.parts.get(l, frozenset())
+        self.formula.implied[literal] = frozenset(implied)
+
+    def _coherence(self) -> None:
+        formula, executed = self.formula, self.executed
+        by_cell: dict[int, list[int]] = {}
+        for e in self.program.events:
+            if e.kind == "W":
+                by_cell.setdefault(e.cell, []).append(e.index)
+        must, may = self.co.must, self.co.may
+        crowded = [ws for ws in by_cell.values() if len(ws) > 2]
+        for ws in by_cell.values():
+            initial, others = ws[0], ws[1:]
+            for w in others:
+                literal = executed.literals[w]
+                if literal == TRUE:
+                    must[initial] |= 1 << w
+                else:
+                    may.setdefault(initial, {})[w] = literal
+        if not crowded:
+            return
+        total = self._total_pairs()
+        for ws in crowded:
+            others = ws[1:]
+            for x, a in enumerate(others):
+                for b in others[x + 1 :]:
+                    both = executed.pair(a, b)
+                    if both == FALSE:
+                        continue
+                    if total.literal(a, b) == both or total.literal(b, a) == both:
+                        order = formula.new()
+                        self.ordered |= {(a, b), (b, a)}
+                        forward = formula.conj(order, both, BOTH)
+                        backward = formula.conj(-order, both, BOTH)
+                    else:
+                        forward, backward = formula.new(), formula.new()
+                        formula.add([-forward, -backward])
+                        self._implies(forward, both, executed.literals[a], executed.literals[b])
+                        self._implies(backward, both, executed.literals[a], executed.literals[b])
+                    may.setdefault(a, {})[b] = forward
+                    may.setdefault(b, {})[a] = backward
+            _transitive(self.co, others, formula)
+
+    def _total_pairs(self) -> Relation:
+        """The pairs of writes that an axiom `empty X \\ (co | co^-1)` wants ordered, where X does not depend on `co`."""
+        found = [Relation([0] * self.program.size, {})]
+        for axiom in self.model.axioms:
+            node = axiom.node
+            demands = axiom.kind == "empty" and not axiom.negated and node.op == "difference"
+            if demands and _is_co_either_way(node.args[1]) and not _depends_on(node.args[0], _OPEN):
+                found.append(self.interpreter.whole(node.args[0]))
+        return relations.union(found, self.formula, UP)
+
+    def _fence_order(self) -> None:
+        """`sync_fence`: pairs in `sr` are ordered one way or the other; others may be, the order staying strict."""
+        fences = bits(self.members.get("SC", 0))
+        if len(fences) < 2 or not self.model.uses("sync_fence"):
+            return
+        formula, executed, sr = self.formula, self.executed, self.program.relations["sr"]
+        may = self.sync_fence.may
+        for x, a in enumerate(fences):
+            for b in fences[x + 1 :]:
+                both = executed.pair(a, b)
+                if both == FALSE:
+                    continue
+                if sr[a] >> b & 1:
+                    order = formula.new()
+                    forward, backward = formula.conj(order, both, BOTH), formula.conj(-order, both, BOTH)
+                else:
+                    forward, backward = formula.new(), formula.new()
+                    formula.add([-forward, -backward])
+                    self._implies(forward, both, executed.literals[a], executed.literals[b])
+                    self._implies(backward, both, executed.literals[a], executed.literals[b])
+                may.setdefault(a, {})[b] = forward
+                may.setdefault(b, {})[a] = backward
+        _transitive(self.sync_fence, fences, formula)
+
+    def relation(self, name: str) -> Relation:
+        """A base relation by its name in cat files."""
+        found = self._relations.get(name)
+        if found is None:
+            found = self._relations[name] = self._base_relation(name)
+        return found
+
+    def _base_relation(self, name: str) -> Relation:
+        if name == "co":
+            return self.co
+        if name == "sync_fence":
+            return self.sync_fence
+        if name == "syncbar":
+            return self.barriers.syncbar
+        if name in ("addr", "data", "ctrl"):
+            return self._dependencies(name)
+        return self.executed.known(self.program.relations[name])
+
+    def _dependencies(self, name: str) -> Relation:
+        for which, pairs in dependency_pairs(self.program).items():
+            rows: dict[int, dict[int, list[int]]] = {}
+            for i, j, condition in pairs:
+                literal = self.executed.pair(i, j)
+                if condition != 1:
+                    literal = self.formula.conj(literal, self.lowering.condition(condition), BOTH)
+                if literal != FALSE:
+                    rows.setdefault(i, {}).setdefault(j, []).append(literal)
+            if which == "data":
+                for i, j, literal in self.barriers.data():
+                    rows.setdefault(i, {}).setdefault(j, []).append(literal)
+            self._relations[which] = relations.filled(rows, [0] * self.program.size, self.formula, BOTH)
+        return self._relations[name]
+
+
+def _is_co_either_way(node: Node) -> bool:
+    if node.op != "union" or len(node.args) != 2:
+        return False
+    plain = [a for a in node.args if a.op == "base" and a.name == "co"]
+    turned = [a for a in node.args if a.op == "inverse" and a.args[0].op == "base" and a.args[0].name == "co"]
+    return bool(plain and turned)
+
+
+def _depends_on(node: Node, names: tuple[str, ...]) -> bool:
+    seen: set[Node] = set()
+    stack = [node]
+    while stack:
+        n = stack.pop()
+        if n not in seen:
+            seen.add(n)
+            if (n.op == "base" and n.name in names) or n.op == "fixpoint":
+                return True
+            stack += n.args
+    return False
+
+
+def _transitive(order: Relation, events: list[int], formula: Formula) -> None:
+    """Transitivity of a strict order over `events`, from its literals.
+
+    Where a pair is ordered by one variable, forbidding the two cycles of each triple is enough; elsewhere each composition.
+    """
+    literal = order.literal
+    for x, a in enumerate(events):
+        for y in range(x + 1, len(events)):
+            b = events[y]
+            ab, ba = literal(a, b), literal(b, a)
+            for c in events[y + 1 :]:
+                bc, cb = literal(b, c), literal(c, b)
+                ac, ca = literal(a, c), literal(c, a)
+                if ba == -ab and cb == -bc and ca == -ac:
+                    formula.add([-ab, -bc, ac])
+                    formula.add([ab, bc, -ac])
+                    continue
+                for p, q, r in ((ab, bc, ac), (bc, ca, ba), (ca, ab, cb), (cb, ba, ca), (ba, ac, bc), (ac, cb, ab)):
+                    formula.add([-p, -q, r])

@@ -1,0 +1,147 @@
+"""Interchangeable threads: same code, same surroundings, and a question that does not tell them apart.
+
+Without more, a solver explores every order in which n such threads can take a lock: n! times the same thing. Where each of
+them certainly writes one location, and those writes are ordered in coherence anyway, that order may be fixed in advance:
+
+    for interchangeable threads t1, t2, ... with such writes w1, w2, ...:   co(w1, w2), co(w2, w3), ...
+
+Every execution has a permutation of the threads that satisfies this, so outcomes are lost only up to permutation; `orbit`
+gives them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from axioms.program import Event, Program
+from ptxcore.places import LEVELS
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+
+class Swap(NamedTuple):
+    """Exchanging two threads: where each event goes, and which observable each observable becomes."""
+
+    events: tuple[int, ...]
+    labels: dict[str, str]
+
+
+class Class(NamedTuple):
+    """Threads that can be exchanged freely. `swaps` exchange neighbours; `writes` is the event to order, of each thread."""
+
+    threads: tuple[int, ...]
+    swaps: tuple[Swap, ...]
+    writes: tuple[int, ...]
+
+
+def classes(program: Program, ordered: set[tuple[int, int]]) -> list[Class]:
+    """The classes of interchangeable threads that have writes to order. `ordered` are the pairs of writes
+    that coherence relates whenever both are executed."""
+    groups: dict[object, list[int]] = {}
+    for t, thread in enumerate(program.threads):
+        if thread.source is not None:
+            groups.setdefault(thread.source, []).append(t)
+    by_thread: dict[int, list[Event]] = {}
+    for e in program.events:
+        by_thread.setdefault(e.thread, []).append(e)
+    found = []
+    for members in groups.values():
+        if len(members) < 2:
+            continue
+        for run, swaps in _runs(program, members, by_thread):
+            writes = _ordered_writes(program, run, by_thread, ordered)
+            if writes is not None:
+                found.append(Class(tuple(run), tuple(swaps), tuple(writes)))
+    return found
+
+
+def _runs(
+    program: Program, members: list[int], by_thread: dict[int, list[Event]]
+) -> Iterator[tuple[list[int], list[Swap]]]:
+    """Maximal runs of members in which neighbours can be exchanged."""
+    run, swaps = [members[0]], list[Swap]()
+    for t in members[1:]:
+        swap = _swap(program, run[-1], t, by_thread)
+        if swap is None:
+            if len(run) > 1:
+                yield run, swaps
+            run, swaps = [t], []
+        else:
+            run.append(t)
+            swaps.append(swap)
+    if len(run) > 1:
+        yield run, swaps
+
+
+def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -> Swap | None:
+    """The exchange of two threads with the same source, if nothing tells them apart."""
+    places = [t.place for t in program.threads]
+    for level in LEVELS:
+        of_a, of_b = getattr(places[a], level), getattr(places[b], level)
+        for k, place in enumerate(places):
+            if k not in (a, b) and (getattr(place, level) == of_a) != (getattr(place, level) == of_b):
+                return None
+    mine, yours = by_thread.get(a, []), by_thread.get(b, [])
+    if [(e.kind, e.tags, e.cell, e.mapping) for e in mine] != [(e.kind, e.tags, e.cell, e.mapping) for e in yours]:
+        return None
+    exchange: dict[Term, Value] = {}
+    for x, y in zip(mine, yours, strict=True):
+        if x.kind == "R" and type(x.value) is Term and type(y.value) is Term:
+            exchange[x.value], exchange[y.value] = y.value, x.value
+        elif x.effect is not None and x.effect.result is not None and x.kind == "B":
+            return None  # what a reducing barrier returns is not a matter of rf and co alone
+    for asked in (program.condition, program.filter):
+        if not _same(terms.substitute(asked, exchange), asked):
+            return None
+    labels: dict[str, str] = {}
+    for o in program.observed:
+        moved = terms.substitute(o.value, exchange)
+        image = next((p for p in program.observed if _same(p.value, moved) and p.width == o.width), None)
+        if image is None:
+            return None
+        labels[o.label] = image.label
+    events = list(range(program.size))
+    for x, y in zip(mine, yours, strict=True):
+        events[x.index], events[y.index] = y.index, x.index
+    return Swap(tuple(events), labels)
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b or (type(a) is int and a == b)
+
+
+def _ordered_writes(
+    program: Program, run: list[int], by_thread: dict[int, list[Event]], ordered: set[tuple[int, int]]
+) -> list[int] | None:
+    """For each thread of a run the same write, which whoever ends has executed, and which coherence orders among them."""
+    for position, e in enumerate(by_thread.get(run[0], [])):
+        if e.kind != "W":
+            continue
+        writes = [by_thread[t][position] for t in run]
+        ends = all(terms.conj(program.threads[w.thread].execution.finishes, terms.negate(w.guard)) == 0 for w in writes)
+        if ends and all((a.index, b.index) in ordered for i, a in enumerate(writes) for b in writes[i + 1 :]):
+            return [w.index for w in writes]
+    return None
+
+
+def orbit(state: dict[str, int], swaps: list[Swap], limit: int) -> Iterator[tuple[dict[str, int], tuple[int, ...]]]:
+    """The states that a state becomes when threads are exchanged, at most `limit`, each with where the events go.
+
+    The state itself comes first, with every event in its place.
+    """
+    size = len(swaps[0].events) if swaps else 0
+    start = (state, tuple(range(size)))
+    seen = {tuple(sorted(state.items()))}
+    waiting = [start]
+    count = 0
+    while waiting and count < limit:
+        current, where = waiting.pop(0)
+        count += 1
+        yield current, where
+        for swap in swaps:
+            moved = {swap.labels[label]: value for label, value in current.items()}
+            key = tuple(sorted(moved.items()))
+            if key not in seen:
+                seen.add(key)
+                waiting.append((moved, tuple(swap.events[i] for i in where)))

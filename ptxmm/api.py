@@ -74,6 +74,7 @@ def check(
     backend: str | None = None,
     all_registers: bool = False,
     explain: bool = False,
+    witnesses: bool = True,
 ) -> Result:
     """Decides a test under a model.
 
@@ -81,7 +82,7 @@ def check(
     loop body may execute at most. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`:
     `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list
     all registers that the test names. `explain`: for an outcome that does not occur, also find the axioms that forbid
-    it.
+    it. `witnesses`: write out the execution of each state (all are re-checked either way).
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -109,7 +110,9 @@ def check(
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
         program = build(test, unroll, all_registers)
-        decision = decide(program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain)
+        decision = decide(
+            program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses
+        )
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
         return result

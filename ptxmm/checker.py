@@ -109,6 +109,7 @@ class Checker:
             backend=wanted.backend,
             all_registers=wanted.all_registers,
             explain=wanted.explain,
+            witnesses=bool(wanted.drawings),
         )
         drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
         result.witnesses = []

@@ -16,7 +16,7 @@ FAMILIES: list[tuple[Callable[..., Test], list[dict[str, object]], int]] = [
     (families.load_buffering_ring, [{}, {"order": "none"}, {"order": "data"}], 1),
     (families.independent_reads, [{}, {"fence": None}, {"fence": "fence.acq_rel"}], 2),
     (families.message_passing_chain, [{}, {"relaxed": True}], 1),
-    (families.all_to_one_barrier, [{}, {"atomic": "atom"}, {"relaxed": True}], 1),
+    (families.all_to_one_barrier, [{}, {"signal": "red"}, {"signal": "atom"}, {"relaxed": True}], 1),
     (families.cas_lock, [{}, {"relaxed": True}], 1),
     (families.exchange_lock, [{}, {"relaxed": True}], 1),
     (families.ticket_lock, [{}, {"relaxed": True}], 1),
@@ -61,7 +61,7 @@ def test_wrong_choices_are_refused() -> None:
     with pytest.raises(ValueError, match="no order"):
         families.load_buffering_ring(2, order="addr")
     with pytest.raises(ValueError, match="no way to add"):
-        families.all_to_one_barrier(2, atomic="st")
+        families.all_to_one_barrier(2, signal="st")
 
 
 def test_conditions_follow_scope_and_semantics() -> None:

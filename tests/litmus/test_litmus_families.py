@@ -60,7 +60,7 @@ def test_wrong_sizes_and_scopes_are_refused(family: Callable[..., Test]) -> None
 def test_wrong_choices_are_refused() -> None:
     with pytest.raises(ValueError, match="no order"):
         families.load_buffering_ring(2, order="addr")
-    with pytest.raises(ValueError, match="no way to add"):
+    with pytest.raises(ValueError, match="no way to signal"):
         families.all_to_one_barrier(2, signal="st")
 
 

@@ -11,9 +11,11 @@ Values come last, so that pairs of `rf` that the axioms rule out at once do not 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from axioms import relations
 from axioms.bounds import Bounds
+from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
@@ -165,3 +167,28 @@ class Encoding:
             for c, t in zip(cuts, self.program.threads, strict=True)
         ]
         return formula.conj_all([formula.disj(cuts, BOTH), *ends], BOTH)
+
+    def candidate(self, judge: Judge, true: Callable[[int], bool]) -> Candidate:
+        """The execution that a model of the formula describes; `true` says which literals hold in it."""
+        program = self.program
+        rf = {r: w for r, sources in self.rf.items() for w, l in sources.items() if true(l)}
+        orders: list[list[int]] = []
+        for relation in (self.co, self.sync_fence):
+            rows = list(relation.must)
+            for i, may in relation.may.items():
+                for j, l in may.items():
+                    if true(l):
+                        rows[i] |= 1 << j
+            orders.append(rows)
+        syncbar = [(i, j) for i, j, l in self.barriers.syncbar.pairs() if true(l)]
+        finals = {c: w for c, chosen in self.finals.items() for w, l in chosen.items() if true(l)}
+        results: dict[Term, int] = {}
+        for barrier, _ in self.barriers.reductions:
+            symbol = barrier.effect.result
+            assert symbol is not None
+            results[symbol] = next((v for v, l in self.lowering.value(symbol).items() if true(l)), 0)
+        for wild in (*program.wild, *program.mixed):
+            if wild.effect.result is not None:
+                results.setdefault(wild.effect.result, 0)
+        executed = [true(l) for l in self.executed.literals]
+        return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results)

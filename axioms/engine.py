@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from axioms.cat.model import Model
-from axioms.program import Program
+from axioms.program import Program, UnsupportedProgram
 from axioms.result import MAX_STATES, Decision
 
 
@@ -31,10 +31,20 @@ def decide(
 
         return oracle.decide(program, model, deadline=deadline, max_states=max_states)
     from axioms import solve
+    from axioms.values import TooManyValues
 
-    decision = solve.decide(
-        program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses
-    )
+    try:
+        decision = solve.decide(
+            program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses
+        )
+    except TooManyValues:
+        if backend == "sat":
+            raise UnsupportedProgram(
+                "values that no finite set bounds: only Z3 decides them, not --backend sat"
+            ) from None
+        from axioms.symbolic import decide_symbolic
+
+        return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
     if explain and decision.listed_all and 0 in (decision.positive, decision.negative):
         from axioms.explain import forbidding
 

@@ -6,7 +6,6 @@ encode -> for each outcome: solve, write the execution out, re-check it by evalu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
 from axioms.candidate import Candidate, Judge
@@ -16,9 +15,7 @@ from axioms.formula import FALSE, TRUE
 from axioms.program import Program
 from axioms.result import Decision, EngineDefect, OutOfTime
 from axioms.symmetry import orbit
-from axioms.values import TooManyValues
 from ptxcore.values import terms
-from ptxcore.values.terms import Term
 
 
 def decide(
@@ -30,15 +27,11 @@ def decide(
     max_states: int,
     witnesses: bool = True,
 ) -> Decision:
-    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
-    try:
-        encoding = Encoding(program, model)
-    except TooManyValues:
-        from axioms.symbolic import decide_symbolic
+    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`.
 
-        if backend == "sat":
-            raise
-        return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
+    Raises TooManyValues when values range too far to be enumerated.
+    """
+    encoding = Encoding(program, model)
     _check_time(deadline)
     return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states)
 
@@ -144,7 +137,7 @@ class Session:
     def _outcome(self) -> Outcome:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
-        candidate = read_candidate(self.encoding, self.judge, lambda l: values[l] if l > 0 else not values[-l])
+        candidate = self.encoding.candidate(self.judge, lambda l: values[l] if l > 0 else not values[-l])
         return self._checked(candidate)
 
     def _checked(self, candidate: Candidate) -> Outcome:
@@ -162,32 +155,3 @@ class Session:
             if literal != TRUE:
                 clause.append(-literal)
         return clause or [FALSE]
-
-
-def read_candidate(encoding: Encoding, judge: Judge, true: Callable[[int], bool]) -> Candidate:
-    """The execution that a model of the formula describes; `true` says which literals hold in it."""
-    program = encoding.program
-    rf = {r: w for r, sources in encoding.rf.items() for w, l in sources.items() if true(l)}
-    orders: list[list[int]] = []
-    for relation in (encoding.co, encoding.sync_fence):
-        rows = list(relation.must)
-        for i, may in relation.may.items():
-            for j, l in may.items():
-                if true(l):
-                    rows[i] |= 1 << j
-        orders.append(rows)
-    syncbar = [(i, j) for i, j, l in encoding.barriers.syncbar.pairs() if true(l)]
-    finals = {c: w for c, chosen in encoding.finals.items() for w, l in chosen.items() if true(l)}
-    results: dict[Term, int] = {}
-    for barrier, _ in encoding.barriers.reductions:
-        symbol = barrier.effect.result
-        assert symbol is not None
-        results[symbol] = next((v for v, l in encoding.lowering.value(symbol).items() if true(l)), 0)
-    for wild in (*program.wild, *program.mixed):
-        if wild.effect.result is not None:
-            results.setdefault(wild.effect.result, 0)
-    executed = [true(l) for l in encoding.executed.literals]
-    return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results)
-
-
-__all__ = ["Session", "decide", "read_candidate"]

@@ -176,15 +176,13 @@ class _Symbolic:
 
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
         """The current model, written out, re-checked, and forbidden for the rest of the search."""
-        from axioms.solve import read_candidate
-
         z3, model = self.z3, self.solver.model()
 
         def true(literal: int) -> bool:
             value = z3.is_true(model.eval(z3.Bool(f"k!{abs(literal)}"), model_completion=True))
             return bool(value) == (literal > 0)
 
-        candidate = read_candidate(self.encoding, self.judge, true)
+        candidate = self.encoding.candidate(self.judge, true)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")

@@ -13,7 +13,7 @@ from ptxcore.isa import control, data_movement, integer, synchronization
 from ptxcore.isa.comparison import COMPARE
 from ptxcore.isa.form import Form, Slot, Use
 from ptxcore.isa.table import TYPED, Dialect
-from ptxcore.machine.engine import Thread
+from ptxcore.isa.thread import Thread
 from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, sdiv
 

@@ -10,7 +10,7 @@ from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, sext, zext
 
 if TYPE_CHECKING:
-    from ptxcore.machine.engine import Thread
+    from ptxcore.isa.thread import Thread
 
 
 def ld(how: Use, thread: Thread, a: Value) -> Value:

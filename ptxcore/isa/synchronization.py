@@ -13,7 +13,7 @@ from ptxcore.values.terms import add as plus
 from ptxcore.values.terms import sub as less
 
 if TYPE_CHECKING:
-    from ptxcore.machine.engine import Thread
+    from ptxcore.isa.thread import Thread
 
 #: What an atomic operation writes: (how, old value, b) -> new value (section 9.7.13.5).
 OPERATIONS: dict[str, Callable[[Use, Value, Value], Value]] = {

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from axioms.execution import Execution
 
-from .layout import Box, Edge, Layout, layout
+from .figure import Box, Edge, Layout
+from .layout import layout
 from .style import BOXES, style_of
 
 

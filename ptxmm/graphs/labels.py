@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .figure import Edge, Layout
 from .geometry import Point, Rect, along, bounds, segment_meets
-from .layout import Edge, Layout
 from .style import SMALL, text_width
 
 _HEIGHT = 13.0

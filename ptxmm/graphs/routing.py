@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
 
+from .figure import Box, Edge, Layout, label_of
 from .geometry import Point, Rect, bounds, cubic_points, path_length, segment_meets, segments_cross
-from .layout import Box, Edge, Layout, label_of
 from .selection import Bundle
 
 _NORMAL = {"left": (-1, 0), "right": (1, 0), "top": (0, -1), "bottom": (0, 1)}

@@ -6,10 +6,11 @@ from xml.sax.saxutils import escape
 
 from axioms.execution import Execution
 
+from .figure import Box, Edge, Half, Layout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
-from .layout import PADDING, Box, Edge, Half, Layout, layout
+from .layout import PADDING, layout
 from .style import BOXES, CHARACTER, FAINT, FONT, FRAMES, INK, PAPER, SMALL, TEXT, TITLE, style_of
 
 

@@ -282,7 +282,7 @@ class _Search:
             writes = [e.index for e in program.events if e.kind == "W" and e.cell == cell]
             initial, others = writes[0], writes[1:]
             orders = []
-            for pairs in strict_orders(tuple(others)):
+            for pairs in strict_orders(tuple(others), self.check_time):
                 if _fits(pairs, others, demanded, related):
                     rows = {initial: sum(1 << w for w in others)}
                     for i, j in pairs:
@@ -350,13 +350,16 @@ def _grounded(program: Program, rf: dict[int, int], flow: Rows) -> bool:
     return done == program.size
 
 
-def strict_orders(elements: tuple[int, ...]) -> list[frozenset[tuple[int, int]]]:
-    """Every strict partial order of a few elements."""
+def strict_orders(
+    elements: tuple[int, ...], tick: Callable[[], None] = lambda: None
+) -> list[frozenset[tuple[int, int]]]:
+    """Every strict partial order of a few elements. `tick` is called now and then, so that a caller can stop."""
     orders: list[frozenset[tuple[int, int]]] = [frozenset()]
     for k in range(1, len(elements)):
         new = elements[k]
         grown = set()
         for order in orders:
+            tick()
             for below, above in _places(elements[:k], order):
                 grown.add(order | {(b, new) for b in below} | {(new, a) for a in above})
         orders = list(grown)

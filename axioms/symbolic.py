@@ -124,7 +124,12 @@ class _Symbolic:
         for i, (o, name) in enumerate(self.outcome):
             sort = "Bool" if o.width == 1 else f"(_ BitVec {o.width})"
             lines += [f"(declare-const o!{i} {sort})", f"(assert (= o!{i} {name}))"]
-        lines += ["(declare-const condition Bool)", f"(assert (= condition {condition}))", f"(assert {filter_})"]
+        lines += [
+            "(declare-const condition Bool)",
+            f"(assert (= condition {condition}))",
+            "(declare-const filter Bool)",
+            f"(assert (= filter {filter_}))",
+        ]
         variables = [f"(declare-const k!{v} Bool)" for v in range(1, encoding.formula.size + 1)]
         clauses = [
             f"(assert (or {' '.join(map(_literal, c))}))" if c else "(assert false)" for c in encoding.formula.clauses
@@ -152,6 +157,7 @@ class _Symbolic:
                 decision.undefined = reason
         decision.complete = self.cut == FALSE or not self.check(self.cut)
         found: list[tuple[dict[str, int], Candidate, bool]] = []
+        self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
         while self.check(encoding.finishes, -encoding.wild, -encoding.mixed):
             if len(found) == max_states:
                 decision.listed_all = False

@@ -65,3 +65,18 @@ def test_a_thread_cut_short_before_a_barrier_is_not_taken_for_one_that_never_arr
         engine,
     )
     assert not result.complete
+
+
+@pytest.mark.parametrize("shown", ["0", "9"])
+def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> None:
+    from axioms.models import load
+    from axioms.symbolic import decide_symbolic
+    from ptxmm.pipeline import build
+
+    text = (
+        "PTX filtered\n{ x = 0; }\nP0 { mov.u32 %r1, 0; L: ld.weak.u32 %r0, [x]; add.u32 %r1, %r1, 1;\n"
+        f"setp.lt.u32 %p1, %r1, 9; @%p1 bra L; }}\nfilter (x < {shown})\nexists (x == 0)"
+    )
+    program = build(ptxmm.parse(text))
+    decision = decide_symbolic(program, load("ptx-9.0"), deadline=None, max_states=10)
+    assert not decision.complete

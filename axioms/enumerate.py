@@ -28,6 +28,8 @@ from ptxcore.values import terms
 
 #: A location that could hold more values than this is more than brute force should be asked.
 _MAX_VALUES = 256
+#: There are 130,023 strict partial orders of six writes, and 6,129,859 of seven.
+_MAX_WRITES = 7
 #: Ways of computing a value that are told apart.
 _MAX_WAYS = 32
 
@@ -281,6 +283,8 @@ class _Search:
         for cell in range(len(program.cells)):
             writes = [e.index for e in program.events if e.kind == "W" and e.cell == cell]
             initial, others = writes[0], writes[1:]
+            if len(others) > _MAX_WRITES:
+                raise TooLarge("too many writes to one location for brute force")
             orders = []
             for pairs in strict_orders(tuple(others), self.check_time):
                 if _fits(pairs, others, demanded, related):

@@ -17,6 +17,8 @@ UP, DOWN, BOTH = 1, 2, 3
 
 #: A conjunction of more literals than this is not flattened into those that contain it.
 _FLAT = 6
+#: Of so many literals each pair is excluded by a clause of its own.
+_PAIRED = 16
 
 
 class Formula:
@@ -140,9 +142,19 @@ class Formula:
         return gate
 
     def at_most_one(self, literals: list[int]) -> None:
-        for i, a in enumerate(literals):
-            for b in literals[i + 1 :]:
-                self.add([-a, -b])
+        """By pairs while they are few; else along a chain of "one so far", whose clauses grow only linearly."""
+        if len(literals) <= _PAIRED:
+            for i, a in enumerate(literals):
+                for b in literals[i + 1 :]:
+                    self.add([-a, -b])
+            return
+        so_far = literals[0]
+        for l in literals[1:]:
+            self.add([-so_far, -l])
+            longer = self.new()
+            self.add([-so_far, longer])
+            self.add([-l, longer])
+            so_far = longer
 
     def equal(self, a: int, b: int) -> None:
         self.add([-a, b])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axioms.cat.model import Model
 from axioms.program import Program, UnsupportedProgram
-from axioms.result import MAX_STATES, Decision
+from axioms.result import Decision, states_to_list
 
 
 def decide(
@@ -14,7 +14,7 @@ def decide(
     engine: str = "solve",
     backend: str | None = None,
     deadline: float | None = None,
-    max_states: int = MAX_STATES,
+    max_states: int | None = None,
     explain: bool = False,
     witnesses: bool = True,
 ) -> Decision:
@@ -26,6 +26,8 @@ def decide(
     spares writing them out. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
     the engine contradicts itself.
     """
+    if max_states is None:
+        max_states = states_to_list(program.size)
     if engine == "enumerate":
         from axioms import enumerate as oracle
 
@@ -45,7 +47,7 @@ def decide(
         from axioms.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
-    if explain and decision.listed_all and 0 in (decision.positive, decision.negative):
+    if explain and 0 in (decision.positive, decision.negative):
         from axioms.explain import forbidding
 
         decision.forbidding = forbidding(program, model, decision, deadline)

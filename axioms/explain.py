@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import time
+
 from axioms.cat.model import Model
 from axioms.program import Program
-from axioms.result import Decision
+from axioms.result import Decision, OutOfTime
+from axioms.values import TooManyValues
+
+#: An explanation is for people: of tests that people read, and while they wait.
+_MAX_EVENTS = 80
+_SECONDS = 0.5
 
 
 def forbidding(program: Program, model: Model, decision: Decision, deadline: float | None) -> tuple[str, ...]:
     """The axioms without which a state of the missing kind appears: each alone where one is enough, else all together.
 
-    Empty when the program cannot reach such a state under any model, or reaches both kinds.
+    Empty when the program cannot reach such a state under any model, or reaches both kinds, and for programs too large for
+    a quick answer.
     """
+    if 0 not in (decision.positive, decision.negative) or program.size > _MAX_EVENTS:
+        return ()
+    limit = time.monotonic() + _SECONDS
+    try:
+        return _forbidding(program, model, decision, limit if deadline is None else min(limit, deadline))
+    except (OutOfTime, TooManyValues):
+        return ()
+
+
+def _forbidding(program: Program, model: Model, decision: Decision, deadline: float) -> tuple[str, ...]:
     from axioms.encode import Encoding
     from axioms.solve import Session
 
-    if 0 not in (decision.positive, decision.negative):
-        return ()
     names = list(dict.fromkeys(a.name for a in model.axioms))
 
     def reachable(dropped: set[str]) -> bool:
@@ -24,7 +40,8 @@ def forbidding(program: Program, model: Model, decision: Decision, deadline: flo
         session = Session(program, weaker, Encoding(program, weaker), None, deadline)
         try:
             wanted = session.condition if decision.positive == 0 else -session.condition
-            return session.solver.solve([session.encoding.finishes, session.filter, wanted])
+            encoding = session.encoding
+            return session.solver.solve([encoding.finishes, session.filter, -encoding.wild, -encoding.mixed, wanted])
         finally:
             session.solver.close()
 

@@ -8,6 +8,13 @@ from axioms.execution import Execution
 
 #: States listed unless asked otherwise. What is true of all states is decided all the same.
 MAX_STATES = 1000
+#: A program with many events gets fewer: re-checking a witness costs about the square of its events.
+_MAX_WORK = 2_000_000
+
+
+def states_to_list(events: int) -> int:
+    """How many states are listed for a program of so many events, unless asked otherwise: 1000 up to 44 events."""
+    return max(50, min(MAX_STATES, _MAX_WORK // max(1, events * events)))
 
 
 class EngineDefect(Exception):
@@ -36,5 +43,4 @@ class Decision:
     listed_all: bool = True
     undefined: str | None = None
     forbidding: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
     races: list[object] = field(default_factory=list)

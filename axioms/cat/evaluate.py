@@ -91,10 +91,6 @@ class Evaluation:
         """The axioms that this execution breaks; none, and it is consistent."""
         return [a for a in self.model.axioms if not self.holds(a)]
 
-    def flagged(self) -> list[str]:
-        """The names of the flags that this execution raises."""
-        return list(dict.fromkeys(a.name for a in self.model.flags if self.holds(a)))
-
     def holds(self, axiom: Axiom) -> bool:
         rows = self.rows(axiom.node)
         good = not any(rows) if axiom.kind == "empty" else is_acyclic(rows)

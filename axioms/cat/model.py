@@ -51,7 +51,9 @@ class Axiom(NamedTuple):
 
 
 class Model:
-    """A compiled model. `nodes` in order of computation; `flags` report and forbid nothing; `names` are its definitions.
+    """A compiled model. `nodes` in order of computation; `names` are its definitions.
+
+    A `flag` is checked like an axiom when the model is read, but forbids nothing, and nothing reports it yet.
 
     `fixed` and `chosen` are the nodes that an evaluation computes: those that every execution of the same events shares, and
     those that depend on who reads from whom, on orders or on dependencies. Parts of a recursion are in neither.
@@ -62,13 +64,12 @@ class Model:
         self.title = ""
         self.nodes: list[Node] = []
         self.axioms: list[Axiom] = []
-        self.flags: list[Axiom] = []
         self.names: dict[str, Node] = {}
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []
 
     def uses(self, name: str) -> bool:
-        """Whether some axiom or flag depends on a base name."""
+        """Whether some axiom depends on a base name."""
         return any(n.op == "base" and n.name == name for n in self.nodes)
 
 
@@ -384,9 +385,10 @@ class _Compiler:
         kind = item.kind
         if kind == "irreflexive":
             kind, node = "empty", self.on_diagonal(node)
-        into = self.model.flags if item.flag else self.model.axioms
+        if item.flag:
+            return
         parts = node.args if kind == "empty" and node.op == "union" and not item.negated else (node,)
-        into += [Axiom(kind, item.negated, p, name) for p in parts]
+        self.model.axioms += [Axiom(kind, item.negated, p, name) for p in parts]
 
     def on_diagonal(self, node: Node) -> Node:
         """`node & id`, with the union of a node distributed so that each part is computed on the diagonal only."""
@@ -395,7 +397,7 @@ class _Compiler:
 
     def finish(self) -> Model:
         model = self.model
-        needed = _reachable([a.node for a in [*model.axioms, *model.flags]])
+        needed = _reachable([a.node for a in model.axioms])
         model.nodes = [n for n in self.created if n in needed]
         _mark_polarity(model)
         _mark_deferred(model)
@@ -495,7 +497,7 @@ def _mark_deferred(model: Model) -> None:
     for n in model.nodes:
         for a in n.args:
             users.setdefault(a, []).append(n)
-    for axiom in [*model.axioms, *model.flags]:
+    for axiom in model.axioms:
         users.setdefault(axiom.node, []).append(None)
     for n in model.nodes:
         using = users.get(n, [])

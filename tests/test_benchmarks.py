@@ -23,10 +23,10 @@ def test_a_cold_command_is_measured() -> None:
 
 
 def test_a_family_grows_until_the_limit_in_every_column() -> None:
-    done = bench("growth", "--family", "MP-chain", "--limit", "0.02")
+    done = bench("growth", "--family", "ticket-lock", "--limit", "0.002")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^     2 ", done.stdout, re.MULTILINE)
-    assert done.stdout.count("> 0.02 s") == 3
+    assert done.stdout.count("> 0.002 s") == 3
     assert "WRONG" not in done.stdout
 
 

@@ -69,7 +69,7 @@ class Origins:
         return True
 
 
-class TooLarge(Exception):
+class TooLarge(UnsupportedProgram):
     """The program is beyond brute force."""
 
 
@@ -159,7 +159,8 @@ class _Search:
         found = []
         by_index = {e.index: e for e in trace.effects}
         wanted = {*effect.data_dependencies}
-        if effect.answer is not None:
+        # An exchange and a compare-and-swap write an operand as it is: not what they read.
+        if effect.answer is not None and not {"exch", "cas"} & set(effect.instruction.modifiers):
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]

@@ -80,3 +80,17 @@ def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> N
     program = build(ptxmm.parse(text))
     decision = decide_symbolic(program, load("ptx-9.0"), deadline=None, max_states=10)
     assert not decision.complete
+
+
+@ENGINES
+@pytest.mark.parametrize(("model", "reachable"), [("ptx-6.0", True), ("ptx-7.5", True), ("ptx-9.0", False)])
+def test_what_an_exchange_writes_does_not_come_out_of_what_it_reads(engine: str, model: str, reachable: bool) -> None:
+    """The exchange writes 2 whatever it reads, so it may read what was computed from that 2; 9.0 counts it as a dependency."""
+    result = checked(
+        "{ x = 0; y = 0; }\nP0 { atom.relaxed.gpu.exch.b32 %r0, [x], 2; }\n"
+        "P1 { ld.weak.u32 %r1, [x]; xor.b32 %r2, %r1, 1; atom.relaxed.gpu.exch.b32 _, [x], %r2; }\n"
+        "exists (0:r0 == 3)",
+        engine,
+        model,
+    )
+    assert bool(result.positive) == reachable

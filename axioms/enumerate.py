@@ -19,7 +19,7 @@ from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choice
 from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
-from axioms.program import Event, Program, Thread, dependency_pairs
+from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
 from axioms.result import Decision, OutOfTime
 from axioms.staged import StagedEvaluation
 from ptxcore.machine.effects import Effect, ThreadExecution

@@ -67,11 +67,17 @@ class _Memory:
         self._next = _FIRST_ADDRESS
         self._mappings = 0
         self._mapping_of: dict[tuple[str, int | None], int] = {}
-        for location in test.locations:
-            if location.space == "shared" or (location.alias_of and self._root(location).space == "shared"):
-                self.of_cta[location.name] = _using(test, location.name) or [test.threads[0].place.cta]
-            for cta in self.of_cta.get(location.name, [None]):
-                self._place(location, cta)
+        users = _users(test) if any(l.space == "shared" for l in test.locations) else {}
+        for family in self._families().values():
+            owners: list[int | None] = [None]
+            if family[0].space == "shared":
+                ctas = list(dict.fromkeys(cta for l in family for cta in users.get(l.name, ())))
+                ctas = ctas or [test.threads[0].place.cta]
+                self.of_cta |= {l.name: ctas for l in family}
+                owners = [*ctas]
+            for location in family:
+                for cta in owners:
+                    self._place(location, cta)
         for location in test.locations:
             for cta in self.of_cta.get(location.name, [None]):
                 self._initialise(location, cta)
@@ -80,6 +86,21 @@ class _Memory:
         while location.alias_of is not None:
             location = self.locations[location.alias_of]
         return location
+
+    def _families(self) -> dict[str, list[Location]]:
+        """By each name that has storage: its location, then its aliases, each after what it is an alias of."""
+        families: dict[str, list[Location]] = {}
+        root_of: dict[str, str] = {}
+        for location in self.locations.values():
+            chain = []
+            while location.name not in root_of and location.alias_of is not None:
+                chain.append(location)
+                location = self.locations[location.alias_of]
+            root = root_of.setdefault(location.name, location.name)
+            family = families.setdefault(root, [self.locations[root]])
+            family += reversed(chain)
+            root_of.update((l.name, root) for l in chain)
+        return families
 
     def _place(self, location: Location, cta: int | None) -> None:
         root = self._root(location)
@@ -142,20 +163,21 @@ class _Memory:
         return self.first_cell[term.location, owners[0]] + (term.element or 0), root
 
 
-def _using(test: Test, name: str) -> list[int]:
-    """The CTAs whose threads mention a variable."""
-    found: dict[int, None] = {}
+def _users(test: Test) -> dict[str, list[int]]:
+    """For each variable the CTAs whose threads mention it."""
+    found: dict[str, dict[int, None]] = {}
     for thread in test.threads:
+        cta = thread.place.cta
         for statement in thread.statements:
             if isinstance(statement, Instruction):
                 for operand in statement.operands:
                     base = operand.base if isinstance(operand, Address) else operand
-                    if isinstance(base, Name) and base.name == name:
-                        found[thread.place.cta] = None
+                    if isinstance(base, Name):
+                        found.setdefault(base.name, {})[cta] = None
         for _, value in thread.registers:
-            if isinstance(value, AddressOf) and value.location == name:
-                found[thread.place.cta] = None
-    return list(found)
+            if isinstance(value, AddressOf):
+                found.setdefault(value.location, {})[cta] = None
+    return {name: list(ctas) for name, ctas in found.items()}
 
 
 class _Builder:

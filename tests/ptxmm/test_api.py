@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ptxmm
+from axioms.program import UnsupportedProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,3 +92,26 @@ def test_checking_one_file_imports_nothing_that_it_does_not_need(tmp_path: Path)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stderr.strip() == "[]"
+
+
+SHARED = "P0@cta 0 { ld.weak.shared.u32 %r0, [c]; }\nP1@cta 1 { ld.weak.shared.u32 %r0, [b]; }"
+
+
+@pytest.mark.parametrize(
+    ("init", "threads"),
+    [
+        ("y @ generic aliases x; x = 3;", "P0 { ld.weak.u32 %r0, [y]; }\nP1 { ld.weak.u32 %r0, [x]; }"),
+        ("b @ generic aliases a; .shared .u32 a = 3; c @ generic aliases b;", SHARED),
+        (".shared .u32 a = 3; b @ generic aliases a; c @ generic aliases b;", SHARED),
+    ],
+)
+def test_aliases_reach_their_storage_wherever_it_is_declared_and_used(init: str, threads: str) -> None:
+    text = f"PTX alias\n{{ {init} }}\n{threads}\nforall (0:r0 = 3 /\\ 1:r0 = 3)\n"
+    assert ptxmm.check(ptxmm.parse(text)).verdict == "ok"
+
+
+def test_what_brute_force_cannot_take_is_refused_by_name() -> None:
+    writes = "".join(f"st.weak.u32 [x], {i}; " for i in range(9))
+    test = ptxmm.parse(f"PTX crowd\n{{ x = 0; }}\nP0 {{ {writes} }}\nP1 {{ {writes} }}\nexists (x = 1)")
+    with pytest.raises(UnsupportedProgram, match="brute force"):
+        ptxmm.check(test, engine="enumerate")

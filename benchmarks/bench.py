@@ -181,7 +181,7 @@ def rows(options: argparse.Namespace) -> None:
 
 
 def rings(options: argparse.Namespace) -> None:
-    """Three families at 32: the verdict, and the command, which also lists states (at most 1000)."""
+    """Three families at 32: the verdict, and the command, which also lists states."""
     say(f"rings: families at 32, under {MODEL}")
     say(f"  {'':12} {'verdict, sat':>14} {'verdict, z3':>14} {'ptxmm check':>14}")
     for family in ("SB", "MP-chain", "IRIW"):

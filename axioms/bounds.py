@@ -9,6 +9,8 @@ syncbar(a, w)      see `barriers`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from axioms import relations
 from axioms.barriers import Barriers
 from axioms.cat.evaluate import bits
@@ -18,6 +20,7 @@ from axioms.interpret import Interpreter
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation, Row
 from axioms.values import Lowering
+from ptxcore.values.terms import Term
 
 #: What is still open while coherence is being bounded.
 _OPEN = ("co", "sync_fence", "syncbar")
@@ -25,18 +28,20 @@ _OPEN = ("co", "sync_fence", "syncbar")
 
 class Bounds:
     """The base relations of a program under a model. `rf` gives for each read the literal of each write it may read from;
-    `ordered` are the pairs of writes that `co` relates whenever both are executed."""
+    `ordered` are the pairs of writes that `co` relates whenever both are executed.
+    `forced` are values that reads must return."""
 
     def __init__(
-        self, program: Program, model: Model, formula: Formula, lowering: Lowering, executed: Executed
+        self,
+        program: Program,
+        model: Model,
+        formula: Formula,
+        lowering: Lowering,
+        executed: Executed,
+        forced: Mapping[Term, int],
     ) -> None:
-        self.program, self.model, self.formula, self.lowering, self.executed = (
-            program,
-            model,
-            formula,
-            lowering,
-            executed,
-        )
+        self.program, self.model, self.forced = program, model, forced
+        self.formula, self.lowering, self.executed = formula, lowering, executed
         self.rf: dict[int, dict[int, int]] = {}
         self.co = Relation([0] * program.size, {})
         self.sync_fence = Relation([0] * program.size, {})
@@ -61,7 +66,11 @@ class Bounds:
                 continue
             reading = executed.literals[r.index]
             sources: dict[int, int] = {}
+            assert type(r.value) is Term
+            wanted = self.forced.get(r.value)
             for w in writes.get(r.cell, ()):
+                if wanted is not None and type(w.value) is int and w.value != wanted:
+                    continue
                 if w is not r.partner and executed.pair(w.index, r.index) != FALSE:
                     sources[w.index] = formula.new()
             if len(sources) == 1 and reading == TRUE:

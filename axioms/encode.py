@@ -34,14 +34,16 @@ class Encoding:
     another size". `flows` says under which literal a symbol has which value; `finals` which write a cell keeps.
     """
 
-    def __init__(self, program: Program, model: Model, *, finite: bool = True) -> None:
+    def __init__(self, program: Program, model: Model, *, finite: bool = True, ended: bool = True) -> None:
         """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
-        of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy."""
+        of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy. With `ended=False`
+        threads need not end: see `cut_off`."""
         self.program, self.model, self.finite = program, model, finite
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
-        self.executed = Executed([self.lowering.condition(e.guard) for e in program.events], self.formula)
-        self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed)
+        self.executed = Executed(self._execution(ended), self.formula)
+        forced = _forced_values(program) if ended else {}
+        self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed, forced)
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
         self.barriers = self.bounds.barriers
         for axiom in model.axioms:
@@ -53,9 +55,28 @@ class Encoding:
         if finite:
             self._values(sources)
         self.finishes = self._ends()
-        self.symmetric = self._break_symmetry()
+        if ended:
+            self.formula.add([self.finishes])
+        self.symmetric = self._break_symmetry() if finite and ended else []
         self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
         self.mixed = self.formula.disj((self.truth(w.condition) for w in program.mixed), BOTH)
+
+    def _execution(self, ended: bool) -> list[int]:
+        """The literal of each event's guard. What a thread certainly executes when it ends needs none, if all threads end."""
+        known: dict[tuple[int, Value], int] = {}
+        literals = []
+        for e in self.program.events:
+            key = e.thread, e.guard
+            literal = known.get(key)
+            if literal is None:
+                certain = ended and e.thread >= 0 and e.guard != 1 and self._is_certain(e.thread, e.guard)
+                literal = known[key] = TRUE if certain else self.lowering.condition(e.guard)
+            literals.append(literal)
+        return literals
+
+    def _is_certain(self, thread: int, guard: Value) -> bool:
+        finishes = self.program.threads[thread].execution.finishes
+        return terms.conj(finishes, terms.negate(guard)) == 0
 
     def _well_founded(self) -> None:
         """No value may come out of itself: `rf` and the flow of values inside threads form no cycle, whatever the model says.
@@ -153,11 +174,12 @@ class Encoding:
         found = classes(self.program, self.bounds.ordered)
         for c in found:
             for a, b in itertools.pairwise(c.writes):
-                self.formula.add([-self.finishes, self.co.literal(a, b)])
+                self.formula.add([self.co.literal(a, b)])
         return found
 
     def cut_off(self) -> int:
-        """The literal of "some thread was stopped by a loop bound, and the others ended or were stopped"."""
+        """The literal of "some thread was stopped by a loop bound, and the others ended or were stopped", given that threads
+        need not end."""
         formula = self.formula
         cuts = [self.truth(t.execution.cut) for t in self.program.threads]
         if all(c == FALSE for c in cuts):
@@ -192,3 +214,16 @@ class Encoding:
                 results.setdefault(wild.effect.result, 0)
         executed = [true(l) for l in self.executed.literals]
         return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results)
+
+
+def _forced_values(program: Program) -> dict[Term, int]:
+    """What reads must return for their threads to end, where the end says so outright: the flag that a spin waits for."""
+    forced: dict[Term, int] = {}
+    for thread in program.threads:
+        finishes = thread.execution.finishes
+        if type(finishes) is not Term:
+            continue
+        for part in finishes.args if finishes.op == "all" else (finishes,):
+            if part.op == "eq" and type(part.args[1]) is int and part.args[0].op == "symbol":
+                forced[part.args[0]] = part.args[1]
+    return forced

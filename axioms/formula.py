@@ -85,15 +85,10 @@ class Formula:
         return self._and(key, way)
 
     def _and(self, key: frozenset[int], way: int) -> int:
-        implied = self.implied
-        if implied and len(key) > 1:
-            redundant = {l for l in key for m in key if m != l and l in implied.get(m, ())}
-            if redundant:
-                key = key - redundant
-                if len(key) == 1:
-                    return next(iter(key))
         gate = self._ands.get(key)
         if gate is None:
+            if self.implied and (shorter := self._without_implied(key)) is not key:
+                return next(iter(shorter)) if len(shorter) == 1 else self._and(shorter, way)
             if any(-l in key for l in key):
                 return FALSE
             self.size += 1
@@ -110,6 +105,16 @@ class Formula:
             if missing & DOWN:
                 self.clauses += [[-gate, l] for l in key]
         return gate
+
+    def _without_implied(self, key: frozenset[int]) -> frozenset[int]:
+        """The conjunction without the literals that others in it imply."""
+        implied = self.implied
+        redundant: set[int] = set()
+        for l in key:
+            follows = implied.get(l)
+            if follows:
+                redundant.update(key & follows)
+        return key - redundant if redundant else key
 
     def disj(self, literals: Iterable[int], way: int = UP) -> int:
         key = frozenset(literals)

@@ -132,6 +132,11 @@ class Program:
     def size(self) -> int:
         return len(self.events)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a loop bound may have cut executions off."""
+        return any(t.execution.cut != 0 for t in self.threads)
+
     def refuse_mixed(self) -> None:
         """Raises UnsupportedProgram for the first access of a wrong size, if there is one."""
         for trouble in self.mixed:

@@ -41,6 +41,12 @@ def _check_time(deadline: float | None) -> None:
         raise OutOfTime
 
 
+def _solver(encoding: Encoding, backend: str | None, deadline: float | None) -> Backend:
+    if backend == "z3" or (backend is None and not sat_available()):
+        return Z3Backend(encoding.formula, deadline)
+    return SatBackend(encoding.formula, deadline)
+
+
 #: A state, its witness, and whether it satisfies the program's condition.
 Outcome = tuple[dict[str, int], Candidate, bool]
 
@@ -64,22 +70,28 @@ class Session:
         self.outcome = [(o, self.lowering.value(o.value)) for o in program.observed]
         self.condition = self.lowering.truth(program.condition)
         self.filter = self.lowering.truth(program.filter)
-        self.cut = encoding.cut_off()
-        self.solver: Backend
-        if backend == "z3" or (backend is None and not sat_available()):
-            self.solver = Z3Backend(encoding.formula, deadline)
-        else:
-            self.solver = SatBackend(encoding.formula, deadline)
+        self.backend = backend
+        self.solver = _solver(encoding, backend, deadline)
 
     def decide(self, max_states: int) -> Decision:
         decision = Decision()
         try:
             self._undefined(decision)
             self._outcomes(decision, max_states)
-            decision.complete = self.cut == FALSE or not self.solver.solve([self.cut])
         finally:
             self.solver.close()
+        decision.complete = not self.program.is_bounded or not self._is_cut_off()
         return decision
+
+    def _is_cut_off(self) -> bool:
+        """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it."""
+        encoding = Encoding(self.program, self.model, ended=False)
+        cut = encoding.cut_off()
+        solver = _solver(encoding, self.backend, self.deadline)
+        try:
+            return solver.solve([cut])
+        finally:
+            solver.close()
 
     def _undefined(self, decision: Decision) -> None:
         troubles = list(self.encoding.barriers.misuse)

@@ -47,7 +47,12 @@ _OPERATORS = {
 
 def decide_symbolic(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
     """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
-    return _Symbolic(Encoding(program, model, finite=False), deadline).decide(max_states)
+    decision = _Symbolic(Encoding(program, model, finite=False), deadline).decide(max_states)
+    if program.is_bounded:
+        encoding = Encoding(program, model, finite=False, ended=False)
+        cut = encoding.cut_off()
+        decision.complete = not _Symbolic(encoding, deadline).check(cut)
+    return decision
 
 
 class Text:
@@ -101,13 +106,14 @@ def _literal(literal: int) -> str:
 
 
 class _Symbolic:
+    """A formula and its values in Z3. Literals that are asked for later must be in the formula when this is made."""
+
     def __init__(self, encoding: Encoding, deadline: float | None) -> None:
         import z3
 
         self.z3, self.encoding, self.program, self.deadline = z3, encoding, encoding.program, deadline
         program = self.program
         self.judge = Judge(program, encoding.model)
-        cut = encoding.cut_off()
         text = Text()
         condition = text.define(program.condition, 1)
         filter_ = text.define(program.filter, 1)
@@ -136,7 +142,6 @@ class _Symbolic:
         ]
         self.solver: Any = new_z3_solver()
         self.solver.from_string("\n".join([*variables, *lines, *clauses]))
-        self.cut = cut
 
     def check(self, *literals: int, condition: bool | None = None) -> bool:
         """Whether the literals can hold together, and the program's condition with them if that is asked for."""
@@ -155,7 +160,6 @@ class _Symbolic:
         for literal, reason in troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
-        decision.complete = self.cut == FALSE or not self.check(self.cut)
         found: list[tuple[dict[str, int], Candidate, bool]] = []
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
         while self.check(encoding.finishes, -encoding.wild, -encoding.mixed):

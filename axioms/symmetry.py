@@ -21,7 +21,7 @@ from ptxcore.values.terms import Term, Value
 
 
 class Swap(NamedTuple):
-    """Exchanging two threads: where each event goes, and which observable each observable becomes."""
+    """Exchanging two threads: where each event goes, and from which observable each observable takes its value."""
 
     events: tuple[int, ...]
     labels: dict[str, str]
@@ -97,7 +97,7 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -
     labels: dict[str, str] = {}
     for o in program.observed:
         moved = terms.substitute(o.value, exchange)
-        image = next((p for p in program.observed if _same(p.value, moved) and p.width == o.width), None)
+        image = next((p for p in program.observed if _same(p.value, moved) and p[2:] == o[2:]), None)
         if image is None:
             return None
         labels[o.label] = image.label
@@ -140,7 +140,7 @@ def orbit(state: dict[str, int], swaps: list[Swap], limit: int) -> Iterator[tupl
         count += 1
         yield current, where
         for swap in swaps:
-            moved = {swap.labels[label]: value for label, value in current.items()}
+            moved = {label: current[swap.labels[label]] for label in current}
             key = tuple(sorted(moved.items()))
             if key not in seen:
                 seen.add(key)

@@ -97,7 +97,8 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -
     labels: dict[str, str] = {}
     for o in program.observed:
         moved = terms.substitute(o.value, exchange)
-        image = next((p for p in program.observed if _same(p.value, moved) and p[2:] == o[2:]), None)
+        same = (p for p in program.observed if _same(p.value, moved) and (p.width, p.signed) == (o.width, o.signed))
+        image = next(same, None)
         if image is None:
             return None
         labels[o.label] = image.label

@@ -1,0 +1,118 @@
+"""Breaking the symmetry of interchangeable threads spares work and loses no outcome."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import ptxmm
+from axioms import encode
+from axioms.symmetry import Class
+from litmus import families
+from litmus.formats import read
+from litmus.test import Test
+from ptxmm.result import Result
+
+Answer = tuple[object, ...]
+
+
+def answer(result: Result) -> Answer:
+    return result.verdict, result.states, result.positive, result.negative, result.complete
+
+
+def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[int, Answer, Answer]:
+    """How many classes of interchangeable threads were found, and the answers with and without using them."""
+    found: list[Class] = []
+    genuine = encode.classes
+
+    def watched(*arguments: object) -> list[Class]:
+        classes = genuine(*arguments)  # type: ignore[arg-type]
+        found.extend(classes)
+        return classes
+
+    with mock.patch.object(encode, "classes", watched):
+        broken = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
+    with mock.patch.object(encode, "classes", lambda program, ordered: []):
+        plain = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
+    return len(found), answer(broken), answer(plain)
+
+
+@pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0"])
+@pytest.mark.parametrize("all_registers", [False, True])
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_locks_have_the_same_outcomes_either_way(model: str, all_registers: bool, relaxed: bool) -> None:
+    for make in (families.cas_lock, families.exchange_lock, families.ticket_lock):
+        for n in (2, 3):
+            _, broken, plain = both_ways(make(n, relaxed=relaxed), model, all_registers=all_registers)
+            assert broken == plain
+
+
+def test_locks_have_classes_to_break() -> None:
+    assert both_ways(families.cas_lock(3))[0] == 1
+
+
+def test_results_that_only_reductions_return_nobody_can_tell_apart() -> None:
+    """Both registers are 0 for good, so one term stands for two observables."""
+    test = read(
+        "PTX same\n{ P0:r0=0; P1:r0=0; x=2; }\n P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n"
+        " red.acq_rel.sys.sub x, 1 | red.acq_rel.sys.sub x, 1 ;\nforall (x == 0)\n"
+    )
+    count, broken, plain = both_ways(test, all_registers=True)
+    assert count == 1
+    assert broken == plain
+    assert broken[1] == [{"0:r0": 0, "1:r0": 0, "x": 0}]
+
+
+def test_a_question_that_tells_threads_apart_leaves_no_class() -> None:
+    body = "{ atom.relaxed.gpu.add.u32 %r0, [x], 1; st.relaxed.gpu.u32 [y], %r0; }"
+    text = f"PTX apart\n{{ x=0; y=0; }}\nP0@cta 0 {body}\nP1@cta 1 {body}\nexists "
+    assert both_ways(read(text + "(0:r0 = 1)"))[0] == 0
+    assert both_ways(read(text + "(0:r0 = 1 /\\ 1:r0 = 0)"))[0] == 0
+    assert both_ways(read(text + "(0:r0 = 1 \\/ 1:r0 = 1)"))[0] == 1
+
+
+@pytest.mark.parametrize("place", ["cta 1,gpu 0", "cta 1,gpu 1"])
+def test_a_place_that_tells_threads_apart_leaves_no_class(place: str) -> None:
+    """P2 shares its CTA or its GPU with one of them only."""
+    body = "{ atom.relaxed.gpu.add.u32 %r0, [x], 1; }"
+    test = read(
+        f"PTX placed\n{{ x=0; }}\nP0@cta 0,gpu 0 {body}\nP1@{place} {body}\n"
+        f"P2@{place} {{ st.weak.u32 [x], 7; }}\nexists (0:r0 + 0 = 1 \\/ 1:r0 = 1)".replace(" + 0", "")
+    )
+    assert both_ways(test)[0] == 0
+
+
+STEPS = (
+    *("atom.relaxed.gpu.add.u32 %r{i}, [x], 1;", "atom.acq_rel.cta.exch.b32 %r{i}, [y], 2;", "ld.weak.u32 %r{i}, [x];"),
+    *("ld.acquire.gpu.u32 %r{i}, [y];", "st.release.gpu.u32 [y], 1;", "st.weak.u32 [x], %r0;", "fence.sc.gpu;"),
+    *("red.relaxed.gpu.add.u32 [x], 1;", "atom.relaxed.gpu.cas.b32 %r{i}, [y], 0, 3;", "st.relaxed.cta.u32 [x], 4;"),
+)
+
+
+@st.composite
+def programs_of_equal_threads(draw: st.DrawFn) -> str:
+    """Two or three equal threads, perhaps beside another one, and a question that may tell them apart."""
+    count = draw(st.integers(2, 3))
+    steps = draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=3 if count == 2 else 2))
+    body = "{ mov.u32 %r0, 0; " + " ".join(s.format(i=i) for i, s in enumerate(steps, 1)) + " }"
+    places = draw(st.sampled_from(["cta {}", "cta 0", "cta {},gpu {}"]))
+    threads = [f"P{t}@{places.format(t, t)} {body}" for t in range(count)]
+    if draw(st.booleans()):
+        other = draw(st.sampled_from(STEPS)).format(i=1)
+        threads.append(f"P{count}@cta 9 {{ mov.u32 %r0, 5; {other} }}")
+    read_registers = [i for i, s in enumerate(steps, 1) if "%r{i}" in s] or [0]
+    register = draw(st.sampled_from(read_registers))
+    atoms = [f"{t}:r{register} = {draw(st.integers(0, 2))}" for t in range(draw(st.integers(1, count)))]
+    joined = draw(st.sampled_from((" /\\ ", " \\/ "))).join(atoms)
+    listed = draw(st.sampled_from(("", "locations [x; y;]\n", f"locations [x; 0:r{register}; 1:r{register};]\n")))
+    return "PTX equal\n{ x=0; y=0; }\n" + "\n".join(threads) + f"\n{listed}exists ({joined})\n"
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs_of_equal_threads(), st.sampled_from(["ptx-6.0", "ptx-7.5", "ptx-9.0"]), st.booleans())
+def test_equal_threads_have_the_same_outcomes_either_way(text: str, model: str, all_registers: bool) -> None:
+    _, broken, plain = both_ways(read(text), model, all_registers=all_registers)
+    assert broken == plain

@@ -20,13 +20,15 @@ class Term:
     """A value that is not known yet: an operation over values.
 
     `op` is a key of `OPERATIONS`, or `symbol` (then `args` is the symbol's name alone). `args` are values, and for
-    `extract` its bounds. `width` counts bits. `serial` numbers terms in the order of creation.
+    `extract` its bounds. `width` counts bits. `serial` numbers terms in the order of creation. `negation` is what `negate`
+    made of the term, once it has.
     """
 
-    __slots__ = ("__weakref__", "args", "op", "serial", "width")
+    __slots__ = ("__weakref__", "args", "negation", "op", "serial", "width")
 
     def __init__(self, op: str, width: int, args: tuple[Any, ...], serial: int) -> None:
         self.op, self.width, self.args, self.serial = op, width, args, serial
+        self.negation: Value | None = None
 
     def __repr__(self) -> str:
         return render(self)
@@ -317,9 +319,22 @@ def negate(a: Value) -> Value:
     assert type(a) is Term
     if a.op == "not":
         return a.args[0]  # type: ignore[no-any-return]
-    if a.op in ("all", "any"):
-        return (any_of if a.op == "all" else all_of)(negate(x) for x in a.args)
-    return _make("not", 1, a)
+    if a.op not in ("all", "any"):
+        return _make("not", 1, a)
+    # From below, and each part once: what paths share, terms share, and unshared it would grow with every fork.
+    stack = [a]
+    while a.negation is None:
+        t = stack[-1]
+        open_ = [x for x in t.args if x.op in ("all", "any") and x.negation is None] if t.negation is None else []
+        if open_:
+            stack += open_
+            continue
+        stack.pop()
+        if t.negation is None:
+            t.negation = new = (any_of if t.op == "all" else all_of)(negate(x) for x in t.args)
+            if type(new) is Term and new.op in ("all", "any") and new.negation is None:
+                new.negation = t
+    return a.negation
 
 
 def _differ(a: Value, b: Value) -> Value:

@@ -16,6 +16,8 @@ from ptxcore.values.terms import (
     bit_and,
     bit_xor,
     concat,
+    conj,
+    disj,
     eq,
     evaluate,
     extract,
@@ -28,6 +30,7 @@ from ptxcore.values.terms import (
     sub,
     substitute,
     symbol,
+    symbols_of,
     ult,
     zext,
 )
@@ -109,3 +112,17 @@ def test_a_folded_term_has_the_numbers_of_the_arithmetic_it_stands_for(pair: Pai
 def test_substituting_numbers_folds_to_the_same_number(pair: Pair) -> None:
     term, numbers = pair
     assert tuple(substitute(term, {A: a, B: b}) for a, b in NUMBERS) == numbers
+
+
+def test_what_paths_share_is_negated_once() -> None:
+    """Each level has the one below twice: written out, the last would have 2**300 parts."""
+    a, b = (symbol(("shared", name), 1) for name in "ab")
+    value: Value = symbol(("shared", "start"), 1)
+    for level in range(300):
+        c, d = (symbol(("shared", name, level), 1) for name in "cd")
+        value = conj(disj(conj(value, a), c), disj(conj(value, b), d))
+    opposite = negate(value)
+    assert negate(opposite) is value
+    for known in (0, 1):
+        symbols = dict.fromkeys(symbols_of(value), known)
+        assert evaluate(opposite, symbols) == 1 - evaluate(value, symbols)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from litmus.formats.placement import places
-from litmus.formats.program import fits_table
+from litmus.formats.program import fits_table, shows_ptx
 from litmus.test import (
     AddressOf,
     And,
@@ -55,7 +55,7 @@ def write(test: Test) -> str:
         lines.append(f"{_checked(key, _KEY, 'key')}={value}")
     lines += _init(test)
     headers = _headers(test.threads)
-    blocks = any(_needs_block(thread) for thread in test.threads)
+    blocks = any(_needs_block(thread) for thread in test.threads) or _hides_types(test.threads)
     lines += _blocks(test.threads, headers) if blocks else _table(test.threads, headers)
     if test.observed:
         lines.append(f"locations [{' '.join(f'{_term(term)};' for term in test.observed)}]")
@@ -141,6 +141,12 @@ def _needs_block(thread: Thread) -> bool:
     if len(thread.statements) > LONGEST_COLUMN:
         return True
     return any(isinstance(s, Declaration) or not fits_table(_cell(s)) for s in thread.statements)
+
+
+def _hides_types(threads: Sequence[Thread]) -> bool:
+    """Whether a table of these typed threads would be taken for the short dialect: no cell shows a type."""
+    typed = [thread for thread in threads if thread.dialect == "typed"]
+    return bool(typed) and not any(shows_ptx(_cell(s)) for thread in typed for s in thread.statements)
 
 
 def _cell(statement: Statement) -> str:

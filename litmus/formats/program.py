@@ -32,6 +32,12 @@ _SHORT = re.compile(
     r"(?:ld|st|atom|red|add|sub|mul|div|b(?:eq|ne|lt|gt|le|ge)|goto|su(?:st|ld|atom|red)|tld|cold)(?![\w$])",
     re.ASCII,
 )
+#: Instructions without a type that the short dialect does not have.
+_PTX = re.compile(
+    r"(?:[\w$]++\s*+:(?!:))?+\s*+(?:@!?%?[\w$]++\s++)?"
+    r"(?:membar|bar(?:rier)?(?!\.cta)\.|barrier|fence\.(?:cta|cluster|gpu|sys)\b|fence\.proxy\.async)(?![\w$]*:)",
+    re.ASCII,
+)
 _HOST = re.compile(
     r"\s*+(?:(launch)\s++([A-Za-z_$][\w$]*+)|(sync)\s++(?:stream\s++(\d{1,9}+)|([A-Za-z_$][\w$]*+)))\s*+\Z", re.ASCII
 )
@@ -40,7 +46,7 @@ _HOST = re.compile(
 class Column:
     """A thread while it is read: `cells` are stretches of the source."""
 
-    __slots__ = ("cells", "dialect", "levels", "name", "span", "statements")
+    __slots__ = ("cells", "dialect", "is_block", "levels", "name", "span", "statements")
 
     def __init__(self, name: str, levels: dict[str, int], span: Span) -> None:
         self.name = name
@@ -48,6 +54,7 @@ class Column:
         self.span = span
         self.cells: list[tuple[int, int]] = []
         self.dialect = ""
+        self.is_block = False
         self.statements: list[Statement] = []
 
 
@@ -230,6 +237,7 @@ def _read_blocks(source: Source, start: int) -> tuple[list[Column], int]:
             here = _blank_end(text, at)
             raise source.error(here, here + 1, "expected a thread's block '{ ... }' or the final condition")
         column = _read_thread(source, at, opening)
+        column.is_block = True
         closing = _closing_brace(source, opening)
         piece = opening + 1
         for part in text[piece:closing].split(";"):
@@ -258,12 +266,17 @@ def _closing_brace(source: Source, opening: int) -> int:
 # Statements.
 
 
+def shows_ptx(cell: str) -> bool:
+    """Whether a cell can only be typed PTX."""
+    return bool(_TYPED.search(cell) or _PTX.match(cell))
+
+
 def _choose_dialects(source: Source, columns: list[Column]) -> None:
     text = source.text
     any_typed = False
     for column in columns:
         for start, end in column.cells:
-            if _TYPED.search(text, start, end):
+            if _TYPED.search(text, start, end) or _PTX.match(text, _blank_end(text, start), end):
                 dialect = "typed"
             elif _SHORT.match(text, _blank_end(text, start), end):
                 dialect = "short"
@@ -279,7 +292,7 @@ def _choose_dialects(source: Source, columns: list[Column]) -> None:
             column.dialect = dialect
         any_typed = any_typed or column.dialect == "typed"
     for column in columns:
-        column.dialect = column.dialect or ("typed" if any_typed else "short")
+        column.dialect = column.dialect or ("typed" if any_typed or column.is_block else "short")
 
 
 def _read_cells(source: Source, column: Column) -> None:

@@ -283,3 +283,22 @@ def test_reading_a_classic_test_takes_well_under_a_millisecond() -> None:
             read(MP)
         best = min(best, (time.perf_counter() - start) / 10)
     assert best < 0.0008  # 0.13 ms on a machine that does nothing else
+
+
+@pytest.mark.parametrize(
+    ("program", "dialect"),
+    [
+        ("P0@cta 0 { bar.sync 1, 64; }", "typed"),  # barrier 1 and 64 threads, not instance 1 and barrier 64
+        ("P0 ;\n barrier.sync 1 ;", "typed"),
+        ("P0 ;\n membar.gl ;", "typed"),
+        ("P0 ;\n fence.gpu ;", "typed"),
+        ("P0 { bra L; L: }", "typed"),
+        ("P0 ;\n bar.cta.sync 1 ;", "short"),
+        ("P0 ;\n fence.acq_rel.gpu ;", "short"),
+        ("P0 { st.weak x, 1; }", "short"),
+    ],
+)
+def test_a_thread_without_types_is_read_in_the_dialect_that_has_its_instructions(program: str, dialect: str) -> None:
+    test = read(f"PTX dialect\n{{ x=0; }}\n{program}\nexists true\n")
+    assert [thread.dialect for thread in test.threads] == [dialect]
+    assert read(write(test)) == test

@@ -9,7 +9,7 @@ syncbar(a, w)      see `barriers`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from axioms import relations
 from axioms.barriers import Barriers
@@ -39,8 +39,9 @@ class Bounds:
         lowering: Lowering,
         executed: Executed,
         forced: Mapping[Term, int],
+        tick: Callable[[], None],
     ) -> None:
-        self.program, self.model, self.forced = program, model, forced
+        self.program, self.model, self.forced, self.tick = program, model, forced, tick
         self.formula, self.lowering, self.executed = formula, lowering, executed
         self.rf: dict[int, dict[int, int]] = {}
         self.co = Relation([0] * program.size, {})
@@ -48,7 +49,7 @@ class Bounds:
         self.ordered: set[tuple[int, int]] = set()
         self.members = members_by_tag(program)
         self._relations: dict[str, Relation] = {}
-        self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation)
+        self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation, tick)
         self.barriers = Barriers(program, executed, lowering, formula)
         self._reads_from()
         self._coherence()
@@ -117,6 +118,7 @@ class Bounds:
             return
         total = self._total_pairs()
         for ws in crowded:
+            self.tick()
             others = ws[1:]
             for x, a in enumerate(others):
                 for b in others[x + 1 :]:

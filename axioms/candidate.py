@@ -6,7 +6,7 @@ allows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Model, Node
@@ -18,6 +18,14 @@ from ptxcore.values.terms import Term
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
+
+
+#: What `bar.red` returns of the predicates that took part.
+REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
+    "popc": sum,
+    "and": lambda votes: int(all(votes)),
+    "or": lambda votes: int(any(votes)),
+}
 
 
 class Judge:
@@ -175,6 +183,22 @@ class Candidate:
         for w in self.finals.values():
             if self.co[w]:
                 return ["a final value"]
+        return self._broken_reductions()
+
+    def _broken_reductions(self) -> list[str]:
+        """A `bar.red` must return what the predicates of its instance reduce to."""
+        events, symbols = self.program.events, self.symbols
+        votes: dict[int, list[int]] = {}
+        for i, j in self._reduced():
+            effect = events[i].effect
+            assert effect is not None
+            votes.setdefault(j, []).append(terms.evaluate(effect.operand, symbols))
+        for j, cast in votes.items():
+            effect = events[j].effect
+            assert effect is not None
+            returned = effect.answer if effect.result is None else symbols[effect.result]
+            if returned != REDUCTIONS[effect.operator](cast):
+                return [f"the result of event {j}"]
         return []
 
     @property

@@ -11,6 +11,7 @@ Values come last, so that pairs of `rf` that the axioms rule out at once do not 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 
 from axioms import relations
@@ -21,6 +22,7 @@ from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
 from axioms.program import Program, final_symbol
 from axioms.relations import Executed, Relation
+from axioms.result import OutOfTime
 from axioms.symmetry import Class, classes
 from axioms.values import Lowering, domains
 from ptxcore.values import terms
@@ -34,16 +36,18 @@ class Encoding:
     another size". `flows` says under which literal a symbol has which value; `finals` which write a cell keeps.
     """
 
-    def __init__(self, program: Program, model: Model, *, finite: bool = True, ended: bool = True) -> None:
+    def __init__(
+        self, program: Program, model: Model, *, finite: bool = True, ended: bool = True, deadline: float | None = None
+    ) -> None:
         """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
         of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy. With `ended=False`
-        threads need not end: see `cut_off`."""
-        self.program, self.model, self.finite = program, model, finite
+        threads need not end: see `cut_off`. Raises OutOfTime after `deadline`, a time of `time.monotonic`."""
+        self.program, self.model, self.finite, self.deadline = program, model, finite, deadline
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
         self.executed = Executed(self._execution(ended), self.formula)
         forced = _forced_values(program) if ended else {}
-        self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed, forced)
+        self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed, forced, self._tick)
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
         self.barriers = self.bounds.barriers
         for axiom in model.axioms:
@@ -60,6 +64,10 @@ class Encoding:
         self.symmetric = self._break_symmetry() if finite and ended else []
         self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
         self.mixed = self.formula.disj((self.truth(w.condition) for w in program.mixed), BOTH)
+
+    def _tick(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
 
     def _execution(self, ended: bool) -> list[int]:
         """The literal of each event's guard. What a thread certainly executes when it ends needs none, if all threads end."""
@@ -137,6 +145,7 @@ class Encoding:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
         lowering.settle()
         for literal, symbol, value in self.flows:
+            self._tick()
             into_choices = lowering.choices[symbol]
             for number, chosen in lowering.value(value).items():
                 formula.add([-literal, -chosen, into_choices.get(number, FALSE)])

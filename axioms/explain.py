@@ -37,7 +37,7 @@ def _forbidding(program: Program, model: Model, decision: Decision, deadline: fl
 
     def reachable(dropped: set[str]) -> bool:
         weaker = _without(model, dropped)
-        session = Session(program, weaker, Encoding(program, weaker), None, deadline)
+        session = Session(program, weaker, Encoding(program, weaker, deadline=deadline), None, deadline)
         try:
             wanted = session.condition if decision.positive == 0 else -session.condition
             encoding = session.encoding

@@ -20,7 +20,8 @@ Computed = Relation | Members | Paths
 
 
 class Interpreter:
-    """`base` gives a base relation by name; `members` the events of each base set, executed or not, as bitsets."""
+    """`base` gives a base relation by name; `members` the events of each base set, executed or not, as bitsets;
+    `tick` is called before each node and may raise."""
 
     def __init__(
         self,
@@ -29,8 +30,10 @@ class Interpreter:
         executed: Executed,
         members: Mapping[str, int],
         base: Callable[[str], Relation],
+        tick: Callable[[], None],
     ) -> None:
         self.size, self.formula, self.executed, self.members, self.base = size, formula, executed, members, base
+        self.tick = tick
         self.values: dict[Node, Computed] = {}
 
     def value(self, node: Node) -> Computed:
@@ -48,6 +51,7 @@ class Interpreter:
             if missing:
                 stack += missing
                 continue
+            self.tick()
             self.values[n] = self._compute(n)
             stack.pop()
         return self.values[node]

@@ -31,7 +31,7 @@ def decide(
 
     Raises TooManyValues when values range too far to be enumerated.
     """
-    encoding = Encoding(program, model)
+    encoding = Encoding(program, model, deadline=deadline)
     _check_time(deadline)
     return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states)
 
@@ -85,7 +85,7 @@ class Session:
 
     def _is_cut_off(self) -> bool:
         """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it."""
-        encoding = Encoding(self.program, self.model, ended=False)
+        encoding = Encoding(self.program, self.model, ended=False, deadline=self.deadline)
         cut = encoding.cut_off()
         solver = _solver(encoding, self.backend, self.deadline)
         try:

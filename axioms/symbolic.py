@@ -47,9 +47,9 @@ _OPERATORS = {
 
 def decide_symbolic(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
     """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
-    decision = _Symbolic(Encoding(program, model, finite=False), deadline).decide(max_states)
+    decision = _Symbolic(Encoding(program, model, finite=False, deadline=deadline), deadline).decide(max_states)
     if program.is_bounded:
-        encoding = Encoding(program, model, finite=False, ended=False)
+        encoding = Encoding(program, model, finite=False, ended=False, deadline=deadline)
         cut = encoding.cut_off()
         decision.complete = not _Symbolic(encoding, deadline).check(cut)
     return decision

@@ -26,7 +26,8 @@ class Diagnostic(NamedTuple):
     def render(self, path: str, lines: Sequence[str]) -> str:
         """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""
         line, column, end = self.span
-        text = [f"{path}:{line}:{column}: {self.severity}: {self.message}"]
+        place = f"{path}:{line}:{column}" if line else path  # what concerns a whole file has no line
+        text = [f"{place}: {self.severity}: {self.message}"]
         if 1 <= line <= len(lines):
             source = lines[line - 1]
             width = max(1, min(end, len(source) + 1) - column)

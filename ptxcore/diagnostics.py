@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -54,7 +53,7 @@ class InputError(Exception):
         super().__init__(self.diagnostics[0].message if self.diagnostics else "bad input")
 
     def render(self) -> str:
-        lines = self.text.splitlines()
+        lines = [line.rstrip("\r") for line in self.text.split("\n")]  # as readers count them
         return "\n".join(d.render(self.path, lines) for d in self.diagnostics)
 
     __str__ = render
@@ -65,7 +64,15 @@ def fail(span: Span, message: str, hint: str | None = None) -> InputError:
     return InputError([Diagnostic(span, message, hint)])
 
 
+#: Words longer than this are not looked up.
+_LONGEST_WORD = 40
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """`did you mean 'X'?` for the legal word that is closest to an unknown one, if any is close."""
+    if len(word) > _LONGEST_WORD:  # matching costs the square of the length, and nobody mistypes so much
+        return None
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None

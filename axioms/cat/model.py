@@ -201,12 +201,12 @@ class _Compiler:
                     done.append(self.named(e, scopes[-1]))
                 else:
                     stack.append(("apply", e, 0))
-                    stack += [("enter", o, 0) for o in reversed(e.operands)]
+                    stack += [("enter", o, 0) for o in reversed(_operands(e))]
             elif step == "leave":
                 scopes.pop()
                 active.pop()
             else:
-                count = len(e.operands)
+                count = len(_operands(e))
                 operands = done[len(done) - count :]
                 del done[len(done) - count :]
                 if e.op == "call" and e.name not in _FUNCTIONS:
@@ -246,11 +246,13 @@ class _Compiler:
 
     def apply(self, e: Expression, args: list[Node]) -> Node:
         op = e.op
-        if op in ("union", "intersection", "difference"):
-            a, b = self.same_kind(e, args[0], args[1])
-            if op == "difference":
-                return self.difference(a, b)
-            return self.union([a, b]) if op == "union" else self.intersection([a, b])
+        if op == "difference":
+            return self.difference(*self.same_kind(e, args[0], args[1]))
+        if op in ("union", "intersection"):
+            for at, turn in enumerate(_turns(e), 1):
+                args[at - 1], args[at] = self.same_kind(turn, args[at - 1], args[at])
+            args[0], args[-1] = self.same_kind(e, args[0], args[-1])
+            return self.union(args) if op == "union" else self.intersection(args)
         if op == "complement":
             return self.difference(self.everything(args[0].kind), args[0])
         if op == "call":
@@ -260,7 +262,7 @@ class _Compiler:
             self.need(e.operands[0], args[0], kind, f"'{e.name}'")
             return build(self, args[0])
         wanted, text = _OPERAND[op]
-        for operand, arg in zip(e.operands, args, strict=True):
+        for operand, arg in zip(_operands(e), args, strict=True):
             self.need(operand, arg, wanted, text)
         if op == "sequence":
             return self.sequence(args)
@@ -403,6 +405,25 @@ class _Compiler:
         _mark_deferred(model)
         _mark_chosen(model)
         return model
+
+
+_ASSOCIATIVE = frozenset({"sequence", "union", "intersection"})
+
+
+def _turns(e: Expression) -> list[Expression]:
+    """`a | b | c` as its operations, the first one first: one value is made of them, not one for each."""
+    turns = [e]
+    while turns[-1].operands[0].op == e.op:
+        turns.append(turns[-1].operands[0])
+    return turns[::-1]
+
+
+def _operands(e: Expression) -> tuple[Expression, ...]:
+    """What an operation is applied to; of an associative one, everything that a chain of it is applied to."""
+    if e.op not in _ASSOCIATIVE:
+        return e.operands
+    turns = _turns(e)
+    return (turns[0].operands[0], *[t.operands[1] for t in turns])
 
 
 def _domain(c: _Compiler, a: Node) -> Node:

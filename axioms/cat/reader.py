@@ -144,6 +144,10 @@ def read(text: str) -> tuple[str, list[Item]]:
     return _Reader(_tokens(text)).model()
 
 
+def _unsupported(token: _Token) -> InputError:
+    return fail(token.span, f"'{token.text}' is not supported in cat files here")
+
+
 class _Reader:
     def __init__(self, tokens: list[_Token]) -> None:
         self.tokens, self.at = tokens, 0
@@ -198,7 +202,7 @@ class _Reader:
         if word == "~":
             return [self.axiom(token)]
         if word in _UNSUPPORTED:
-            raise fail(token.span, f"'{word}' is not supported in cat files here")
+            raise _unsupported(token)
         hint = nearest(word, _KEYWORDS) if token.kind == "name" else None
         raise fail(token.span, f"expected a definition or an axiom, found '{word}'", hint)
 
@@ -295,8 +299,10 @@ class _Reader:
                     if self._close(token, operands, pending):
                         continue
                     return True
+            elif token.text in _UNSUPPORTED:
+                raise _unsupported(token)
             elif token.kind == "name":
-                raise fail(token.span, f"expected an operator, found '{token.text}'")
+                raise fail(token.span, f"expected an operator, found '{token.text}'", nearest(token.text, _KEYWORDS))
             self._reduce(operands, pending, 0)
             if pending:
                 opener = "(" if pending[-1].kind in ("call", "arguments") else pending[-1].text

@@ -1,0 +1,209 @@
+"""The cat language: what texts mean, and what is said about those that mean nothing."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from axioms.cat import reader
+from axioms.cat.model import compile_model
+from axioms.cat.reader import Expression
+from ptxcore.diagnostics import InputError
+
+
+def shown(e: Expression) -> str:
+    """An expression with every grouping visible."""
+    if e.op == "name":
+        return e.name
+    inside = " ".join(shown(o) for o in e.operands)
+    return f"({e.op}{':' + e.name if e.name else ''} {inside})".replace(" )", ")")
+
+
+def expression(text: str) -> str:
+    _, (item,) = reader.read(f"empty {text}")
+    assert isinstance(item, reader.Axiom)
+    return shown(item.body)
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a | b ; c", "(union a (sequence b c))"),
+        ("a ; b | c", "(union (sequence a b) c)"),
+        ("a ; b \\ c", "(sequence a (difference b c))"),
+        ("a \\ b & c", "(difference a (intersection b c))"),
+        ("a & b * c", "(intersection a (product b c))"),
+        ("a \\ b \\ c", "(difference (difference a b) c)"),
+        ("~a | b", "(union (complement a) b)"),
+        ("~a+", "(complement (plus a))"),
+        ("~a * b", "(product (complement a) b)"),
+        ("a+?^-1", "(inverse (opt (plus a)))"),
+        ("a^+ | a^*", "(union (plus a) (star a))"),
+        ("a*", "(star a)"),
+        ("a* ; b", "(sequence (star a) b)"),
+        ("a* | b*", "(union (star a) (star b))"),
+        ("a * b", "(product a b)"),
+        ("a*b", "(product a b)"),
+        ("(a | b) ; c", "(sequence (union a b) c)"),
+        ("[a] ; b", "(sequence (identity a) b)"),
+        ("[a & b]", "(identity (intersection a b))"),
+        ("f(a)", "(call:f a)"),
+        ("f(a | b, c)", "(call:f (union a b) c)"),
+        ("f()", "(call:f)"),
+        ("f(a) ; g(b)+", "(sequence (call:f a) (plus (call:g b)))"),
+        ("po-loc ; a-b.c'", "(sequence po-loc a-b.c')"),
+        ("{}", "{}"),
+        ("_ * 0", "(product _ 0)"),
+        ("~~a", "(complement (complement a))"),
+        ("[~a | b]", "(identity (union (complement a) b))"),
+    ],
+)
+def test_precedence(text: str, tree: str) -> None:
+    assert expression(text) == tree
+
+
+@pytest.mark.parametrize(
+    "text", ["a (* b (* c *) d *) | b", "a // | c\n | b", "a (* \n *) | (* *) b", "\r\n a\r\n | b // x"]
+)
+def test_comments_and_line_ends_mean_nothing(text: str) -> None:
+    assert expression(text) == "(union a b)"
+
+
+def test_items() -> None:
+    title, items = reader.read(
+        '"A title"\ninclude "other.cat"\nlet a = po and f(x, y) = x ; y\nlet g x = x+\nlet rec r = a | r ; r\n'
+        "acyclic a as one\nirreflexive a\n~empty a as two\nflag ~empty a as three\nshow a, a as b\nunshow a\n"
+    )
+    assert title == "A title"
+    assert [type(i).__name__ for i in items] == ["Include", "Let", "Let", "Let", "Axiom", "Axiom", "Axiom", "Axiom"]
+    _, lets, curried, recursive, *axioms = items
+    assert isinstance(lets, reader.Let) and [(b.name, b.parameters) for b in lets.bindings] == [
+        ("a", None),
+        ("f", ("x", "y")),
+    ]
+    assert isinstance(curried, reader.Let) and curried.bindings[0].parameters == ("x",)
+    assert isinstance(recursive, reader.Let) and recursive.recursive and not lets.recursive
+    said = [(a.kind, a.negated, a.flag, a.name) for a in axioms if isinstance(a, reader.Axiom)]
+    assert said == [
+        ("acyclic", False, False, "one"),
+        ("irreflexive", False, False, ""),
+        ("empty", True, False, "two"),
+        ("empty", True, True, "three"),
+    ]
+
+
+@pytest.mark.parametrize("title", ["PTX v9", '"PTX v9"'])
+def test_a_title_may_stand_first(title: str) -> None:
+    assert reader.read(f"{title}\nempty 0")[0] == "PTX v9"
+
+
+#: A text, where its mistake stands, what is said, and perhaps what is advised.
+MISTAKES = [
+    ("empty por", "1:7", "unknown set or relation 'por'", "did you mean 'po'?"),
+    ("let hb = po\nacyclic bh | hbb", "2:9", "unknown set or relation 'bh'", None),
+    ("let hbx = po\nacyclic rf | hbz", "2:14", "unknown set or relation 'hbz'", "did you mean 'hbx'?"),
+    ("empty domian(po)", "1:7", "unknown function 'domian'", "did you mean 'domain'?"),
+    ("let f(a, b) = a | b\nempty f(po)", "2:7", "'f' takes 2 argument(s), 1 given", None),
+    ("empty [domain(po, rf)]", "1:8", "'domain' takes 1 argument, 2 given", None),
+    ("let f(a) = a\nempty f", "2:7", "'f' is a function; write f(a)", None),
+    ("let a = po\nempty a(po)", "2:7", "'a' is not a function", None),
+    ("empty W ; po", "1:7", "';' takes a relation, this is a set", "[S] makes a relation of a set S"),
+    ("empty po | W", "1:10", "'|' between a relation and a set", "[S] makes a relation of a set S"),
+    ("empty [po]", "1:8", "'[ ]' takes a set, this is a relation", None),
+    ("empty W+", "1:7", "'+' takes a relation, this is a set", "[S] makes a relation of a set S"),
+    ("empty po * rf", "1:7", "'*' takes a set, this is a relation", None),
+    ("acyclic W", "1:9", "'acyclic' takes a relation, this is a set", None),
+    ("empty [range(W)]", "1:14", "'range' takes a relation, this is a set", "[S] makes a relation of a set S"),
+    ("empty (po | (rf)", "1:7", "'(' is never closed", None),
+    ("empty [W", "1:7", "'[' is never closed", None),
+    ("empty domain(po", "1:7", "'(' is never closed", None),
+    ("empty (po]", "1:10", "expected ')', found ']'", None),
+    ("empty [W)", "1:9", "expected ']', found ')'", None),
+    ("empty po)", "1:9", "expected a definition or an axiom, found ')'", None),
+    ("empty po |", "1:11", "expected a relation or a set, found 'end of file'", None),
+    ("empty po rf", "1:10", "expected an operator, found 'rf'", None),
+    ("empty\n  | po", "2:3", "expected a relation or a set, found '|'", None),
+    ("empty po (* (* *)", "1:10", "comment without an end, '*)' is missing", None),
+    ("let a po", "1:9", "expected '=', found 'end of file'", None),
+    ("let = po", "1:5", "expected a name to define, found '='", None),
+    ("let empty = po", "1:5", "expected a name to define, found 'empty'", None),
+    ("flag po", "1:6", "expected 'acyclic', 'irreflexive' or 'empty', found 'po'", None),
+    ("empty po as", "1:12", "expected the axiom's name, found 'end of file'", None),
+    ("include po", "1:9", "expected a file name in quotes, found 'po'", None),
+    ('include "none.cat"', "1:9", "cannot include 'none.cat': no such file beside the model", None),
+    ("empty 0 acylic po", "1:9", "expected an operator, found 'acylic'", "did you mean 'acyclic'?"),
+    ("empty po\nprocedure p", "2:1", "'procedure' is not supported in cat files here", None),
+    ("empty po ++ rf", "1:10", "'++' is not supported; use '|' between sets", None),
+    ("empty po # rf", "1:10", "unexpected character '#'", None),
+    ('empty "po', "1:7", "unexpected character '\"'", None),
+    ("let rec a = rf \\ a\nempty a", "1:9", "'a' depends on what it does not contain", None),
+    ("let rec a = rf | ~b and b = a\nempty a", "1:9", "'a' depends on what it does not contain", None),
+    ("let rec f(x) = x\nempty f(po)", "1:9", "'let rec' of a function ('f') is not supported", None),
+    ("let rec a = W\nempty a", "1:9", "'let rec a' defines a set; only relations may be recursive", None),
+    ("let f(x) = f(x)\nempty f(po)", "1:12", "function 'f' calls itself", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "place", "message", "hint"), MISTAKES, ids=[m[0] for m in MISTAKES])
+def test_mistakes_are_told_where_they_stand(text: str, place: str, message: str, hint: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        compile_model("m.cat", text)
+    (found,) = caught.value.diagnostics
+    assert caught.value.render().startswith(f"m.cat:{place}: error: {message}")
+    if hint is not None:
+        assert found.hint == hint
+
+
+#: Texts of any size: they must be read, or refused, without recursion and in time that grows with their length.
+DEEP = {
+    "parentheses": "empty " + "(" * 100_000 + "rf" + ")" * 100_000,
+    "unclosed parentheses": "empty " + "(" * 100_000 + "rf",
+    "brackets": "empty " + "[" * 100_000 + "W",
+    "complements": "empty " + "~" * 100_000 + "rf",
+    "closures": "empty rf" + "+" * 100_000,
+    "calls": "let f(x) = x\nempty " + "f(" * 50_000 + "rf" + ")" * 50_000,
+    "comments": "(*" * 100_000 + "*)" * 100_000 + "empty rf",
+    "unclosed comments": "(*" * 100_000,
+    "unions": "empty rf" + "|co" * 100_000,
+    "sequences": "empty rf" + ";rf" * 20_000,
+    "turns": "empty " + "(" * 50_000 + "rf" + ";co|po)" * 50_000,
+    "differences": "empty rf" + "\\co" * 50_000,
+    "definitions": "let a = rf\n" + "let a = a;co|po\n" * 20_000 + "empty a",
+    "names": "let a = " + "x" * 500_000,
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_size_is_no_obstacle(name: str) -> None:
+    try:
+        compile_model("deep.cat", DEEP[name])
+    except InputError as error:
+        assert error.diagnostics[0].span.line >= 1
+
+
+def test_random_texts_are_read_or_refused() -> None:
+    chance = random.Random(5)
+    words = [
+        *'()[]|&;*+?~,=_0"\n\0é\\',
+        "let",
+        "rec",
+        "and",
+        "as",
+        "acyclic",
+        "empty",
+        "flag",
+        "include",
+        "^-1",
+        "(*",
+        "*)",
+    ]
+    words += ["//", "po", "rf", "W", "f", "{}"]
+    for _ in range(3000):
+        text = " ".join(chance.choice(words) for _ in range(chance.randrange(1, 20)))
+        try:
+            compile_model("random.cat", text)
+        except InputError as error:
+            lines = text.split("\n")
+            for line, column, end in (d.span for d in error.diagnostics):
+                assert 1 <= line <= len(lines) and 1 <= column <= len(lines[line - 1]) + 1 and end > column

@@ -40,14 +40,19 @@ MODEL = "ptx-9.0"
 
 #: Engine and backend of each column of the growth tables.
 ENGINES = (("solve", "sat"), ("solve", "z3"), ("enumerate", None))
-#: Families by the name that the tables give them: the function in litmus.families, and what is decided.
-FAMILIES = {
-    "SB": ("store_buffering_ring", "store buffering in a ring, fence.sc between store and load: forbidden"),
-    "MP-chain": ("message_passing_chain", "a message through n threads, release and acquire: forbidden"),
-    "IRIW": ("independent_reads", "n writers and n readers with fence.sc between two reads: forbidden"),
-    "barrier": ("all_to_one_barrier", "n-1 threads count themselves, one waits for all: all data is there"),
-    "cas-lock": ("cas_lock", "n threads increment a counter under a compare-and-swap lock: none is lost"),
-    "ticket-lock": ("ticket_lock", "n threads increment a counter under a ticket lock: none is lost"),
+#: Families by the name that the tables give them: the function in litmus.families, its options, and what is decided.
+FAMILIES: dict[str, tuple[str, dict[str, str], str]] = {
+    "SB": ("store_buffering_ring", {}, "store buffering in a ring, fence.sc between store and load: forbidden"),
+    "MP-chain": ("message_passing_chain", {}, "a message through n threads, release and acquire: forbidden"),
+    "IRIW": ("independent_reads", {}, "n writers and n readers with fence.sc between two reads: forbidden"),
+    "barrier": ("all_to_one_barrier", {}, "n-1 threads raise a flag each, one waits for all: all data is there"),
+    "count-barrier": (
+        "all_to_one_barrier",
+        {"signal": "red"},
+        "n-1 threads count themselves, one waits: all data is there",
+    ),
+    "cas-lock": ("cas_lock", {}, "n threads increment a counter under a compare-and-swap lock: none is lost"),
+    "ticket-lock": ("ticket_lock", {}, "n threads increment a counter under a ticket lock: none is lost"),
 }
 SIZES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256, 384, 512)
 #: Bytes that a measurement may use, so that one too large ends by itself and not the machine.
@@ -203,7 +208,7 @@ def growth(options: argparse.Namespace) -> None:
     say(f"growth: time to the verdict against size, under {MODEL}, until {options.limit:g} s")
     for family in options.family or FAMILIES:
         names = [engine if backend is None else f"{engine}/{backend}" for engine, backend in ENGINES]
-        say(f"\n  {family}-n: {FAMILIES[family][1]}")
+        say(f"\n  {family}-n: {FAMILIES[family][2]}")
         say(f"  {'n':>4} " + " ".join(f"{name:>14}" for name in names))
         running = list(ENGINES)
         for n in SIZES:
@@ -280,8 +285,9 @@ def _measure(family: str, n: str, engine: str, backend: str) -> int:
 def _member(family: str, n: int) -> Test:
     from litmus import families
 
-    make: Callable[[int], Test] = getattr(families, FAMILIES[family][0])
-    return make(n)
+    function, options, _ = FAMILIES[family]
+    make: Callable[..., Test] = getattr(families, function)
+    return make(n, **options)
 
 
 def _bound_memory() -> None:

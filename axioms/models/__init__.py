@@ -19,8 +19,7 @@ def names() -> list[str]:
 
 def load(name: str) -> Model:
     """A shipped model by name, or a model of the user's by the path of its .cat file. Raises InputError."""
-    shipped = _FOLDER / f"{name}.cat"
-    if "/" not in name and shipped.is_file():
+    if name in names():
         return _shipped(name)
     path = Path(name)
     if not name.endswith(".cat"):
@@ -28,8 +27,10 @@ def load(name: str) -> Model:
         raise InputError([Diagnostic(Span(0, 0, 0), f"unknown model '{name}'", hint)], name)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        if "\0" in name:
+            reason = "there is no such name"
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
     return compile_model(name, text, functools.partial(_beside, path.parent))
 
@@ -37,7 +38,7 @@ def load(name: str) -> Model:
 def _beside(folder: Path, name: str) -> str | None:
     try:
         return (folder / name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):  # no text, or no name that a file could have
         return None
 
 

@@ -54,6 +54,11 @@ def check(options: Namespace) -> int:
     for name, what in LATER_OPTIONS.items():
         if getattr(options, name):
             return _refuse(f"--{name}: {what} is not there yet")
+    if options.backend == "sat":
+        from axioms.backends import sat_available
+
+        if not sat_available():
+            return _refuse("--backend sat needs python-sat, which is not installed")
     folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
     settings = Settings(
         model=options.model,

@@ -1,0 +1,107 @@
+"""Gates mean what they say, and folding changes nothing."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pysat.solvers import Minisat22
+
+from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
+
+FREE = 4
+
+#: An expression over the free variables: a literal, or ("conj" | "conj_all" | "disj", operands).
+Tree = int | tuple[str, tuple["Tree", ...]]
+
+leaves: st.SearchStrategy[Tree] = st.sampled_from([TRUE, FALSE, *[s * v for v in range(2, FREE + 2) for s in (1, -1)]])
+trees: st.SearchStrategy[Tree] = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(st.just("conj"), st.tuples(inner, inner)),
+        st.tuples(st.sampled_from(["conj_all", "disj"]), st.lists(inner, max_size=4).map(tuple)),
+    ),
+    max_leaves=12,
+)
+
+
+def built(tree: Tree, formula: Formula, way: int) -> int:
+    if isinstance(tree, int):
+        return tree
+    op, operands = tree
+    literals = [built(o, formula, way) for o in operands]
+    if op == "conj":
+        return formula.conj(literals[0], literals[1], way)
+    return getattr(formula, op)(literals, way)  # type: ignore[no-any-return]
+
+
+def meaning(tree: Tree, values: dict[int, bool]) -> bool:
+    if isinstance(tree, int):
+        return values[abs(tree)] == (tree > 0)
+    op, operands = tree
+    return (any if op == "disj" else all)(meaning(o, values) for o in operands)
+
+
+def new_formula() -> Formula:
+    formula = Formula()
+    for _ in range(FREE):
+        formula.new()
+    return formula
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(trees, st.sampled_from([UP, DOWN, BOTH])), min_size=1, max_size=3))
+def test_gates_are_their_operands_in_the_directions_asked_for(asked: list[tuple[Tree, int]]) -> None:
+    """Also when one gate is asked for twice, with more directions the second time."""
+    formula = new_formula()
+    literals = [built(tree, formula, way) for tree, way in asked]
+    assert not formula.contradicts
+    with Minisat22(bootstrap_with=formula.clauses) as solver:
+        for free in itertools.product((False, True), repeat=FREE):
+            values = {TRUE: True, **dict(enumerate(free, 2))}
+            consistent, known = solver.propagate([v if on else -v for v, on in values.items()])
+            assert consistent
+            for (tree, way), literal in zip(asked, literals, strict=True):
+                holds = meaning(tree, values)
+                if way & UP and holds:
+                    assert literal == TRUE or literal in known
+                if way & DOWN and not holds:
+                    assert literal == FALSE or -literal in known
+
+
+@settings(max_examples=100, deadline=None)
+@given(trees)
+def test_what_is_built_twice_is_one_gate(tree: Tree) -> None:
+    formula = new_formula()
+    first = built(tree, formula, BOTH)
+    size, clauses = formula.size, len(formula.clauses)
+    assert built(tree, formula, BOTH) == first
+    assert (formula.size, len(formula.clauses)) == (size, clauses)
+
+
+def test_known_implications_shorten_conjunctions() -> None:
+    formula = new_formula()
+    formula.add([-2, 3])
+    formula.implied[2] = frozenset((3,))
+    assert formula.conj(2, 3) == formula.conj(3, 2) == 2
+    assert formula.conj_all([3, 2, 4]) == formula.conj(2, 4)
+
+
+def test_clauses_are_simplified_against_the_constants() -> None:
+    formula = new_formula()
+    formula.add([2, TRUE])
+    formula.add([FALSE, 3])
+    assert formula.clauses == [[TRUE], [3]]
+    assert not formula.contradicts
+    formula.add([FALSE])
+    assert formula.contradicts
+
+
+def test_at_most_one() -> None:
+    formula = new_formula()
+    formula.at_most_one([2, 3, 4])
+    with Minisat22(bootstrap_with=formula.clauses) as solver:
+        for free in itertools.product((False, True), repeat=3):
+            assumed = [v if on else -v for v, on in enumerate(free, 2)]
+            assert solver.solve(assumptions=assumed) == (sum(free) <= 1)

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
+from ptxcore.diagnostics import Diagnostic, InputError, fail, nearest
 from ptxcore.isa.form import WIDTHS, Parameter, Use, words
 from ptxcore.isa.table import Dialect, lookup
 from ptxcore.machine.loops import Loop, nest
+from ptxcore.machine.operands import Fetch, arrange, constant, fetch, type_of
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.tree import (
     Address,
@@ -25,7 +26,7 @@ from ptxcore.syntax.tree import (
     Statement,
     Vector,
 )
-from ptxcore.values.terms import Value, add, extract, mask, negate, zext
+from ptxcore.values.terms import Value, add, mask, zext
 
 
 class Variable(NamedTuple):
@@ -37,10 +38,6 @@ class Variable(NamedTuple):
     space: str = "global"
     proxy: str = "generic"
     elements: int = 1
-
-
-#: Reads a source operand from the values of all registers.
-Fetch = Callable[[list[Value]], Value]
 
 
 class Target(NamedTuple):
@@ -186,7 +183,7 @@ class _Preparation:
             try:
                 if isinstance(statement, Instruction):
                     use = lookup(statement, self.dialect)
-                    self.instructions.append((statement, use, _arrange(statement, use)))
+                    self.instructions.append((statement, use, arrange(statement, use)))
                 elif isinstance(statement, Label):
                     if statement.name in self.labels:
                         raise fail(statement.span, f"label '{statement.name}' stands twice")
@@ -260,7 +257,7 @@ class _Preparation:
             if parameter.role == "memory":
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
-            width, exact, signed = _type_of(parameter, use)
+            width, exact, signed = type_of(parameter, use)
             parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
             for part in parts:
                 self.meet(part, width, exact, signed, parameter.role == "destination")
@@ -338,7 +335,7 @@ class _Preparation:
         parts: tuple[Operand, ...] = (operand,)
         if parameter.name == "p|q":
             parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
-        width, exact, signed = _type_of(parameter, use)
+        width, exact, signed = type_of(parameter, use)
         targets: list[Target | None] = []
         for part in parts:
             if isinstance(part, Sink):
@@ -404,7 +401,7 @@ class _Preparation:
             assert isinstance(base, Name)
             variable = self.variables[base.name]
             self.check_space(base, variable, use)
-            return _constant((variable.address + offset) & mask(64)), (), variable
+            return constant((variable.address + offset) & mask(64)), (), variable
         assert isinstance(base, Register | Name)
         if isinstance(base, Register) and base.negated:
             raise fail(base.span, "an address cannot be negated")
@@ -427,11 +424,11 @@ class _Preparation:
 
     def source(self, use: Use, parameter: Parameter, operand: Operand) -> tuple[Fetch, int | None]:
         kind = parameter.kind
-        width, exact, _ = _type_of(parameter, use)
+        width, exact, _ = type_of(parameter, use)
         if isinstance(operand, Immediate):
             self.check_literal(kind, operand)
             # An instance is a name, not a value: it keeps its number whatever the width.
-            return _constant(operand.value if kind == "instance" else operand.value & mask(width)), None
+            return constant(operand.value if kind == "instance" else operand.value & mask(width)), None
         if kind == "instance":
             raise fail(operand.span, "the instance of a barrier is a literal number")
         if isinstance(operand, Name | Register):
@@ -444,7 +441,7 @@ class _Preparation:
                     operand.span, f"'!{operand.name}' cannot stand here: only a predicate operand may be negated"
                 )
             slot = self.source_register(operand, width, exact)
-            return _fetch(slot.index, slot.width, width, isinstance(operand, Register) and operand.negated), slot.index
+            return fetch(slot.index, slot.width, width, isinstance(operand, Register) and operand.negated), slot.index
         if isinstance(operand, Address) and not operand.bracketed:  # x+4: of a variable only
             base = operand.base
             if isinstance(base, Name) and self.as_register(base) is None:
@@ -461,7 +458,7 @@ class _Preparation:
         if kind != "address" and not self.dialect.bare:
             raise fail(operand.span, f"'{operand.name}' is a variable, and a register or an integer is needed here",
                        f"load it first, or take its address: mov.u64 %rd0, {operand.name}")  # fmt: skip
-        return _constant((self.variables[operand.name].address + offset) & mask(width))
+        return constant((self.variables[operand.name].address + offset) & mask(width))
 
     def check_literal(self, kind: str, operand: Immediate) -> None:
         if self.dialect.bare:
@@ -574,58 +571,3 @@ def _bits(numbers: Any) -> int:
     for n in numbers:
         bits |= 1 << n
     return bits
-
-
-def _arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
-    """The operands, one for each parameter of the form; None where an optional one was left out."""
-    given, wanted = instruction.operands, use.parameters
-    if len(given) == len(wanted):
-        return given
-    spare = len(given) - sum(not p.optional for p in wanted)
-    if spare < 0 or len(given) > len(wanted):
-        fewest = len(given) - spare
-        number = str(len(wanted)) if fewest == len(wanted) else f"{fewest} to {len(wanted)}"
-        operands = "operand" if number == "1" else "operands"
-        span = instruction.span
-        if len(given) > len(wanted):
-            extra = given[len(wanted)].span
-            span = Span(extra.line, extra.column, extra.end) if extra.line else span
-        raise fail(span, f"'{instruction.opcode}' takes {number} {operands} here, not {len(given)}",
-                   f"the form is: {use.form.syntax()}")  # fmt: skip
-    rest = iter(given)
-    arranged: list[Operand | None] = []
-    for parameter in wanted:
-        if parameter.optional:
-            spare -= 1
-        arranged.append(None if parameter.optional and spare < 0 else next(rest))
-    return tuple(arranged)
-
-
-def _type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:
-    """Width of an operand, whether a register must have exactly it, and whether it is signed."""
-    kind = parameter.kind
-    if kind in ("", "address", "value"):
-        return use.width, True, use.signed
-    if kind == "loose":
-        return use.width, False, use.signed
-    if kind == "W":
-        return 2 * use.width, True, use.signed
-    if kind in ("A", "looseA"):
-        second = use.types[1]
-        return WIDTHS[second], kind == "A", second[0] == "s"
-    return WIDTHS.get(kind, 32), True, False
-
-
-def _constant(value: Value) -> Fetch:
-    return lambda values: value
-
-
-def _fetch(index: int, has: int, width: int, negated: bool) -> Fetch:
-    if negated:
-        return lambda values: negate(values[index])
-    if has > width:
-        high = width - 1
-        return lambda values: extract(values[index], high, 0)
-    if has < width:
-        return lambda values: zext(values[index], width)
-    return lambda values: values[index]

@@ -9,6 +9,7 @@ syncbar(a, w)      see `barriers`
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 
 from axioms import relations
@@ -28,7 +29,7 @@ _OPEN = ("co", "sync_fence", "syncbar")
 
 class Bounds:
     """The base relations of a program under a model. `rf` gives for each read the literal of each write it may read from;
-    `ordered` are the pairs of writes that `co` relates whenever both are executed.
+    `ordered` are the pairs of events that `co` or `sync_fence` relates whenever both are executed.
     `forced` are values that reads must return."""
 
     def __init__(
@@ -99,7 +100,7 @@ class Bounds:
         self.formula.implied[literal] = frozenset(implied)
 
     def _coherence(self) -> None:
-        formula, executed = self.formula, self.executed
+        executed = self.executed
         by_cell: dict[int, list[int]] = {}
         for e in self.program.events:
             if e.kind == "W":
@@ -119,25 +120,28 @@ class Bounds:
         total = self._total_pairs()
         for ws in crowded:
             self.tick()
-            others = ws[1:]
-            for x, a in enumerate(others):
-                for b in others[x + 1 :]:
-                    both = executed.pair(a, b)
-                    if both == FALSE:
-                        continue
-                    if total.literal(a, b) == both or total.literal(b, a) == both:
-                        order = formula.new()
-                        self.ordered |= {(a, b), (b, a)}
-                        forward = formula.conj(order, both, BOTH)
-                        backward = formula.conj(-order, both, BOTH)
-                    else:
-                        forward, backward = formula.new(), formula.new()
-                        formula.add([-forward, -backward])
-                        self._implies(forward, both, executed.literals[a], executed.literals[b])
-                        self._implies(backward, both, executed.literals[a], executed.literals[b])
-                    may.setdefault(a, {})[b] = forward
-                    may.setdefault(b, {})[a] = backward
-            _transitive(self.co, others, formula)
+            self._strict_order(self.co, ws[1:], lambda a, b, both: both in (total.literal(a, b), total.literal(b, a)))
+
+    def _strict_order(self, order: Relation, events: list[int], is_total: Callable[[int, int, int], bool]) -> None:
+        """Makes `order` a strict order of `events`. Where `is_total` says so of a pair and its literal of "both executed", one
+        variable orders it this way or that; else it may be ordered or not."""
+        formula, executed, may = self.formula, self.executed, order.may
+        for a, b in itertools.combinations(events, 2):
+            both = executed.pair(a, b)
+            if both == FALSE:
+                continue
+            if is_total(a, b, both):
+                first = formula.new()
+                forward, backward = formula.conj(first, both, BOTH), formula.conj(-first, both, BOTH)
+                self.ordered |= {(a, b), (b, a)}
+            else:
+                forward, backward = formula.new(), formula.new()
+                formula.add([-forward, -backward])
+                self._implies(forward, both, executed.literals[a], executed.literals[b])
+                self._implies(backward, both, executed.literals[a], executed.literals[b])
+            may.setdefault(a, {})[b] = forward
+            may.setdefault(b, {})[a] = backward
+        _transitive(order, events, formula)
 
     def _total_pairs(self) -> Relation:
         """The pairs of writes that an axiom `empty X \\ (co | co^-1)` wants ordered, where X does not depend on `co`."""
@@ -154,24 +158,8 @@ class Bounds:
         fences = bits(self.members.get("SC", 0))
         if len(fences) < 2 or not self.model.uses("sync_fence"):
             return
-        formula, executed, sr = self.formula, self.executed, self.program.relations["sr"]
-        may = self.sync_fence.may
-        for x, a in enumerate(fences):
-            for b in fences[x + 1 :]:
-                both = executed.pair(a, b)
-                if both == FALSE:
-                    continue
-                if sr[a] >> b & 1:
-                    order = formula.new()
-                    forward, backward = formula.conj(order, both, BOTH), formula.conj(-order, both, BOTH)
-                else:
-                    forward, backward = formula.new(), formula.new()
-                    formula.add([-forward, -backward])
-                    self._implies(forward, both, executed.literals[a], executed.literals[b])
-                    self._implies(backward, both, executed.literals[a], executed.literals[b])
-                may.setdefault(a, {})[b] = forward
-                may.setdefault(b, {})[a] = backward
-        _transitive(self.sync_fence, fences, formula)
+        sr = self.program.relations["sr"]
+        self._strict_order(self.sync_fence, fences, lambda a, b, _: bool(sr[a] >> b & 1))
 
     def relation(self, name: str) -> Relation:
         """A base relation by its name in cat files."""

@@ -90,7 +90,10 @@ class Bounds:
     def _implies(self, literal: int, *others: int) -> None:
         """`literal` implies each of the others: as clauses, and as a fact that shortens conjunctions."""
         uncertain = [l for l in others if l != TRUE]
-        if literal == TRUE or not uncertain:
+        if literal == TRUE:
+            self.formula.clauses += [[l] for l in uncertain]
+            return
+        if not uncertain:
             return
         implied: set[int] = set()
         for l in uncertain:

@@ -140,6 +140,10 @@ class _Search:
     def _traces(self) -> list[list[Trace]]:
         """Every run of every thread, with reads answered by all values that can reach their location."""
         origins = Origins([c.initial for c in self.program.cells])
+        if not _grounds_control(self.model):
+            for cell, c in enumerate(self.program.cells):
+                for value in _constants(self.program):
+                    origins.add(cell, value & terms.mask(c.width), [])
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
             grown = False
@@ -300,6 +304,32 @@ class _Search:
                 for i, row in rows.items():
                     co[i] = row
             yield co
+
+
+def _grounds_control(model: Model) -> bool:
+    """Whether the model forbids that a read makes its thread take the branch which writes what it reads.
+
+    Then the values that runs write one after the other are all there are.
+    """
+    wanted = {"rf", "ctrl", "data", "addr"}
+    for axiom in model.axioms:
+        if axiom.kind == "acyclic" and not axiom.negated:
+            parts = axiom.node.args if axiom.node.op == "union" else (axiom.node,)
+            if wanted <= {n.name for n in parts if n.op == "base"}:
+                return True
+    return False
+
+
+def _constants(program: Program) -> set[int]:
+    """The numbers that threads store or compare with: what a read may have to return for its thread to take some path."""
+    found: set[int] = set()
+    for thread in program.threads:
+        for effect in thread.execution.effects:
+            if type(effect.value) is int:
+                found.add(effect.value)
+            for t in terms.subterms([effect.guard, thread.execution.finishes]):
+                found.update(a for a in t.args if t.op in ("eq", "ult", "ule", "slt", "sle") and type(a) is int)
+    return found
 
 
 def _number(value: object) -> int:

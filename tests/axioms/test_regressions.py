@@ -95,3 +95,35 @@ def test_what_an_exchange_writes_does_not_come_out_of_what_it_reads(engine: str,
         compile_model("chain", f"acyclic {chain} as no-thin-air"),
     )
     assert bool(result.positive) == reachable
+
+
+def test_a_wait_that_only_its_own_later_write_could_end_never_ends() -> None:
+    text = """PTX own-write
+{ y=0; }
+ P0@cta 0 ;
+ LC01: ;
+ ld.relaxed.cta r0, y ;
+ bne r0, 1, LC01 ;
+ atom.relaxed.cta.cas r2, y, r0, 1 ;
+exists true
+"""
+    for engine in ("solve", "enumerate"):
+        assert ptxmm.check(ptxmm.parse(text), engine=engine).states == []
+
+
+def test_without_a_no_thin_air_axiom_both_engines_let_a_branch_justify_itself() -> None:
+    text = """PTX own-branch
+{ y=0; }
+P0@cta 0 {
+    ld.weak.u32 %r0, [y];
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 bra END;
+    st.weak.u32 [y], 1;
+  END:
+}
+exists (0:%r0 == 1)
+"""
+    model = compile_model("anything", "empty po & ext")
+    for engine in ("solve", "enumerate"):
+        states = ptxmm.check(ptxmm.parse(text), model, engine=engine).states
+        assert states == [{"0:r0": 0}, {"0:r0": 1}]

@@ -23,19 +23,27 @@ def find(paths: Iterable[str]) -> list[Found]:
 def _expand(path: str) -> list[Found]:
     try:
         if os.path.isdir(path):
-            tests = sorted(
-                os.path.join(folder, name)
-                for folder, _, names in os.walk(path)
-                for name in names
-                if name.endswith(".litmus")
-            )
-            return [(test, None) for test in tests] or [(path, "no *.litmus file in this folder")]
+            return _searched(path) or [(path, "no *.litmus file in this folder")]
         os.stat(path)
         return [(path, None)]
     except FileNotFoundError:
         return [(path, "no such file or folder")]
     except (OSError, ValueError) as error:  # no permission, a name too long, a null byte
         return [(path, _reason(error))]
+
+
+def _searched(path: str) -> list[Found]:
+    """The tests in a folder. Folders that cannot be read are told; what is a pipe or a device is not waited for."""
+    closed: list[OSError] = []
+    found: list[Found] = []
+    for folder, _, names in os.walk(path, onerror=closed.append):
+        for name in names:
+            if name.endswith(".litmus"):
+                test = os.path.join(folder, name)
+                special = os.path.exists(test) and not os.path.isfile(test)
+                found.append((test, "not a regular file" if special else None))
+    found += [(str(error.filename), f"cannot read the folder: {_reason(error)}") for error in closed]
+    return sorted(found, key=lambda f: f[0])
 
 
 def _listed(path: str) -> list[Found]:
@@ -52,7 +60,7 @@ def _listed(path: str) -> list[Found]:
         entry = line.strip()
         if entry and not entry.startswith("#"):
             found += _expand(os.path.join(folder, entry))
-    return found
+    return found or [(f"@{path}", "the list names no file")]
 
 
 def _reason(error: Exception) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 _INTERRUPTED = 130
+_NOT_WRITTEN = 2
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
 def entry() -> NoReturn:
     """The console script."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed before we began, as `>&-` does
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115: for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
@@ -23,10 +27,17 @@ def entry() -> NoReturn:
         status = main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        _silence()
+        _silence(sys.stdout)
         status = _BROKEN_PIPE
     except KeyboardInterrupt:
         status = _INTERRUPTED
+    except OSError as error:  # a full disk: what was to be said is lost, and that is no success
+        _silence(sys.stdout)
+        try:
+            sys.stderr.write(f"ptxmm: error: cannot write: {error.strerror or error}\n")
+        except OSError:
+            _silence(sys.stderr)
+        status = _NOT_WRITTEN
     sys.exit(status)
 
 
@@ -34,10 +45,10 @@ def _leave(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _silence() -> None:
+def _silence(stream: TextIO) -> None:
     """Lets the interpreter flush what is left to nowhere."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

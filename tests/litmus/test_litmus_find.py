@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,34 @@ def test_what_is_missing_is_reported_and_the_rest_is_found(tree: Path) -> None:
         ("bytes", "the list is not UTF-8"),
     ]
     assert find(paths)[-1][1]
+
+
+def test_a_list_that_names_nothing_is_no_success(tree: Path) -> None:
+    (tree / "list").write_text("# all done\n\n")
+    assert find([f"@{tree}/list"]) == [(f"@{tree}/list", "the list names no file")]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_in_a_folder_is_not_waited_for(tree: Path) -> None:
+    os.mkfifo(tree / "pipe.litmus")
+    os.symlink("nowhere", tree / "link.litmus")
+    assert (str(tree / "pipe.litmus"), "not a regular file") in find([str(tree)])
+    assert (str(tree / "link.litmus"), None) in find([str(tree)])
+
+
+def test_a_folder_that_links_to_itself_is_searched_once(tree: Path) -> None:
+    os.symlink(".", tree / "loop")
+    assert len(find([str(tree)])) == 3
+
+
+def test_a_folder_that_cannot_be_read_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may read everything, so the refusal is made up."""
+    genuine = os.scandir
+
+    def scandir(path: str) -> object:
+        if str(path).endswith("deep"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return genuine(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert (str(tree / "deep"), "cannot read the folder: Permission denied") in find([str(tree)])

@@ -340,3 +340,36 @@ def test_warming_up_decides_a_test_that_can_be_read(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Checker, "_decide", lambda self, test: seen.append(before(self, test)))
     Checker(Settings()).warm()
     assert [outcome.result.verdict for outcome in seen] == ["ok"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [["check", "GOOD"], ["check", "GOOD", "--format", "json"], ["check", "BAD"], ["models"]]
+)
+@pytest.mark.parametrize("streams", ["> /dev/full", "> /dev/full 2> /dev/full"])
+def test_what_cannot_be_written_is_no_success(arguments: list[str], streams: str, tmp_path: Path) -> None:
+    (tmp_path / "GOOD").write_text(GOOD)
+    (tmp_path / "BAD").write_text(BAD)
+    command = " ".join([sys.executable, "-m", "ptxmm", *arguments, streams])
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes streams")
+@pytest.mark.parametrize(("file", "status"), [("GOOD", 0), ("NO", 1), ("BAD", 2)])
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&- <&-"])
+def test_streams_may_be_closed_from_the_start(file: str, status: int, streams: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text({"GOOD": GOOD, "NO": NO, "BAD": BAD}[file])
+    done = subprocess.run(
+        f"{sys.executable} -m ptxmm check {file} {streams}",
+        shell=True,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr

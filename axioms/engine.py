@@ -48,7 +48,7 @@ def decide(
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
     if explain and 0 in (decision.positive, decision.negative):
-        from axioms.explain import forbidding
+        from axioms.explain import explain as explain_decision
 
-        decision.forbidding = forbidding(program, model, decision, deadline)
+        explain_decision(program, model, decision, deadline)
     return decision

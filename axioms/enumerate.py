@@ -122,6 +122,7 @@ class _Search:
             decision.negative += not holds
             if len(decision.states) < max_states:
                 decision.states.append(dict(state))
+                decision.satisfied.append(holds)
                 decision.witnesses.append(candidate.execution(dict(state)))
             else:
                 decision.listed_all = False

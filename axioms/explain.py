@@ -14,22 +14,23 @@ _MAX_EVENTS = 80
 _SECONDS = 0.5
 
 
-def forbidding(program: Program, model: Model, decision: Decision, deadline: float | None) -> tuple[str, ...]:
-    """The axioms without which a state of the missing kind appears: each alone where one is enough, else all together.
+def explain(program: Program, model: Model, decision: Decision, deadline: float | None) -> None:
+    """Notes in `decision` the axioms without which a state of the missing kind appears.
 
-    Empty when the program cannot reach such a state under any model, or reaches both kinds, and for programs too large for
-    a quick answer.
+    Usually there are axioms each of which is needed: dropping that one alone lets the outcome in. Otherwise several forbid it
+    independently: the smallest set found that has to be dropped together. None, when the program cannot reach such a state
+    under any model, or reaches both kinds, and for programs too large for a quick answer.
     """
     if 0 not in (decision.positive, decision.negative) or program.size > _MAX_EVENTS:
-        return ()
+        return
     limit = time.monotonic() + _SECONDS
     try:
-        return _forbidding(program, model, decision, limit if deadline is None else min(limit, deadline))
+        _explain(program, model, decision, limit if deadline is None else min(limit, deadline))
     except (OutOfTime, TooManyValues):
-        return ()
+        return
 
 
-def _forbidding(program: Program, model: Model, decision: Decision, deadline: float) -> tuple[str, ...]:
+def _explain(program: Program, model: Model, decision: Decision, deadline: float) -> None:
     from axioms.encode import Encoding
     from axioms.solve import Session
 
@@ -45,16 +46,18 @@ def _forbidding(program: Program, model: Model, decision: Decision, deadline: fl
         finally:
             session.solver.close()
 
-    alone = [n for n in names if reachable({n})]
-    if alone:
-        return tuple(alone)
+    needed = [n for n in names if reachable({n})]
+    if needed:
+        decision.forbidding = tuple(needed)
+        return
     dropped = set(names)
     if not reachable(dropped):
-        return ()
+        return
     for n in names:  # several together: the smallest set found by putting one after another back
         if reachable(dropped - {n}):
             dropped.discard(n)
-    return tuple(n for n in names if n in dropped)
+    decision.forbidding = tuple(n for n in names if n in dropped)
+    decision.forbidding_each = True
 
 
 def _without(model: Model, dropped: set[str]) -> Model:

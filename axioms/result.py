@@ -32,7 +32,8 @@ class Decision:
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
     `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning.
-    `forbidding` names axioms without which the proposition (for `forall`, its negation) could be satisfied.
+    `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
+    not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -42,5 +43,7 @@ class Decision:
     complete: bool = True
     listed_all: bool = True
     undefined: str | None = None
+    satisfied: list[bool] = field(default_factory=list)
     forbidding: tuple[str, ...] = ()
+    forbidding_each: bool = False
     races: list[object] = field(default_factory=list)

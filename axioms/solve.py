@@ -119,6 +119,7 @@ class Session:
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)
+            decision.satisfied.append(holds)
             decision.positive += holds
             decision.negative += not holds
             if self.witnesses:

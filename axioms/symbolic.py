@@ -172,6 +172,7 @@ class _Symbolic:
         for state, candidate, holds in found:
             decision.states.append(state)
             decision.witnesses.append(candidate.execution(state))
+            decision.satisfied.append(holds)
             decision.positive += holds
             decision.negative += not holds
         return decision

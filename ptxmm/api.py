@@ -125,7 +125,8 @@ def check(
     result.states = decision.states
     result.positive, result.negative = decision.positive, decision.negative
     result.complete, result.listed_all = decision.complete, decision.listed_all
-    result.races, result.forbidding = decision.races, decision.forbidding
+    result.races, result.satisfied = decision.races, decision.satisfied
+    result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     title = f"{test.name}  ({loaded.name})"
     result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
     result.observation = observation_of(result.positive, result.negative)

@@ -62,7 +62,9 @@ class Result:
     order. `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut
     executions off. `seconds` is the time for executing and deciding (on the command line also for reading). `error`
     says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the
-    forbidden outcome would be allowed. `expectation` is the verdict that the test says it should have.
+    forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough.
+    `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says
+    it should have.
     """
 
     path: str
@@ -83,6 +85,8 @@ class Result:
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     forbidding: tuple[str, ...] = ()
+    forbidding_each: bool = False
+    satisfied: list[bool] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:

@@ -129,7 +129,7 @@ class Workers(Generic[Item, Answer]):
         ours, theirs = self._context.Pipe()
         # A child must not keep the pipes of its sisters open, or nobody would see one of them end.
         inherited = [ours, *(w.pipe for w in self._workers)] if self._context.get_start_method() == "fork" else []
-        process = self._context.Process(target=_work, args=(theirs, inherited, self._task), daemon=True)  # type: ignore[attr-defined]
+        process = self._context.Process(target=_work, args=(theirs, inherited, self._task, os.getpid()), daemon=True)  # type: ignore[attr-defined]
         block = hasattr(signal, "pthread_sigmask")
         if block:  # until the child has said that Ctrl-C is its parent's business
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -270,7 +270,19 @@ def _how_ended(code: int | None) -> str:
     return f"ended with status {code}"
 
 
-def _work(pipe: Connection, inherited: list[Connection], task: Callable[[Any], Any]) -> None:
+def _die_with(parent: int) -> None:
+    """Has Linux kill this process when its parent ends, even if that is killed: a solver would not hear of it for hours."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # 1: PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(0)
+
+
+def _work(pipe: Connection, inherited: list[Connection], task: Callable[[Any], Any], parent: int) -> None:
     """The life of a worker: until its pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -278,6 +290,7 @@ def _work(pipe: Connection, inherited: list[Connection], task: Callable[[Any], A
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     for other in inherited:
         other.close()
+    _die_with(parent)
     try:
         pipe.send((-1, True, None))
         while True:

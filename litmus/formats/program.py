@@ -291,8 +291,11 @@ def _choose_dialects(source: Source, columns: list[Column]) -> None:
                 break
             column.dialect = dialect
         any_typed = any_typed or column.dialect == "typed"
+    any_short = any(column.dialect == "short" for column in columns)
     for column in columns:
-        column.dialect = column.dialect or ("typed" if any_typed or column.is_block else "short")
+        # Cells that both dialects have follow the other threads; where none shows a dialect, blocks are PTX.
+        typed = any_typed or (column.is_block and not any_short)
+        column.dialect = column.dialect or ("typed" if typed else "short")
 
 
 def _read_cells(source: Source, column: Column) -> None:

@@ -16,7 +16,8 @@ def entry() -> NoReturn:
     """The console script."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began, as `>&-` does
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115: for as long as the process lives
+            nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+            setattr(sys, name, nowhere)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop

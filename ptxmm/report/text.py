@@ -94,15 +94,25 @@ class TextReport:
         if result.observation is None:
             return page
         page.append(f"    {count_of(result)}")
-        page += ["      " + line for line in table(result.states[:_MOST_STATES])]
+        shown = table(result.states[:_MOST_STATES]) if any(result.states) else []
+        asked = result.kind != "forall"  # the states that a reader looks for: those of the outcome, or counterexamples
+        telling = [holds == asked for holds in result.satisfied] + [False] * len(shown)
+        page += [f"    {'*' if mark else ' '} {line}" for mark, line in zip(telling, shown, strict=False)]
         if len(result.states) > _MOST_STATES:
             page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
         if not result.listed_all:
             page.append("    there are more states than these")
         if result.forbidding:
             what = "a counterexample" if result.kind == "forall" else "the outcome"
-            page.append(f"    {what} is forbidden by {' and '.join(result.forbidding)}")
+            joined = ", by " if result.forbidding_each else " and "
+            page.append(f"    {what} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
         return page
+
+
+def _each(result: Result) -> str:
+    if not result.forbidding_each:
+        return ""
+    return ": each alone is enough"
 
 
 def count_of(result: Result) -> str:

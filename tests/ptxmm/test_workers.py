@@ -175,3 +175,28 @@ def test_an_interrupt_leaves_no_process() -> None:
     os.killpg(process.pid, signal.SIGINT)
     process.communicate(timeout=10)
     assert all(gone(pid) for pid in pids)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends children with their parent")
+def test_workers_end_with_a_parent_that_is_killed() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(root=str(ROOT))], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    pids = [int(word) for word in process.stdout.readline().split()[1:]]
+    assert len(pids) == 2
+    process.kill()
+    process.communicate(timeout=10)
+    until = time.monotonic() + 5
+    while not all(ended(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert all(ended(pid) for pid in pids)
+
+
+def ended(pid: int) -> bool:
+    """Gone, or dead and waiting for whoever inherited it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True

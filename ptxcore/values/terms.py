@@ -394,6 +394,10 @@ def all_of(values: Iterable[Value]) -> Value:
     return _join("all", kept, 1)
 
 
+#: More alternatives than this are not compared pair by pair: paths that meet are few, and a question may list thousands.
+_MOST_JOINED = 100
+
+
 def any_of(values: Iterable[Value]) -> Value:
     """At least one of them. Paths that part and meet again give the condition from before they parted."""
     parts = _flat("any", values)
@@ -405,7 +409,7 @@ def any_of(values: Iterable[Value]) -> Value:
     kept = list(parts)
     # (g & c) | (g & ~c) = g. Repeat until nothing joins.
     sets = {p: frozenset(p.args) if p.op == "all" else frozenset((p,)) for p in kept}
-    joined = any(p.op == "all" for p in kept)
+    joined = len(kept) <= _MOST_JOINED and any(p.op == "all" for p in kept)
     while joined and len(kept) > 1:
         joined = False
         for x, y in itertools.combinations(kept, 2):

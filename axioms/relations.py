@@ -423,10 +423,10 @@ class Paths:
 
 def exact_closure(base: Relation, formula: Formula) -> Relation:
     """The transitive closure, defined in both directions: by squaring, since a cycle must not justify itself."""
+    if not base.may:
+        return Relation(closure(base.must), {})
     result, length = base, 1
     while length < len(base.must):
         result = union([result, sequence(result, result, formula, UP | DOWN)], formula, UP | DOWN)
         length *= 2
-        if not result.may:
-            break
     return result

@@ -99,7 +99,7 @@ def worlds(draw: st.DrawFn, most_events: int = 4, most_free: int = 6) -> World:
     executed = Executed(guards, formula)
     found = {}
     for name in RELATIONS:
-        pairs = draw(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=5, unique=True))
+        pairs = draw(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=6, unique=True))
         rows, may = [0] * size, dict[int, dict[int, int]]()
         for i, j in pairs:
             both = executed.pair(i, j)

@@ -180,6 +180,17 @@ def test_what_is_certain_costs_no_clause() -> None:
     assert formula.clauses == [[TRUE]]
 
 
+@pytest.mark.parametrize("open_", [False, True])
+def test_the_exact_closure_follows_paths_of_any_length(open_: bool) -> None:
+    formula = Formula()
+    rows = [1 << i + 1 for i in range(9)] + [0]
+    may = {9: {8: formula.new()}} if open_ else {}
+    result = relations.exact_closure(Relation(rows, may), formula)
+    assert result.must[0] == 0b1111111110
+    assert result.must[7] == 0b1100000000
+    assert (result.literal(9, 8), result.literal(9, 9) != FALSE) == (may.get(9, {}).get(8, FALSE), open_)
+
+
 @given(st.integers(0, 2**200))
 def test_bits_are_the_members_in_order(row: int) -> None:
     assert bits(row) == [i for i in range(row.bit_length()) if row >> i & 1]

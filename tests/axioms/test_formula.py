@@ -80,6 +80,20 @@ def test_what_is_built_twice_is_one_gate(tree: Tree) -> None:
     assert (formula.size, len(formula.clauses)) == (size, clauses)
 
 
+@settings(max_examples=100, deadline=None)
+@given(trees, st.sampled_from([(UP, DOWN), (DOWN, UP), (UP, BOTH), (DOWN, BOTH)]))
+def test_a_gate_gets_the_directions_that_are_asked_for_later(tree: Tree, ways: tuple[int, int]) -> None:
+    formula = new_formula()
+    literals = {built(tree, formula, way) for way in ways}
+    assert len(literals) == 1
+    with Minisat22(bootstrap_with=formula.clauses) as solver:
+        for free in itertools.product((False, True), repeat=FREE):
+            values = {TRUE: True, **dict(enumerate(free, 2))}
+            _, known = solver.propagate([v if on else -v for v, on in values.items()])
+            literal = literals.copy().pop()
+            assert (literal if meaning(tree, values) else -literal) in {TRUE, *known}
+
+
 def test_known_implications_shorten_conjunctions() -> None:
     formula = new_formula()
     formula.add([-2, 3])

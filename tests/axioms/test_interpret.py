@@ -93,6 +93,29 @@ def test_axioms_forbid_exactly_what_breaks_them(world: World, lines: list[str]) 
     checked(world, "\n".join(lines))
 
 
+#: What axioms mostly look like, and what the interpreter has ways of its own for.
+SHAPES = (
+    "empty ({a} & ({b}; {c}))",
+    "empty ({a} & ([W]; {b}; {c}; [R]))",
+    "empty ({a} & ({b}; {c}; [R])) & ({c}; {b})",
+    "empty ({a}+ & ({b}; {c}))",
+    "empty (({a} | {b})+ & [W]; {c}+; [R])",
+    "empty ([W]; {a}; [R]) \\ ({b} | {c}^-1)",
+    "irreflexive {a}; {b}",
+    "irreflexive ({a} | {b})?; {c}+",
+    "irreflexive [W]; {a}; [R]; {b}+",
+    "acyclic {a} | ({b}; [R]; {c}) | ([W]; {a}+)",
+    "empty (~{a} & {b}+) \\ {c}*",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(world=worlds(), parts=st.permutations(RELATIONS))
+def test_common_shapes_forbid_exactly_what_breaks_them(shape: str, world: World, parts: list[str]) -> None:
+    checked(world, shape.format(a=parts[0], b=parts[1], c=parts[2]))
+
+
 #: Recursions that are closures, that are not, and that depend on each other.
 RECURSIONS = (
     "let rec x = {a} | (x; {b})",

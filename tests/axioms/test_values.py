@@ -134,6 +134,20 @@ def test_too_many_numbers_are_refused_and_not_enumerated() -> None:
         domains({s: [*range(1000)], t: [*range(1000)]}, [terms.mul(s, t, 32)], rounds=1)
 
 
+@pytest.mark.parametrize("domain", [[0, 1], [0], [1]])
+def test_truth_symbols_are_what_they_were_chosen_to_be(domain: list[int]) -> None:
+    formula = Formula()
+    lowering = Lowering(formula)
+    flag = terms.symbol(("flag", len(domain)), 1)
+    lowering.choices[flag] = lowering.fresh(domain)
+    literal = lowering.truth(flag)
+    with Minisat22(bootstrap_with=formula.clauses) as solver:
+        for number in (0, 1):
+            chosen = lowering.choices[flag].get(number, FALSE)
+            assert solver.solve(assumptions=[chosen]) == (number in domain)
+            assert not solver.solve(assumptions=[chosen, -literal if number else literal])
+
+
 def test_a_number_that_a_value_cannot_have_has_no_literal() -> None:
     formula = Formula()
     lowering = Lowering(formula)

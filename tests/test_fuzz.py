@@ -202,13 +202,13 @@ def mutant(texts: list[str], seed: int) -> bytes:
 
 
 @functools.cache
-def tests() -> list[str]:
+def litmus_texts() -> list[str]:
     files = [*sorted(LIBRARY.rglob("*.litmus")), *sorted(PUBLIC.rglob("*.litmus"))]
     return [file.read_text(encoding="utf-8") for file in files]
 
 
 @functools.cache
-def models() -> list[str]:
+def model_texts() -> list[str]:
     return [file.read_text(encoding="utf-8") for file in sorted(MODELS.glob("*.cat"))]
 
 
@@ -282,7 +282,7 @@ def trouble(data: bytes, **settings: object) -> str | None:
 def findings(seeds: range) -> Iterator[tuple[int, str]]:
     """The numbers of the mutants that something is wrong with, and what."""
     for seed in seeds:
-        found = trouble(mutant(tests(), seed), **settings_of(seed))
+        found = trouble(mutant(litmus_texts(), seed), **settings_of(seed))
         if found is not None:
             yield seed, found
 
@@ -325,7 +325,7 @@ CAT_PIECES += ("po", "rf", "co", "fr", "R", "W", "domain(", "range(", "fencerel(
 
 def mutated_model(seed: int) -> str:
     chance = random.Random(seed)
-    text = chance.choice(models())
+    text = chance.choice(model_texts())
     for _ in range(chance.choice((1, 1, 2, 5))):
         tokens = _TOKEN.findall(text)
         at, other = chance.randrange(len(tokens)), chance.randrange(len(tokens))
@@ -341,7 +341,7 @@ def model_trouble(text: str, deciding: bool) -> str | None:
     try:
         model = compile_model("mutant.cat", text)
         if deciding:
-            api.check(api.parse(tests()[0]), model, timeout=TIMEOUT)
+            api.check(api.parse(litmus_texts()[0]), model, timeout=TIMEOUT)
     except InputError as error:
         return misplaced(error)
     except (UnsupportedProgram, OutOfTime):
@@ -363,7 +363,9 @@ def _main(argument: str) -> None:
     first, _, last = argument.partition(":")
     seeds = range(int(first), int(last)) if last else range(int(first), int(first) + 1)
     if not last:
-        sys.stdout.write(mutant(tests(), seeds.start).decode("utf-8", "replace") + f"\n{settings_of(seeds.start)}\n")
+        sys.stdout.write(
+            mutant(litmus_texts(), seeds.start).decode("utf-8", "replace") + f"\n{settings_of(seeds.start)}\n"
+        )
     for seed, found in findings(seeds):
         print(f"{seed}: {found}", flush=True)
     print(f"{seeds.start}:{seeds.stop} done", flush=True)

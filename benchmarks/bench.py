@@ -249,7 +249,8 @@ def _measured(family: str, n: int, engine: str, backend: str | None, limit: floa
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         error = lines[-1].partition(":")[0] if lines else f"status {done.returncode}"
-        return None, "out of memory" if error == "MemoryError" else error
+        exhausted = error == "MemoryError" or "bad_alloc" in done.stderr  # ours, or a solver's
+        return None, "out of memory" if exhausted else error
     answer = json.loads(done.stdout)
     if not answer["expected"]:
         return None, "WRONG"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from axioms.cat.evaluate import Evaluation, Rows, bits
+from axioms.cat.evaluate import Evaluation, Rows, bits, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Event, Program, dependency_pairs, final_symbol, members_by_tag
@@ -70,6 +70,7 @@ class Candidate:
         syncbar: Iterable[tuple[int, int]],
         finals: Mapping[int, int] | None = None,
         results: Mapping[Term, int] | None = None,
+        claimed: Mapping[Term, int] | None = None,
     ) -> None:
         program = judge.program
         self.judge, self.program, self.model = judge, program, judge.model
@@ -81,6 +82,7 @@ class Candidate:
         for i, j in syncbar:
             self.syncbar[i] |= 1 << j
         self.symbols: dict[Term, int] = dict(results or {})
+        self.claimed = claimed or {}
         self.circular = not self._read_values()
         self._evaluation: Evaluation | None = None
 
@@ -105,6 +107,12 @@ class Candidate:
             rows(self.sync_fence),
             syncbar,
             {c: where[w] for c, w in self.finals.items()},
+            claimed={
+                symbol: self.symbols[e.value]
+                for e in self.program.events
+                if e.kind == "R" and type(e.value) is Term and e.value in self.symbols
+                if type(symbol := self.program.events[where[e.index]].value) is Term
+            },
         )
 
     def _rows(self, rows: Rows) -> Rows:
@@ -136,7 +144,10 @@ class Candidate:
                 except KeyError:
                     later.append(e)
             if len(later) == len(waiting):
-                return False
+                # Stuck. A branch may choose the value that decides the branch; data may not flow in a circle.
+                if not self._claim(later):
+                    return False
+                break
             waiting = later
         for c, w in self.finals.items():
             symbols[final_symbol(c, self.program.cells[c].width)] = terms.evaluate(events[w].value, symbols)
@@ -158,6 +169,20 @@ class Candidate:
             return ["values: one comes out of itself"]
         wrong = self._broken_execution()
         return wrong or list(dict.fromkeys(a.name for a in self.evaluation.violated()))
+
+    def _claim(self, reads: list[Event]) -> bool:
+        """Takes what the proposer says of reads that only a branch ties to themselves; `_broken_execution` compares it."""
+        for e in reads:
+            assert type(e.value) is Term
+            if e.value not in self.claimed:
+                return False
+            self.symbols[e.value] = self.claimed[e.value]
+        flow = self._dependencies()
+        rows = [a | b for a, b in zip(_rows(flow["data"]), _rows(flow["addr"]), strict=True)]
+        for r, w in self.rf.items():
+            if self.executed[r]:
+                rows[w] |= 1 << r
+        return is_acyclic(rows)
 
     def _broken_execution(self) -> list[str]:
         program, executed = self.program, self.executed
@@ -310,6 +335,11 @@ class Candidate:
             (number[i], number[j]): None for i, row in enumerate(rows) if i in number for j in bits(row) if j in number
         }
         return tuple(p for p in found if p[0] != p[1])
+
+
+def _rows(value: int | Rows) -> Rows:
+    assert isinstance(value, list)
+    return value
 
 
 class Base(dict[str, "int | Rows"]):

@@ -222,7 +222,14 @@ class Encoding:
             if wild.effect.result is not None:
                 results.setdefault(wild.effect.result, 0)
         executed = [true(l) for l in self.executed.literals]
-        return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results)
+        claimed = {
+            symbol: value
+            for symbol in (program.events[r].value for r in rf)
+            if type(symbol) is Term
+            for value, l in self.lowering.choices.get(symbol, {}).items()
+            if true(l)
+        }
+        return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results, claimed)
 
 
 def _forced_values(program: Program) -> dict[Term, int]:

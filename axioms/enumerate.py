@@ -322,14 +322,16 @@ def _grounds_control(model: Model) -> bool:
 
 
 def _constants(program: Program) -> set[int]:
-    """The numbers that threads store or compare with: what a read may have to return for its thread to take some path."""
+    """The numbers that threads store, choose or compare with: what a read may have to return for some path to be taken."""
     found: set[int] = set()
     for thread in program.threads:
         for effect in thread.execution.effects:
-            if type(effect.value) is int:
-                found.add(effect.value)
-            for t in terms.subterms([effect.guard, thread.execution.finishes]):
-                found.update(a for a in t.args if t.op in ("eq", "ult", "ule", "slt", "sle") and type(a) is int)
+            stored = 0 if effect.value is None else effect.value
+            if type(stored) is int:
+                found.add(stored)
+            for t in terms.subterms([stored, effect.guard, thread.execution.finishes]):
+                if t.op in ("ite", "eq", "ult", "ule", "slt", "sle"):
+                    found.update(a for a in t.args if type(a) is int)
     return found
 
 

@@ -127,3 +127,24 @@ exists (0:%r0 == 1)
     for engine in ("solve", "enumerate"):
         states = ptxmm.check(ptxmm.parse(text), model, engine=engine).states
         assert states == [{"0:r0": 0}, {"0:r0": 1}]
+
+
+def test_a_value_that_a_branch_on_itself_chooses_is_no_value_out_of_itself() -> None:
+    text = """PTX own-choice
+{ x=0; }
+P0@cta 0 {
+    mov.u32 %r1, 7;
+    ld.weak.u32 %r0, [x];
+    setp.eq.u32 %p0, %r0, 5;
+    @!%p0 bra END;
+    mov.u32 %r1, 5;
+  END:
+    st.weak.u32 [x], %r1;
+}
+exists (0:%r0 == 5)
+"""
+    model = compile_model("anything", "empty po & ext")
+    for engine in ENGINES.args[1]:
+        states = ptxmm.check(ptxmm.parse(text), model, engine=engine).states
+        assert states == [{"0:r0": 0}, {"0:r0": 5}, {"0:r0": 7}]
+    assert ptxmm.check(ptxmm.parse(text)).states == [{"0:r0": 0}]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ptxcore.isa.form import Form, Slot, Use
+from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import maximum, minimum
 from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, bit_and, bit_or, bit_xor, disj, eq, ite, ult
@@ -81,71 +82,57 @@ _LEVELS = {"gl": "gpu"}
 
 SHARED = ("shared", "shared::cta", "shared::cluster")
 
-_SPACE = Slot("space", ("global", *SHARED))
-_SCOPE = Slot("scope", SCOPES, default="gpu")
-_ATOM = (Slot("sem", ("relaxed", "acquire", "release", "acq_rel"), default="relaxed"), _SCOPE, _SPACE)
-_RED = (Slot("sem", ("relaxed", "release"), default="relaxed"), _SCOPE, _SPACE)
+_SPACE = ("global", *SHARED)
+_ABSENT = {"sem": "relaxed", "scope": "gpu"}
+_CLUSTER = {"cluster": "7.8 sm_90"}
 
 #: Which types each operation takes.
-_OPERATION_TYPES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
-    (("and", "or", "xor"), ("b32", "b64")),
-    (("add",), ("u32", "s32", "u64")),
-    (("inc", "dec"), ("u32",)),
-    (("min", "max"), ("u32", "s32", "u64", "s64")),
+_OPERATION_TYPES = (
+    ("and or xor", "b32 b64"),
+    ("add", "u32 s32 u64"),
+    ("inc dec", "u32"),
+    ("min max", "u32 s32 u64 s64"),
 )
-_EXCHANGE_TYPES = ("b32", "b64")
-_CAS_TYPES = ("b16", "b32", "b64")
 
-
-def _op(*words: str) -> Slot:
-    return Slot("op", words, required=True)
-
+_atomic = partial(Form, kind="effect", scope=SCOPES, space=_SPACE, absent=_ABSENT, needs=_CLUSTER)
+_atom = partial(_atomic, section="9.7.13.5", version="1.1", target="sm_11", sem="relaxed acquire release acq_rel")
+_red = partial(_atomic, section="9.7.13.6", version="1.2", target="sm_11", sem="relaxed release")
 
 _ATOMICS = (
     *(
-        Form("atom", "d, [a], b", atom, (*_ATOM, _op(*ops)), (types,), "effect", "9.7.13.5", "1.1", "sm_11")
-        for ops, types in (*_OPERATION_TYPES, (("exch",), _EXCHANGE_TYPES))
+        _atom("atom{.sem}{.scope}{.space}.op.type d, [a], b", atom, op=ops, type=types)
+        for ops, types in (*_OPERATION_TYPES, ("exch", "b32 b64"))
     ),
-    Form("atom", "d, [a], b, c", cas, (*_ATOM, _op("cas")), (_CAS_TYPES,), "effect", "9.7.13.5", "1.1", "sm_11"),
-    *(
-        Form("red", "[a], b", red, (*_RED, _op(*ops)), (types,), "effect", "9.7.13.6", "1.2", "sm_11")
-        for ops, types in _OPERATION_TYPES
-    ),
+    _atom("atom{.sem}{.scope}{.space}.op.type d, [a], b, c", cas, op="cas", type="b16 b32 b64"),
+    *(_red("red{.sem}{.scope}{.space}.op.type [a], b", red, op=ops, type=types) for ops, types in _OPERATION_TYPES),
 )
 
-_PROXY = Slot("proxy", ("proxy",), required=True)
+_fence = partial(Form, kind="effect", section="9.7.13.4")
 _FENCES = (
-    Form("fence", "", fence, (Slot("sem", ("sc", "acq_rel", "acquire", "release"), default="acq_rel"),
-                              Slot("scope", SCOPES, required=True)), (), "effect", "9.7.13.4", "6.0", "sm_70"),
-    Form("membar", "", fence, (Slot("scope", ("cta", "gl", "sys"), required=True),), (), "effect", "9.7.13.4", "1.4",
-         "sm_10", {"sem": "sc"}),
+    _fence("fence{.sem}.scope", fence, version="6.0", target="sm_70", sem="sc acq_rel acquire release", scope=SCOPES,
+           absent={"sem": "acq_rel"}, needs=_CLUSTER),
+    _fence("membar.scope", fence, version="1.4", scope="cta gl sys", given={"sem": "sc"}),
     *(
-        Form(mnemonic, "", proxy_fence, (_PROXY, *kind), (), "effect", "9.7.13.4", version, target)
+        form
         for mnemonic in ("fence", "membar")
-        for kind, version, target in (
-            ((Slot("kind", ("alias",), required=True),), "7.5", "sm_70"),
-            ((Slot("kind", ("async",), required=True), Slot("of", ("global", "shared::cta", "shared::cluster"))), "8.0",
-             "sm_90"),
+        for form in (
+            _fence(f"{mnemonic}.proxy.kind", proxy_fence, version="7.5", target="sm_70", kind="alias"),
+            _fence(f"{mnemonic}.proxy.kind{{.of}}", proxy_fence, version="8.0", target="sm_90", kind="async",
+                   of="global shared::cta shared::cluster"),
         )
     ),
 )  # fmt: skip
 
 
-def _barriers(mnemonic: str, version: str, target: str) -> tuple[Form, ...]:
-    common = (Slot("cta", ("cta",)), *((Slot("aligned", ("aligned",)),) if mnemonic == "barrier" else ()))
-
-    def slots(word: str) -> tuple[Slot, ...]:
-        return (*common, Slot("action", (word,), required=True))
-
-    where = ("effect", "9.7.13.1", version, target)
+def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[Form, ...]:
+    bar = partial(Form, kind="effect", section="9.7.13.1", version=version, target=target)
+    barrier, threads = "a:u32 barrier 0..15", "u32 threads *32"
     return (
-        Form(mnemonic, "a:barrier, b?:count", bar_sync, slots("sync"), (), *where),
-        Form(mnemonic, "a:barrier, b:count", bar_arrive, slots("arrive"), (), *where),
-        Form(mnemonic, "d, a:barrier, b?:count, {!}c", bar_red, (*slots("red"), _op("popc")), (("u32",),), *where),
-        Form(
-            mnemonic, "p, a:barrier, b?:count, {!}c", bar_red, (*slots("red"), _op("and", "or")), (("pred",),), *where
-        ),
+        bar(f"{mnemonic}{{.cta}}.sync{aligned} {barrier}, b?:{threads}", bar_sync),
+        bar(f"{mnemonic}{{.cta}}.arrive{aligned} {barrier}, b:{threads}", bar_arrive),
+        bar(f"{mnemonic}{{.cta}}.red.op{aligned}.u32 d, {barrier}, b?:{threads}, {{!}}c", bar_red, op="popc"),
+        bar(f"{mnemonic}{{.cta}}.red.op{aligned}.pred p, {barrier}, b?:{threads}, {{!}}c", bar_red, op="and or"),
     )
 
 
-FORMS = (*_ATOMICS, *_FENCES, *_barriers("bar", "1.0", "sm_10"), *_barriers("barrier", "6.0", "sm_30"))
+FORMS = (*_ATOMICS, *_FENCES, *_barriers("bar", "", "1.0", ""), *_barriers("barrier", "{.aligned}", "6.0", "sm_30"))

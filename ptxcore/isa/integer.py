@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptxcore.isa.form import INTEGERS_16_64, SIGNED_16_64, Form, Slot, Use
+from functools import partial
+
+from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import (
     Value,
     extract,
@@ -117,30 +119,53 @@ def maximum(how: Use, a: Value, b: Value) -> Value:
     return ite(less_than(how, b, a), a, b, how.width)
 
 
-_SAT = (Slot("sat", ("sat",), required=True),)
-_S32 = (("s32",),)
-_ALL = (INTEGERS_16_64,)
-_SIGNED = (SIGNED_16_64,)
-_PART = (Slot("part", ("lo", "hi"), required=True),)
-_WIDE = (Slot("part", ("wide",), required=True),)
-_WIDENABLE = (("u16", "u32", "s16", "s32"),)
+_SIGNED = "s16 s32 s64"
+_ALL = "u16 u32 u64 s16 s32 s64"
+_NARROW = "u16 u32 s16 s32"
+_PACKED = "u16x2 s16x2"
+_WORDS = "u32 u64 s32 s64"
+_DOT = "u32 s32"
+
+_fermi = partial(Form, version="2.0", target="sm_20")
+_packed = partial(Form, version="8.0", target="sm_90")
+_dot = partial(Form, version="5.0", target="sm_61", atype=_DOT, btype=_DOT)
 
 FORMS = (
-    Form("add", "d, a, b", add, types=_ALL, section="9.7.1.1"),
-    Form("add", "d, a, b", add_sat, slots=_SAT, types=_S32, section="9.7.1.1"),
-    Form("sub", "d, a, b", sub, types=_ALL, section="9.7.1.2"),
-    Form("sub", "d, a, b", sub_sat, slots=_SAT, types=_S32, section="9.7.1.2"),
-    Form("mul", "d, a, b", mul, slots=_PART, types=_ALL, section="9.7.1.3"),
-    Form("mul", "d:W, a, b", mul, slots=_WIDE, types=_WIDENABLE, section="9.7.1.3"),
-    Form("mad", "d, a, b, c", mad, slots=_PART, types=_ALL, section="9.7.1.4"),
-    Form("mad", "d:W, a, b, c:W", mad, slots=_WIDE, types=_WIDENABLE, section="9.7.1.4"),
+    Form("add.type d, a, b", add, section="9.7.1.1", type=_ALL),
+    Form("add.sat.s32 d, a, b", add_sat, section="9.7.1.1", repeats="sat"),
+    _packed("add.type d, a, b", section="9.7.1.1", type=_PACKED),
+    Form("sub.type d, a, b", sub, section="9.7.1.2", type=_ALL),
+    Form("sub.sat.s32 d, a, b", sub_sat, section="9.7.1.2", repeats="sat"),
+    Form("mul.part.type d, a, b", mul, section="9.7.1.3", part="lo hi", type=_ALL, first="part"),
+    Form("mul.part.type d:wide, a, b", mul, section="9.7.1.3", part="wide", type=_NARROW, first="part"),
+    Form("mad.part.type d, a, b, c", mad, section="9.7.1.4", part="lo hi", type=_ALL, first="part"),
+    Form("mad.part.type d:wide, a, b, c:wide", mad, section="9.7.1.4", part="wide", type=_NARROW, first="part"),
+    Form("mad.part.sat.s32 d, a, b, c", mad_sat, section="9.7.1.4", part="hi", first="part", repeats="sat"),
+    Form("mul24.part.type d, a, b", section="9.7.1.5", part="lo hi", type=_DOT, first="part"),
+    Form("mad24.part.type d, a, b, c", section="9.7.1.6", part="lo hi", type=_DOT, first="part"),
+    Form("mad24.part.sat.s32 d, a, b, c", section="9.7.1.6", part="hi", first="part", repeats="sat"),
+    Form("sad.type d, a, b, c", section="9.7.1.7", type=_ALL),
+    Form("div.type d, a, b", div, section="9.7.1.8", type=_ALL),
+    Form("rem.type d, a, b", rem, section="9.7.1.9", type=_ALL),
+    Form("abs.type d, a", absolute, section="9.7.1.10", type=_SIGNED),
+    Form("neg.type d, a", neg, section="9.7.1.11", type=_SIGNED),
+    Form("min.type d, a, b", minimum, section="9.7.1.12", type=_ALL),
+    _packed("min.type d, a, b", section="9.7.1.12", type=_PACKED),
+    _packed("min.relu.type d, a, b", section="9.7.1.12", type="s16x2 s32"),
+    Form("max.type d, a, b", maximum, section="9.7.1.13", type=_ALL),
+    _packed("max.type d, a, b", section="9.7.1.13", type=_PACKED),
+    _packed("max.relu.type d, a, b", section="9.7.1.13", type="s16x2 s32"),
+    _fermi("popc.type d:u32, a", section="9.7.1.14", type="b32 b64"),
+    _fermi("clz.type d:u32, a", section="9.7.1.15", type="b32 b64"),
+    _fermi("bfind{.shiftamt}.type d:u32, a", section="9.7.1.16", type=_WORDS),
+    Form("fns.b32 d, mask, base, offset:s32", section="9.7.1.17", version="6.0", target="sm_30"),
+    _fermi("brev.type d, a", section="9.7.1.18", type="b32 b64"),
+    _fermi("bfe.type d, a, b:u32, c:u32", section="9.7.1.19", type=_WORDS),
+    _fermi("bfi.type f:out, a, b, c:u32, d:in u32", section="9.7.1.20", type="b32 b64"),
     Form(
-        "mad", "d, a, b, c", mad_sat, slots=(Slot("part", ("hi",), required=True), *_SAT), types=_S32, section="9.7.1.4"
+        "szext.mode.type d, a, b:u32", section="9.7.1.21", version="7.6", target="sm_70", mode="clamp wrap", type=_DOT
     ),
-    Form("div", "d, a, b", div, types=_ALL, section="9.7.1.8"),
-    Form("rem", "d, a, b", rem, types=_ALL, section="9.7.1.9"),
-    Form("abs", "d, a", absolute, types=_SIGNED, section="9.7.1.10"),
-    Form("neg", "d, a", neg, types=_SIGNED, section="9.7.1.11"),
-    Form("min", "d, a, b", minimum, types=_ALL, section="9.7.1.12"),
-    Form("max", "d, a, b", maximum, types=_ALL, section="9.7.1.13"),
+    Form("bmsk.mode.b32 d, a, b", section="9.7.1.22", version="7.6", target="sm_70", mode="clamp wrap"),
+    _dot("dp4a.atype.btype d:u32, a, b, c:u32", section="9.7.1.23"),
+    _dot("dp2a.mode.atype.btype d:u32, a, b, c:u32", section="9.7.1.24", mode="lo hi"),
 )

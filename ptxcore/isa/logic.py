@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptxcore.isa.form import BITS_16_64, INTEGERS_16_64, Form, Use
+from functools import partial
+
+from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import extend, fit
 from ptxcore.values.terms import Value, ashr, bit_and, bit_not, bit_or, bit_xor, lshr, zext
 from ptxcore.values.terms import shl as shifted_left
@@ -40,13 +42,22 @@ def shr(how: Use, a: Value, b: Value) -> Value:
     return fit((ashr if how.signed else lshr)(extend(how, a, w), zext(b, w), w), how.width)
 
 
-_BITS = (("pred", *BITS_16_64),)
+_BITS = "b16 b32 b64"
+_LOGIC = f"pred {_BITS}"
+_ANY = f"{_BITS} u16 u32 u64 s16 s32 s64"
+
+_lop3 = partial(Form, section="9.7.8.6", version="4.3", target="sm_50")
+_shf = partial(Form, section="9.7.8.7", version="3.1", target="sm_32", dir="l r", mode="clamp wrap", first="dir")
 
 FORMS = (
-    Form("and", "d, a, b", and_, types=_BITS, section="9.7.8.1"),
-    Form("or", "d, a, b", or_, types=_BITS, section="9.7.8.2"),
-    Form("xor", "d, a, b", xor, types=_BITS, section="9.7.8.3"),
-    Form("not", "d, a", not_, types=_BITS, section="9.7.8.4"),
-    Form("shl", "d, a, b:u32", shl, types=(BITS_16_64,), section="9.7.8.8"),
-    Form("shr", "d, a, b:u32", shr, types=((*BITS_16_64, *INTEGERS_16_64),), section="9.7.8.9"),
+    Form("and.type d, a, b", and_, section="9.7.8.1", type=_LOGIC),
+    Form("or.type d, a, b", or_, section="9.7.8.2", type=_LOGIC),
+    Form("xor.type d, a, b", xor, section="9.7.8.3", type=_LOGIC),
+    Form("not.type d, a", not_, section="9.7.8.4", type=_LOGIC),
+    Form("cnot.type d, a", section="9.7.8.5", type=_BITS),
+    _lop3("lop3.b32 d, a, b, c, lut:imm"),
+    _lop3("lop3.bool.b32 d|p:sink, a, b, c, lut:imm, {!}q:in pred", version="8.2", target="sm_70", bool="or and"),
+    _shf("shf.dir.mode.b32 d, a, b, c:u32"),
+    Form("shl.type d, a, b:u32", shl, section="9.7.8.8", type=_BITS),
+    Form("shr.type d, a, b:u32", shr, section="9.7.8.9", type=_ANY),
 )

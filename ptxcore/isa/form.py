@@ -1,27 +1,33 @@
 """How an instruction is declared: one `Form` gives the reader's check, the meaning and the documentation.
 
-A form is a syntax line of the manual: mnemonic, modifier slots, types, operands, and the function that says what it
-does. Modifiers are matched as a set, since compilers write them in other orders than the manual; types keep their
-order.
+A form is a syntax line of the manual and what its names stand for:
+
+    Form("atom{.sem}{.scope}{.space}.op.type d:sink, [a], b", atom, section="9.7.13.5", version="1.1", target="sm_11",
+         sem="relaxed acquire release acq_rel", scope="cta cluster gpu sys", space="global shared",
+         op="and or xor", type="b32 b64", rules=("sem -> scope",), needs={"cluster": "7.8 sm_90"})
+
+Words behind dots that are given a meaning are slots (`sem` is one of four words), the others stand for themselves
+(`.sync`); braces say that a modifier may be left out. Slots whose names end in `type`, and literal types, are types:
+they keep their order. All other modifiers match as a set, since compilers write them in other orders than the manual.
+Operands are described in `ptxcore.isa.operand`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxcore.diagnostics import Span, fail, nearest
+from ptxcore.diagnostics import fail, nearest
+from ptxcore.isa import operand
+from ptxcore.isa.operand import Parameter
+from ptxcore.isa.types import WIDTHS
+from ptxcore.syntax.spans import modifier_span
 from ptxcore.syntax.tree import Instruction
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
-
-#: Bits of each type that an instruction may name.
-WIDTHS = {"pred": 1, **{f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)}}
-
-INTEGERS_16_64 = ("u16", "u32", "u64", "s16", "s32", "s64")
-SIGNED_16_64 = ("s16", "s32", "s64")
-BITS_16_64 = ("b16", "b32", "b64")
 
 
 def words(text: str) -> frozenset[str]:
@@ -29,208 +35,380 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Words of the language that no form takes yet: refused by name, not as unknown.
-UNSUPPORTED_MODIFIERS = words(
-    """f16 f16x2 bf16 bf16x2 f32 f64 tf32 b128 u16x2 s16x2 v2 v4 v8 ftz noftz rn rz rm rp rni rzi rmi rpi approx
-    relu satfinite local param param::entry param::func unified L2::cache_hint cc
-    async bulk warp cluster mbarrier_init sync_restrict::shared::cta sync_restrict::shared::cluster
-    async::generic"""
-)
-
-
 class Slot(NamedTuple):
-    """A place for one modifier. `default` is what its absence means; a required slot has none."""
+    """A place for one modifier: one of `words`."""
 
     name: str
     words: tuple[str, ...]
-    required: bool = False
-    default: str = ""
+    required: bool
 
 
-class Parameter(NamedTuple):
-    """One operand of a form.
-
-    `role`: `destination`, `source`, `memory`, `label`. `kind`: which type it has (see `Form.operands`).
-    """
-
-    name: str
-    role: str
-    kind: str
-    optional: bool
-    negatable: bool = False
-
-
-class Form(NamedTuple):
+class Form:
     """A declared instruction form.
 
-    `operands` is written as in the manual: `d, [a], b`. `d`, `p` and `q` are destinations, a bracketed one is memory,
-    the rest are sources. Behind a name may stand `?` (may be left out) and a kind after a colon:
-
-    - none: the instruction's type, exactly (`:A` its second type, `:W` twice the type's width)
-    - `:loose` a register at least as wide as the type; loads extend into it, stores take its low bits (section 9.4.1);
-      `:looseA` the same for the second type
-    - `:u32`, `:pred` ... that type; `{!}c` is a predicate that may be negated
-    - `:address` as the instruction's type, and the name of a variable stands for its address
-    - `:label`, `:instance` (a literal number), `:barrier` (0 .. 15), `:count` (threads, in warps)
-
-    `run` is the meaning, by `kind`:
+    `syntax`: the manual's line, see above. `run` is the meaning (None: read and checked only), by `kind`:
 
     - `value`: `run(how, *sources) -> value`, or one value for each destination
-    - `effect`: `run(how, thread, *sources) -> value | None`, with the calls of `ptxcore.machine.engine.Thread`
+    - `effect`: `run(how, thread, *sources) -> value | None`, with the calls of `ptxcore.isa.thread.Thread`
     - `branch`: `run(how, *sources) -> truth value` of "goes to the label"
     - `exit`: ends the thread
     - `nothing`: no effect that a program could observe
 
-    `given` are facts that the form itself states, as if written: `{"sem": "relaxed"}` for a volatile access.
+    `section`, `version`, `target`: where the manual has it and what introduced it. `needs`: what single modifiers or
+    types need beyond that, by condition (below), as a gate (`ptxcore.isa.targets.gates`). `until`: the gate from which
+    on the form is gone. `manual`: gates where the manual asks for something else than ptxas does; the condition ""
+    stands for the form itself. `only`: `ptxas` or `manual` for a form that the other does not have.
+
+    `rules`: what modifiers ask of each other, `condition -> condition`. A condition is alternatives separated by
+    blanks; an alternative is joined by `+`; an item is a word (`relaxed`, `f32`), a slot's name (`scope`: any of its
+    words), `slot=word`, or one of them behind `!`; `never` is never true. `"ftz -> f32"`, `"sem -> scope"`,
+    `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `.
+
+    `first`: slots and words that must directly follow the mnemonic, in order. `repeats`: words that may stand twice.
+    `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
+    `layout`: for operands whose type or count no annotation can say: `layout(how) -> {name: annotation}`.
     """
 
-    mnemonic: str
-    operands: str
-    run: Callable[..., Any]
-    slots: tuple[Slot, ...] = ()
-    types: tuple[tuple[str, ...], ...] = ()
-    kind: str = "value"
-    section: str = ""
-    version: str = "1.0"
-    target: str = "sm_10"
-    given: Mapping[str, str] = {}
+    __slots__ = (
+        "_pattern", "absent", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "repeats",
+        "rules", "run", "section", "syntax", "target", "until", "version", "where",
+    )  # fmt: skip
 
-    def syntax(self) -> str:
-        """The form as the manual would write it."""
-        parts = [self.mnemonic]
-        for slot in self.slots:
-            one = f".{slot.words[0]}" if len(slot.words) == 1 else f".{slot.name}"
-            parts.append(one if slot.required else f"{{{one}}}")
-        parts += [".type", ".atype"][: len(self.types)]
-        shown = ", ".join(operand.partition(":")[0] for operand in self.operands.split(", "))
-        return f"{''.join(parts)} {shown}".rstrip()
+    def __init__(
+        self,
+        syntax: str,
+        run: Callable[..., Any] | None = None,
+        *,
+        kind: str = "value",
+        section: str = "",
+        version: str = "1.0",
+        target: str = "",
+        until: str = "",
+        needs: Mapping[str, str] | None = None,
+        manual: Mapping[str, str] | None = None,
+        only: str = "",
+        first: str = "",
+        repeats: str = "",
+        rules: Sequence[str] = (),
+        absent: Mapping[str, str] | None = None,
+        given: Mapping[str, str] | None = None,
+        layout: Callable[[Use], Mapping[str, str]] | None = None,
+        **where: str | Iterable[str],
+    ) -> None:
+        self.syntax, self.run, self.kind = syntax, run, kind
+        self.section, self.version, self.target, self.until = section, version, target, until
+        self.needs, self.manual, self.only = needs or {}, manual or {}, only
+        self.first, self.repeats, self.rules = first, repeats, rules
+        self.absent, self.given, self.layout = absent or {}, given or {}, layout
+        self.where = where
+        end = re.search(r"[.{ ]", syntax)
+        self.mnemonic = syntax[: end.start()] if end else syntax
+        self._pattern: Pattern | None = None
+
+    def __repr__(self) -> str:
+        return f"Form({self.syntax!r})"
+
+    def __reduce__(self) -> object:
+        raise TypeError("forms are looked up, not copied")
+
+    @property
+    def pattern(self) -> Pattern:
+        """The syntax line, taken apart when it is first needed."""
+        if self._pattern is None:
+            self._pattern = _pattern(self)
+        return self._pattern
+
+    def shown(self) -> str:
+        """The form as the manual would print it."""
+        head, _, operands = self.syntax.partition(" ")
+        return f"{head} {operand.shown(operands)}".rstrip()
+
+
+class Pattern(NamedTuple):
+    """A syntax line taken apart. `slots` by name, in order; `types` the ordered ones; `by_word` the slots that a
+    modifier may fill, first come first served."""
+
+    slots: tuple[Slot, ...]
+    types: tuple[Slot, ...]
+    by_word: Mapping[str, tuple[Slot, ...]]
+    parameters: tuple[Parameter, ...]
+    rules: tuple[Rule, ...]
+
+
+_PART = re.compile(r"(\{)?\.([^.{}]+)(?(1)\})")
+
+
+def _pattern(form: Form) -> Pattern:
+    head, _, operands = form.syntax.partition(" ")
+    slots, types = [], []
+    consumed = len(form.mnemonic)
+    for m in _PART.finditer(head, consumed):
+        if m.start() != consumed:
+            break
+        consumed = m.end()
+        name, required = m[2], m[1] is None
+        meaning = form.where.get(name)
+        choices = (name,) if meaning is None else tuple(meaning.split() if isinstance(meaning, str) else meaning)
+        (types if name in WIDTHS or name.endswith("type") else slots).append(Slot(name, choices, required))
+    if consumed != len(head):
+        raise ValueError(f"cannot read the syntax line {form.syntax!r} from {head[consumed:]!r} on")
+    names = {slot.name for slot in (*slots, *types)}
+    unused = [name for name in form.where if name not in names]
+    if unused:
+        raise ValueError(f"{unused} are not in the syntax line {form.syntax!r}")
+    by_word: dict[str, tuple[Slot, ...]] = {}
+    for slot in slots:
+        for word in slot.words:
+            by_word[word] = (*by_word.get(word, ()), slot)
+    return Pattern(tuple(slots), tuple(types), by_word, operand.parameters(operands), tuple(map(rule, form.rules)))
+
+
+# Conditions on modifiers.
+
+Condition = tuple[tuple[tuple[bool, str], ...], ...]  # alternatives of (wanted, item) that hold together
+
+
+@lru_cache(maxsize=None)  # as many as the declarations have
+def condition(text: str) -> Condition:
+    """Alternatives, each of items that hold together."""
+    return tuple(
+        tuple((not item.startswith("!"), item.removeprefix("!")) for item in alternative.split("+"))
+        for alternative in text.split()
+    )
+
+
+def holds(wanted: Condition, present: frozenset[str]) -> bool:
+    return any(all((item in present) is wish for wish, item in alternative) for alternative in wanted)
+
+
+class Rule(NamedTuple):
+    premise: Condition
+    conclusion: Condition
+    message: str  # of its own; "" where the rule says enough
+
+
+@lru_cache(maxsize=None)  # as many as the declarations have
+def rule(text: str) -> Rule:
+    logic, _, message = text.partition(" # ")
+    premise, arrow, conclusion = logic.partition("->")
+    if not arrow or not premise.strip() or not conclusion.strip():
+        raise ValueError(f"not a rule: {text!r}")
+    return Rule(condition(premise), condition(conclusion), message.strip())
 
 
 class Use:
     """A form with the modifiers that one instruction chose: what semantic functions call `how`."""
 
     __slots__ = (
-        "form",
-        "op",
-        "parameters",
-        "proxy",
-        "scope",
-        "sem",
-        "signed",
-        "space",
-        "type",
-        "types",
-        "width",
-        "words",
-    )
+        "_expected", "form", "op", "parameters", "present", "proxy", "scope", "sem", "signed", "space", "type", "types",
+        "width", "words",
+    )  # fmt: skip
 
-    def __init__(self, form: Form, words: Mapping[str, str], types: tuple[str, ...]) -> None:
+    def __init__(self, form: Form, words: Mapping[str, str], types: tuple[str, ...], named: Mapping[str, str]) -> None:
+        written = {**words, **named}
         self.form = form
-        self.words = words
+        self.present = frozenset(
+            (*written, *written.values(), *(f"{name}={word}" for name, word in written.items()), *types)
+        )
+        self.words = _Words({**form.absent, **written, **form.given})
         self.types = types
         self.type = types[0] if types else ""
         self.width = WIDTHS[self.type] if types else 32
         self.signed = self.type[:1] == "s"
-        self.sem = words.get("sem") or "weak"
-        self.scope = words.get("scope") or None
-        space = words.get("space") or "generic"
+        self.sem = self.words["sem"] or "weak"
+        self.scope = self.words["scope"] or None
+        space = self.words["space"] or "generic"
         self.space = "shared" if space == "shared::cta" else space
-        self.proxy = words.get("proxy") or "generic"
-        self.op = words.get("op") or ""
-        self.parameters = parameters(form.operands)
+        self.proxy = self.words["proxy"] or "generic"
+        self.op = self.words["op"]
+        self.parameters = form.pattern.parameters
+        self._expected: tuple[Expected | None, ...] | None = None
+
+    def has(self, text: str) -> bool:
+        """Whether a condition (see `Form.rules`) holds of the modifiers."""
+        return holds(condition(text), self.present)
+
+    @property
+    def expected(self) -> tuple[Expected | None, ...]:
+        """For each parameter what must stand there; None where these modifiers leave no place for it."""
+        if self._expected is None:
+            layout = self.form.layout(self) if self.form.layout else {}
+            self._expected = tuple(_expected(self, p, layout) for p in self.parameters)
+        return self._expected
+
+    def type_named(self, parameter: Parameter) -> str:
+        """The type that an operand has here; "" for none."""
+        name = parameter.type
+        if name in WIDTHS:
+            return name
+        if name == "wide":
+            return _widened(self.type)
+        if name:
+            return self.words[name]
+        return self.words[f"{parameter.name[:1]}type"] or self.words["type"] or self.type
+
+    def gates(self, *, manual: bool = False) -> list[tuple[str, str]]:
+        """What the form and each of its modifiers need: (what it is that needs, gate)."""
+        form = self.form
+        asked = {"": f"{form.version} {form.target}", **form.needs}
+        if manual:
+            asked.update(form.manual)
+        found = []
+        for text, gate in asked.items():
+            if not text:
+                found.append(("", gate))
+            else:
+                for alternative in condition(text):
+                    if holds((alternative,), self.present):
+                        found.append((".".join(item.partition("=")[2] or item for wish, item in alternative if wish), gate))
+                        break
+        return found
 
 
-_parameters: dict[str, tuple[Parameter, ...]] = {}
+class _Words(dict[str, str]):
+    """The words by slot; "" for what was not written."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
 
 
-def parameters(operands: str) -> tuple[Parameter, ...]:
-    """The operands of a form, from the way the manual writes them."""
-    known = _parameters.get(operands)
-    if known is None:
-        known = _parameters[operands] = tuple(_parameter(o) for o in operands.split(", ") if o)
-    return known
+def _widened(name: str) -> str:
+    return f"{name[0]}{2 * WIDTHS[name]}" if name in WIDTHS else ""
 
 
-def _parameter(text: str) -> Parameter:
-    name, _, kind = text.partition(":")
-    optional = name.endswith("?")
-    name = name.rstrip("?")
-    if name.startswith("["):
-        return Parameter(name[1:-1], "memory", kind, optional)
-    if name.startswith("{!}"):
-        return Parameter(name[3:], "source", kind or "pred", optional, True)
-    role = "label" if kind == "label" else "destination" if name in ("d", "p", "p|q") else "source"
-    return Parameter(name, role, kind or ("pred" if name in ("p", "p|q") else ""), optional)
+class Expected(NamedTuple):
+    """What must stand as one operand of a use: the parameter with its type and the number of elements (0: no
+    vector) settled."""
+
+    parameter: Parameter
+    type: str
+    count: int
+    parts: tuple[Expected, ...] = ()
 
 
-class _Misfit(NamedTuple):
+def _expected(use: Use, parameter: Parameter, layout: Mapping[str, str]) -> Expected | None:
+    if parameter.condition and not use.has(parameter.condition):
+        return None
+    extra = layout.get(parameter.name)
+    if extra is not None:
+        if extra == "absent":
+            return None
+        parameter = operand.refine(parameter, extra)
+    count = 0
+    if parameter.count == "vec":
+        chosen = use.words["vec"]
+        count = int(chosen[1:]) if chosen else 0
+    elif parameter.count:
+        count = int(parameter.count)
+    parts = tuple(e for p in parameter.parts if (e := _expected(use, p, layout)) is not None)
+    return Expected(parameter, use.type_named(parameter), count, parts)
+
+
+# Matching.
+
+
+class Misfit(NamedTuple):
     """Why a form does not take a set of modifiers; the form with the smallest rank explains it best."""
 
-    rank: tuple[int, int]
+    rank: tuple[int, ...]
     modifier: int  # index of the modifier that is wrong, -1 for the opcode
     message: str
     form: Form
 
 
-def match(forms: Sequence[Form], opcode: str, modifiers: Sequence[str]) -> Use | _Misfit:
-    """The first form that takes exactly these modifiers, or what is wrong with them."""
-    best: _Misfit | None = None
+def match(forms: Sequence[Form], opcode: str, modifiers: Sequence[str]) -> tuple[Use, ...] | Misfit:
+    """Every form that takes exactly these modifiers, or what is wrong with them."""
+    best: Misfit | None = None
+    found = []
     for form in forms:
         result = _fit(form, opcode, modifiers)
         if isinstance(result, Use):
-            return result
-        if best is None or result.rank < best.rank:
+            found.append(result)
+        elif best is None or result.rank < best.rank:
             best = result
+    if found:
+        return tuple(found)
     assert best is not None
     return best
 
 
-def _fit(form: Form, opcode: str, modifiers: Sequence[str]) -> Use | _Misfit:
-    slots = {word: slot for slot in form.slots for word in slot.words}
-    words: dict[str, str] = {}
+def _fit(form: Form, opcode: str, modifiers: Sequence[str]) -> Use | Misfit:
+    pattern = form.pattern
+    chosen: dict[str, str] = {}
     types: list[str] = []
+    named: dict[str, str] = {}
+    position = 0  # in pattern.types
     wrong: list[tuple[int, str]] = []
     taken: list[str] = [opcode]
     for i, word in enumerate(modifiers):
-        slot = slots.get(word)
-        if slot is not None:
-            before = words.get(slot.name)
-            if before is None:
-                words[slot.name] = word
-                taken.append(word)
-            elif before == word:
-                wrong.append((i, f"'.{word}' stands twice"))
-            else:
-                wrong.append((i, f"'.{word}' conflicts with '.{before}'"))
-        elif len(types) < len(form.types) and word in form.types[len(types)]:
+        place = next((k for k in range(position, len(pattern.types)) if word in pattern.types[k].words), None)
+        if place is not None and (place == position or not any(t.required for t in pattern.types[position:place])):
             types.append(word)
+            named[pattern.types[place].name] = word
+            position = place + 1
             taken.append(word)
-        else:
+            continue
+        slots = pattern.by_word.get(word, ())
+        free = next((slot for slot in slots if slot.name not in chosen), None)
+        if free is not None:
+            chosen[free.name] = word
+            taken.append(word)
+        elif not slots:
             wrong.append((i, ""))
-    missing = [slot for slot in form.slots if slot.required and slot.name not in words]
-    lacking = len(missing) + len(form.types) - len(types)
+        elif word not in form.repeats.split():
+            before = chosen[slots[0].name]
+            wrong.append((i, f"'.{word}' stands twice" if before == word else f"'.{word}' conflicts with '.{before}'"))
+    missing = [slot for slot in pattern.slots if slot.required and slot.name not in chosen]
+    untyped = [slot for slot in pattern.types[position:] if slot.required]
+    lacking = len(missing) + len(untyped)
     if wrong:
         i, message = wrong[0]
         # A form that misses only the type is nearer than one that has another operation.
         only_types = all(modifiers[i] in WIDTHS for i, _ in wrong)
-        return _Misfit(
-            (2 * len(wrong) - only_types, lacking), i, message or _out_of_place(modifiers[i], form, taken, types), form
-        )
+        message = message or _out_of_place(modifiers[i], pattern, taken, position)
+        return Misfit((2 * len(wrong) - only_types, lacking), i, message, form)
     if lacking:
-        if missing:
-            slot = missing[0]
-            choices = " ".join(f".{w}" for w in slot.words)
-            what = (
-                f"'{'.'.join(taken)}' needs {_article(slot.name)}: {'one of ' if len(slot.words) > 1 else ''}{choices}"
-            )
-        else:
-            choices = " ".join(f".{t}" for t in form.types[len(types)])
-            what = f"'{'.'.join(taken)}' needs a{' second' if types else ''} type: one of {choices}"
-        return _Misfit((0, lacking), -1, what, form)
-    for slot in form.slots:
-        if slot.name not in words:
-            words[slot.name] = slot.default
-    return Use(form, {**words, **form.given}, tuple(types))
+        what = _lacking(missing, untyped, ".".join(taken), bool(types))
+        return Misfit((0, lacking), -1, what, form)
+    for i, name in enumerate(n for n in form.first.split() if n in chosen or n in named):
+        if modifiers[i] != (chosen.get(name) or named[name]):
+            word = chosen.get(name) or named[name]
+            at = modifiers.index(word)
+            return Misfit((0, 0, 1), at, f"'.{word}' must follow '{'.'.join((opcode, *modifiers[:i]))}' directly", form)
+    use = Use(form, chosen, tuple(types), named)
+    for premise, conclusion, own in pattern.rules:
+        broken = next((a for a in premise if holds((a,), use.present)), None)
+        if broken is not None and not holds(conclusion, use.present):
+            words_ = [use.words[item] or item.partition("=")[2] or item for wish, item in broken if wish]
+            at = next((i for i, word in enumerate(modifiers) if word in words_), -1)
+            return Misfit((0, 0, 1), at, own or _broken(words_, opcode, conclusion, form), form)
+    return use
+
+
+def _lacking(missing: Sequence[Slot], untyped: Sequence[Slot], taken: str, typed: bool) -> str:
+    if missing:
+        choices = missing[0].words
+        one = "one of " if len(choices) > 1 else ""
+        return f"'{taken}' needs {_article(missing[0].name)}: {one}{_dotted(choices)}"
+    return f"'{taken}' needs a{' second' if typed else ''} type: one of {_dotted(untyped[0].words)}"
+
+
+def _broken(present: Sequence[str], opcode: str, conclusion: Condition, form: Form) -> str:
+    shown = ".".join(("", *present)) if present else opcode
+    wanted = [[item for wish, item in alternative if wish and item != "never"] for alternative in conclusion]
+    wanted = [w for w in wanted if w]
+    if wanted:
+        slots = {slot.name: slot for slot in (*form.pattern.slots, *form.pattern.types)}
+        named = [_dotted(slots[w[0]].words) if len(w) == 1 and w[0] in slots else _dotted(w) for w in wanted]
+        return f"'{shown}' needs {' or '.join(named)}"
+    barred = [item for alternative in conclusion for wish, item in alternative if not wish]
+    if barred:
+        return f"'{shown}' cannot stand with {_dotted(barred)}"
+    return f"'{shown}' do not go together" if len(present) > 1 else f"'{shown}' cannot stand here"
+
+
+def _dotted(choices: Iterable[str]) -> str:
+    return " ".join(f".{word.partition('=')[2] or word}" for word in choices)
 
 
 _WHAT = {"sem": "a semantics", "op": "an operation", "cmp": "a comparison", "cop": "a cache operator"}
@@ -240,41 +418,27 @@ def _article(slot: str) -> str:
     return _WHAT.get(slot, f"a {slot}")
 
 
-def _out_of_place(word: str, form: Form, taken: Sequence[str], types: Sequence[str]) -> str:
-    if word in WIDTHS and form.types:
-        if len(types) == len(form.types):
+def _out_of_place(word: str, pattern: Pattern, taken: Sequence[str], position: int) -> str:
+    if word in WIDTHS and pattern.types:
+        if position == len(pattern.types):
             return f"a type too many: '.{word}'"
-        legal = " ".join(f".{t}" for t in form.types[len(types)])
+        legal = _dotted(pattern.types[position].words)
         return f"type '.{word}' does not go with '{'.'.join(taken)}', which takes {legal}"
     return f"'.{word}' does not go with '{'.'.join(taken)}'"
 
 
-def complain(forms: Sequence[Form], instruction: Instruction, misfit: _Misfit) -> InputError:
+def complain(forms: Sequence[Form], instruction: Instruction, misfit: Misfit) -> InputError:
     """The error for an instruction whose modifiers no form takes, at the modifier's place."""
-    known = {word for form in forms for slot in form.slots for word in slot.words}
-    known.update(t for form in forms for types in form.types for t in types)
+    patterns = [form.pattern for form in forms]
+    known = {word for p in patterns for slot in (*p.slots, *p.types) for word in slot.words}
     for i, word in enumerate(instruction.modifiers):
         if word not in known:
-            span = modifier_span(instruction, i)
-            name = f"'{instruction.opcode}'"
-            if word in UNSUPPORTED_MODIFIERS:
-                return fail(span, f"'.{word}' on {name} is not supported yet")
-            return fail(span, f"unknown modifier '.{word}' on {name}", nearest(word, known) or _legal(known))
+            message = f"unknown modifier '.{word}' on '{instruction.opcode}'"
+            return fail(modifier_span(instruction, i), message, nearest(word, known) or _legal(known))
     span = instruction.span if misfit.modifier < 0 else modifier_span(instruction, misfit.modifier)
-    if misfit.modifier >= 0:
-        unfit = instruction.modifiers[misfit.modifier]
-        if unfit in UNSUPPORTED_MODIFIERS and unfit != "cluster":
-            return fail(span, f"'.{unfit}' with this form of '{instruction.opcode}' is not supported yet")
-    return fail(span, misfit.message, f"the form is: {misfit.form.syntax()}")
+    return fail(span, misfit.message, f"the form is: {misfit.form.shown()}")
 
 
-def _legal(words: Iterable[str]) -> str | None:
-    listed = sorted(words)
-    return "legal are " + " ".join(f".{w}" for w in listed) if 0 < len(listed) <= 16 else None
-
-
-def modifier_span(instruction: Instruction, index: int) -> Span:
-    """Where the modifier stands, as long as the opcode is written without blanks."""
-    line, column, end = instruction.span
-    start = column + len(instruction.opcode) + sum(len(m) + 1 for m in instruction.modifiers[:index])
-    return Span(line, start, start + 1 + len(instruction.modifiers[index])) if start < end else instruction.span
+def _legal(choices: Iterable[str]) -> str | None:
+    listed = sorted(choices)
+    return f"legal are {_dotted(listed)}" if 0 < len(listed) <= 16 else None

@@ -1,0 +1,386 @@
+"""Do the operands of a statement fit a form: types, sizes, immediates, addresses, vectors (PTX ISA 9.0, chapters 6 and 9.4).
+
+Operands are judged by their *kind*, a small hashable value without names, so that one judgement serves every statement
+of the same shape:
+
+    "u32"                   a register of that type; "v4.f32" one of a vector type
+    "int"                   an integer;  "0f" "0d" "decimal"  floating-point constants by notation
+    "_"                     the sink
+    ("sreg", type, 16?)     a special register of that type; whether it may be read as 16 bits too
+    ("var", space, type)    the name of a variable;  ("var+", space, type)  with an offset, outside of brackets
+    "label" "function" "texref" "samplerref" "surfref" "prototype" "targets"      what such a name stands for
+    "any"                   something already reported: fits everywhere
+    ("!", kind) ("-", kind) a negated operand;  ("sel", type, "b0")  a register with a selector
+    ("[", kind)             an address by its base;  ("[", kind, kind ...)  a bracket of several parts
+    ("[]", kind, index)     name[index] without outer brackets
+    ("{", kind ...) ("(", kind ...) ("|", kind, kind)      a vector, a call's list, two destinations
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ptxcore.isa.form import Expected, Use
+from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
+
+#: A kind, see above.
+Kind = Any
+
+
+class Trouble(NamedTuple):
+    """What is wrong with one operand: `path` leads to it (its index, then indices within), () for their number."""
+
+    path: tuple[int, ...]
+    message: str
+    hint: str | None = None
+
+
+def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False) -> Use | Trouble:
+    """The first of the uses (what the opcode's modifiers leave possible) that the operands fit, or what is wrong with
+    them, by the use that they fit furthest."""
+    best: tuple[tuple[int, ...], Trouble] | None = None
+    for use in uses:
+        trouble = _judge(use, kinds, manual)
+        if trouble is None:
+            return use
+        rank = (len(trouble.path) > 0, *trouble.path)
+        if best is None or rank > best[0]:
+            best = rank, trouble
+    assert best is not None
+    if not best[1].path and len(uses) > 1:
+        return best[1]._replace(hint="the forms are: " + "; ".join(dict.fromkeys(u.form.shown() for u in uses)))
+    return best[1]
+
+
+def arrange(use: Use, number: int) -> list[int | None] | None:
+    """For each parameter of the use the index of its operand, None for one that is left out; None altogether where no
+    `number` of operands can be given to it."""
+    expected = use.expected
+    wanted = sum(e is not None for e in expected)
+    optional = sum(e is not None and e.parameter.optional for e in expected)
+    spare = number - (wanted - optional)
+    if spare < 0 or number > wanted:
+        return None
+    places: list[int | None] = []
+    following = 0
+    for e in expected:
+        if e is not None and e.parameter.optional:
+            spare -= 1
+        if e is None or (e.parameter.optional and spare < 0):
+            places.append(None)
+        else:
+            places.append(following)
+            following += 1
+    return places
+
+
+def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:
+    places = arrange(use, len(kinds))
+    if places is None:
+        return _wrong_number(use, len(kinds))
+    for e, place in zip(use.expected, places, strict=True):
+        if e is not None and place is not None:
+            trouble = _fit(use, e, kinds[place], (place,), manual)
+            if trouble is not None:
+                return trouble
+    return None
+
+
+def _wrong_number(use: Use, given: int) -> Trouble:
+    expected = [e for e in use.expected if e is not None]
+    fewest = sum(not e.parameter.optional for e in expected)
+    number = str(fewest) if fewest == len(expected) else f"{fewest} to {len(expected)}"
+    noun = "operand" if number == "1" else "operands"
+    message = f"'{use.form.mnemonic}' takes {number} {noun} here, not {given}"
+    return Trouble((), message, f"the form is: {use.form.shown()}")
+
+
+def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if kind == "any":
+        return None
+    p = e.parameter
+    second = p.second
+    if type(kind) is tuple and kind[0] == "|":
+        if second is None:
+            return Trouble(path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result")
+        trouble = _fit_plain(use, e, kind[1], (*path, 0), manual)
+        return trouble or _fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
+    if second is not None and not second.optional:
+        return Trouble(path, "a second destination is missing", f"the form is: {use.form.shown()}")
+    return _fit_plain(use, e, kind, path, manual)
+
+
+def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    role = e.parameter.role
+    if role in ("destination", "source"):
+        if e.count or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
+            return _fit_vector(use, e, kind, path, manual)
+        return _fit_value(use, e, kind, path, manual)
+    return _BY_ROLE[role](use, e, kind, path, manual)
+
+
+# Values.
+
+
+def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if type(kind) is str and kind[:1] == "v":  # a register of a vector type
+        count, _, element = kind.partition(".")
+        if not e.count or int(count[1:]) != e.count:
+            return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
+        return _fit_value(use, e._replace(count=0), element, path, manual)
+    if type(kind) is not tuple or kind[0] != "{":
+        if e.count == 1 and "bare" in e.parameter.flags:
+            return _fit_value(use, e, kind, path, manual)
+        return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
+    if not e.count:
+        return Trouble(path, f"{_wanted(use, e)} is needed here, not a vector")
+    if len(kind) - 1 != e.count:
+        number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
+        return Trouble(path, f"a vector of {e.count} is needed here, not one of {number}")
+    element_of = e._replace(count=0)
+    for i, element in enumerate(kind[1:]):
+        if element == "_" and e.parameter.role == "destination":
+            continue
+        trouble = _fit_value(use, element_of, element, (*path, i), manual)
+        if trouble is not None:
+            return trouble
+    return None
+
+
+def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    p = e.parameter
+    if kind == "any":
+        return None
+    if type(kind) is tuple and kind[0] == "!" and p.negatable:
+        kind = kind[1]
+    if type(kind) is tuple and kind[0] == "-" and "negative" in p.flags:
+        kind = kind[1]
+    destination = p.role == "destination"
+    if kind == "_":
+        if destination and "sink" in p.flags:
+            return None
+        return Trouble(path, "'_' cannot stand here" + ("; the result cannot be dropped" if destination else ""))
+    if type(kind) is str and kind in FUNDAMENTAL:
+        if "imm" not in p.flags and kind in _registers(e):
+            return None
+    elif destination:
+        pass
+    elif type(kind) is str:
+        if _fits_constant(e, kind):
+            return None
+    elif _fits_name(e, kind):
+        return None
+    return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}", _advice(use, e, kind))
+
+
+def _registers(e: Expected) -> frozenset[str]:
+    fits = LOOSE if "loose" in e.parameter.flags else EXACT
+    found = fits.get(e.type, frozenset())
+    # A type that the form states, rather than the instruction, takes no packed register for an integer.
+    return found - {"f16x2"} if e.parameter.type in FUNDAMENTAL and e.type[:1] in ("u", "s") else found
+
+
+#: Types of operands that a constant of each notation may stand for.
+_CONSTANTS = {
+    "int": frozenset(("pred", *(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)))),
+    "0f": frozenset(("f32", "f64", "b32")),
+    "0d": frozenset(("f32", "f64", "b64")),
+    "decimal": frozenset(("f32", "f64", "b64")),
+}
+
+
+def _fits_constant(e: Expected, kind: str) -> bool:
+    flags = e.parameter.flags
+    if "reg" in flags:
+        return False
+    if kind in ("function", "label"):
+        return "address" in flags and WIDTHS.get(e.type, 0) >= 32
+    return e.type in _CONSTANTS.get(kind, ())
+
+
+def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
+    flags = e.parameter.flags
+    if kind[0] == "sreg":
+        return "special" in flags and (kind[1] in _registers(e) or (kind[2] and WIDTHS.get(e.type) == 16))
+    if kind[0] == "var":
+        return "address" in flags and e.type[:1] in ("u", "s", "b") and e.type in _CONSTANTS["int"]
+    if kind[0] == "var+":
+        return "reg" not in flags and e.type in _CONSTANTS["int"]
+    return False
+
+
+# Addresses.
+
+#: Spaces in which a variable lies that an access to a space may name.
+_REACHES = {
+    "generic": ("const", "global", "local", "shared", "param"),
+    "shared::cta": ("shared",),
+    "shared::cluster": ("shared",),
+    "param::entry": ("param",),
+    "param::func": ("param",),
+}
+
+#: Spaces whose addresses have 64 bits wherever ptxas still compiles.
+_WIDE_SPACES = ("generic", "global")
+
+
+def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    spaces = e.parameter.words or (use.words["space"] or "generic",)
+    if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
+        return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}")
+    base = kind[1]
+    if base == "any":
+        return None
+    if base == "int":
+        if manual or "imm" in e.parameter.flags or "local" in spaces:
+            return None
+        return Trouble(path, "a number is no address here", "only .local takes one; name a variable or a register")
+    if type(base) is str and base in FUNDAMENTAL:
+        bits = FUNDAMENTAL[base]
+        if base[0] not in "bus" or bits > 64:
+            return Trouble(path, f"an address needs an integer register, not {describe(base)}")
+        if bits < 64 and not manual and all(s in _WIDE_SPACES for s in spaces):
+            return Trouble(path, f"an address in .{spaces[0]} space has 64 bits, {describe(base)} has {bits}",
+                           "32-bit compilation is no longer supported")  # fmt: skip
+        return None
+    if type(base) is tuple and base[0] in ("var", "var+"):
+        reached = {s for space in spaces for s in _REACHES.get(space, (space,))}
+        if base[1] in reached:
+            return None
+        return Trouble(path, f"the variable is in .{base[1]}, and this goes to .{' or .'.join(spaces)}")
+    return Trouble(path, f"{describe(base)} is no address")
+
+
+def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if type(kind) is not tuple or kind[0] != "[":
+        return Trouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
+    if len(kind) - 1 != len(e.parts):
+        return Trouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
+    for i, (part, inner) in enumerate(zip(e.parts, kind[1:], strict=True)):
+        trouble = _fit_part(use, part, inner, (*path, i), manual)
+        if trouble is not None:
+            return trouble
+    return None
+
+
+def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if e.parameter.words or not e.type:  # an address within the bracket
+        return _fit_memory(use, e, ("[", kind), path, manual)
+    return _fit_plain(use, e, kind, path, manual)
+
+
+def _shown_bracket(e: Expected) -> str:
+    return "[" + ", ".join(part.parameter.name for part in e.parts) + "]"
+
+
+# Names that stand for no value.
+
+
+def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    role = e.parameter.role
+    if kind == role:
+        return None
+    return Trouble(path, f"a {role} is needed here, not {describe(kind)}")
+
+
+def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if type(kind) is tuple and kind[0] == "(":
+        return None  # signatures are the call's matter
+    return Trouble(path, f"a list in parentheses is needed here, not {describe(kind)}")
+
+
+_BY_ROLE = {
+    "memory": _fit_memory,
+    "bracket": _fit_bracket,
+    "label": _fit_named,
+    "function": _fit_named,
+    "prototype": _fit_named,
+    "targets": _fit_named,
+    "arguments": _fit_list,
+    "results": _fit_list,
+}
+
+
+# Words for messages.
+
+_NOUNS = {
+    "int": "an integer",
+    "0f": "a single-precision constant",
+    "0d": "a double-precision constant",
+    "decimal": "a floating-point constant",
+    "_": "'_'",
+    "label": "a label",
+    "function": "a function",
+    "texref": "a texture reference",
+    "samplerref": "a sampler reference",
+    "surfref": "a surface reference",
+    "prototype": "a prototype",
+    "targets": "a list of targets",
+}
+
+
+def describe(kind: Kind) -> str:
+    """A kind in words, as in 'not a .f32 register'."""
+    if type(kind) is str:
+        return _NOUNS.get(kind) or f"a .{kind} register"
+    head = kind[0]
+    if head in ("!", "-"):
+        return f"'{head}' and {describe(kind[1])}"
+    if head == "sreg":
+        return f"a .{kind[1]} special register"
+    if head in ("var", "var+"):
+        return f"{'the address of ' if head == 'var+' else ''}a .{kind[1]} variable"
+    return {
+        "[": "an address",
+        "[]": "an indexed variable",
+        "{": "a vector",
+        "(": "a list",
+        "|": "two destinations",
+        "sel": "a register with a selector",
+    }.get(head, "this")
+
+
+_FAMILIES = {"u": "an integer", "s": "an integer", "b": "a value", "f": "a floating-point value", "p": "a predicate"}
+
+
+def _wanted(use: Use, e: Expected) -> str:
+    p = e.parameter
+    if e.type == "pred":
+        what = "a predicate"
+    elif "imm" in p.flags:
+        what = "an integer constant"
+    elif e.type in WIDTHS:
+        least = "at least " if "loose" in p.flags else ""
+        family = _FAMILIES.get(e.type[0], "a value") if e.type in FUNDAMENTAL else f"a .{e.type}"
+        what = f"{family} of {least}{WIDTHS[e.type]} bits" if e.type in FUNDAMENTAL else f"{family} operand"
+    else:
+        what = f"operand {p.name}"
+    if e.count:
+        what = f"a vector of {e.count}"
+    if p.role == "destination" or "reg" in p.flags:
+        what += " in a register" if not e.count else ""
+    return what
+
+
+def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
+    if e.type in FUNDAMENTAL and "imm" not in e.parameter.flags and e.parameter.role in ("destination", "source"):
+        if kind == "int" and e.type[0] == "f":
+            return "write it with a decimal point, or as 0f.. or 0d.."
+        names = sorted(_registers(e), key=lambda t: (WIDTHS[t], t))
+        return "registers that fit: " + " ".join(f".{t}" for t in names) if names else None
+    return f"the form is: {use.form.shown()}"
+
+
+def check_values(use: Use, places: Sequence[int | None], values: Sequence[int | None]) -> Trouble | None:
+    """What is wrong with the integers among the operands: `values` has None for an operand that is none."""
+    for e, place in zip(use.expected, places, strict=True):
+        if e is None or place is None or values[place] is None:
+            continue
+        p, value = e.parameter, values[place]
+        assert value is not None
+        if p.low is not None and p.high is not None and not p.low <= value <= p.high:
+            return Trouble((place,), f"{value} cannot stand here: {p.low} to {p.high} can")
+        if p.multiple > 1 and value % p.multiple:
+            return Trouble((place,), f"{value} cannot stand here: a multiple of {p.multiple} can")
+    return None

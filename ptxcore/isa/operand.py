@@ -1,0 +1,201 @@
+"""What operands a form takes: the operand part of a syntax line, read.
+
+It is written as the manual writes it, `d|p?, a, [b], {!}c`, with what the letters mean behind colons:
+
+    d, a, b        of type `dtype`, `atype`, `btype` where the form has such a slot, else of the form's first type
+    a:u32          of that type; a slot's name (`a:btype`) means the type chosen there; `a:wide` twice the width
+    [a]            an address, in the space that the slot `space` chose; `[a:shared::cta shared]` in one of those
+    [t:texref, c:f32 x2]   a bracket of several parts
+    {!}c           a predicate that may be negated
+    d|p?           a second destination, which may be left out (without `?` it must be there)
+    b?             may be left out
+
+and further words behind the colon:
+
+    loose          a register at least as wide will do (section 9.4.1)
+    vec            a vector as long as the chosen `.v2 .v4 .v8` says, a plain operand without one
+    x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives
+    reg, imm       a register only; an integer only
+    address        the name of a variable stands for its address
+    sink           may be `_`
+    pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
+    0..15          an integer in that range;  *32 a multiple
+    if=WORD        there exactly when the modifier (or a word of that slot) is
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from ptxcore.isa.types import WIDTHS
+
+#: Operands of these names are written unless their annotation says `in`.
+_DESTINATIONS = frozenset(("d", "p", "q"))
+
+#: What an operand names that is no value.
+ROLES = frozenset(("label", "function", "prototype", "instance", "targets", "arguments", "results"))
+
+
+class Parameter(NamedTuple):
+    """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, or one of ROLES. `type` names a
+    type or a slot; "" for the form's own. `count` is "" for a plain operand, `vec`, or a number of elements."""
+
+    name: str
+    role: str
+    type: str = ""
+    flags: frozenset[str] = frozenset()
+    count: str = ""
+    optional: bool = False
+    negatable: bool = False
+    low: int | None = None
+    high: int | None = None
+    multiple: int = 1
+    condition: str = ""
+    second: Parameter | None = None
+    parts: tuple[Parameter, ...] = ()
+    words: tuple[str, ...] = ()  # of a memory operand: the spaces it may lie in
+
+    @property
+    def kind(self) -> str:
+        """The operand's kind as the executor asks for it: a role-like flag where there is one, else the type."""
+        for flag in ("value", "barrier", "threads", "address"):
+            if flag in self.flags:
+                return flag
+        return self.type
+
+
+_FLAGS = frozenset(
+    """loose reg imm address sink in out value barrier threads special bare variable literal negative float
+    texref samplerref surfref texsurf opaque descriptor tensormap mbarrier any selector exact strict""".split()
+)
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
+_COUNT = re.compile(r"x(\d+|\?)\Z")
+
+
+@lru_cache(maxsize=None)  # as many as the declarations have
+def parameters(text: str) -> tuple[Parameter, ...]:
+    """The operands of a syntax line."""
+    return tuple(_parameter(part) for part in _split(text))
+
+
+def _split(text: str) -> list[str]:
+    """`text` cut at the commas outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        if c in "[":
+            depth += 1
+        elif c in "]":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    last = text[start:].strip()
+    return [*parts, last] if last else parts
+
+
+def _parameter(text: str) -> Parameter:
+    optional = text.endswith("?") and not text.endswith("x?")
+    text = text.removesuffix("?") if optional else text
+    if text.startswith("["):
+        inner, _, behind = text[1:].rpartition("]")
+        parts = _split(inner)
+        if len(parts) > 1:
+            return Parameter(parts[0].partition(":")[0], "bracket", optional=optional,
+                             parts=tuple(_parameter(p) for p in parts), condition=_condition(behind))  # fmt: skip
+        name, _, annotation = inner.partition(":")
+        return _annotated(Parameter(name, "memory", optional=optional), f"{annotation} {behind.lstrip(':')}")
+    negatable = text.startswith("{!}")
+    name, _, annotation = text.removeprefix("{!}").partition(":")
+    name = name.strip()
+    second = None
+    if name.endswith("?"):
+        optional, name = True, name.removesuffix("?")
+    if "|" in name:
+        name, _, other = name.partition("|")
+        second = Parameter(other.rstrip("?"), "destination", "pred", frozenset(("sink",)), optional=optional)
+        optional = False
+    if name == "p" and not annotation:
+        annotation = "pred"
+    if negatable and not annotation:
+        annotation = "pred"
+    role = "destination" if name in _DESTINATIONS else "source"
+    return _annotated(Parameter(name, role, optional=optional, negatable=negatable, second=second), annotation)
+
+
+def _condition(text: str) -> str:
+    found = re.search(r"if=(\S+)", text)
+    return found[1] if found else ""
+
+
+def _annotated(parameter: Parameter, annotation: str) -> Parameter:
+    role, kind, count, condition = parameter.role, "", "", ""
+    low, high, multiple = parameter.low, parameter.high, 1
+    flags: set[str] = set()
+    spaces: list[str] = []
+    optional = parameter.optional
+    for word in annotation.split():
+        if word.endswith("?") and word != "x?":
+            optional, word = True, word.removesuffix("?")
+        ranged, counted = _RANGE.match(word), _COUNT.match(word)
+        if ranged:
+            low, high = int(ranged[1]), int(ranged[2])
+        elif counted or word == "vec":
+            count = counted[1] if counted else "vec"
+        elif word.startswith("if="):
+            condition = word[3:]
+        elif word.startswith("*") and word[1:].isdigit():
+            multiple = int(word[1:])
+        elif word in ROLES:
+            role = word
+        elif word in _FLAGS:
+            flags.add(word)
+        elif role == "memory":
+            spaces.append(word)
+        elif word in WIDTHS or word == "wide" or word.endswith("type") or word == "half":
+            kind = word
+        else:
+            raise ValueError(f"unknown word {word!r} in the operand {parameter.name!r}")
+    if "in" in flags:
+        role = "source"
+    if "out" in flags:
+        role = "destination"
+    return parameter._replace(
+        role=role, type=kind, flags=frozenset(flags), count=count, condition=condition, low=low, high=high,
+        multiple=multiple, words=tuple(spaces), optional=optional,
+    )  # fmt: skip
+
+
+def shown(text: str) -> str:
+    """The operands as the manual would print them: without what stands behind colons."""
+    parts = []
+    for part in _split(text):
+        if part.startswith("["):
+            inner, _, _ = part[1:].rpartition("]")
+            parts.append("[" + ", ".join(shown(p) for p in _split(inner)) + "]")
+            continue
+        name, colon, annotation = part.partition(":")
+        plain = name.strip().removesuffix("?")
+        optional = name.strip().endswith("?") or (colon and annotation.endswith("?") and not annotation.endswith("x?"))
+        if "|" in plain:
+            first, _, second = plain.partition("|")
+            parts.append(f"{first}{{|{second}}}" if optional else plain)
+        else:
+            parts.append(f"{{{plain}}}" if optional or "if=" in annotation else plain)
+    return ", ".join(parts)
+
+
+@lru_cache(maxsize=4096)
+def refine(parameter: Parameter, annotation: str) -> Parameter:
+    """The parameter as a form's `layout` gives it: what the annotation says replaces what stood there."""
+    fresh = _annotated(parameter, annotation)
+    return parameter._replace(
+        type=fresh.type or parameter.type,
+        count=fresh.count or parameter.count,
+        flags=parameter.flags | fresh.flags,
+        words=fresh.words or parameter.words,
+        low=fresh.low if fresh.low is not None else parameter.low,
+        high=fresh.high if fresh.high is not None else parameter.high,
+        optional=parameter.optional or fresh.optional,
+    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from ptxcore.isa.form import BITS_16_64, INTEGERS_16_64, Form, Slot, Use
+from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import Value, bit_xor, conj, disj, eq, ite, ne, negate, sle, slt, ule, ult
 
 #: The comparison operators on values of a type: (a, b, width, signed) -> truth value.
@@ -46,29 +47,49 @@ def selp(how: Use, a: Value, b: Value, c: Value) -> Value:
     return ite(c, a, b, how.width)
 
 
-#: Which operators go with which types: `eq` and `ne` with all, order with numbers, lo .. hs with unsigned ones only.
-_BY_TYPE = (
-    (("eq", "ne"), (*BITS_16_64, *INTEGERS_16_64)),
-    (("lt", "le", "gt", "ge"), INTEGERS_16_64),
-    (("lo", "ls", "hi", "hs"), ("u16", "u32", "u64")),
+#: The comparison operators on integers, on numbers, and on numbers with NaN among them (section 9.3.1).
+INTEGER_COMPARISONS = "eq ne lt le gt ge lo ls hi hs"
+FLOAT_COMPARISONS = "eq ne lt le gt ge equ neu ltu leu gtu geu num nan"
+COMPARISONS = f"{INTEGER_COMPARISONS} equ neu ltu leu gtu geu num nan"
+
+COMBINATIONS = "and or xor"
+
+_INTEGERS = "b16 b32 b64 u16 u32 u64 s16 s32 s64"
+_FLOATS = "f32 f64"
+_ALL = f"{_INTEGERS} {_FLOATS}"
+
+
+def orders(slot: str, floats: str = _FLOATS) -> tuple[str, ...]:
+    """The rules on which operators go with which types of the slot: bits have no order, `lo ls hi hs` are the order of
+    unsigned integers, and only numbers with a NaN can be unordered."""
+    return (
+        f"lt le gt ge -> !{slot}=b16+!{slot}=b32+!{slot}=b64",
+        f"lo ls hi hs -> {slot}=u16 {slot}=u32 {slot}=u64",
+        "equ neu ltu leu gtu geu num nan -> " + " ".join(f"{slot}={name}" for name in floats.split()),
+    )
+
+
+_FTZ = {"ftz": "1.4"}
+_DOUBLES = {"f64": "sm_13"}  # before, ptxas makes singles of doubles
+
+_set = partial(
+    Form, section="9.7.6.1", cmp=COMPARISONS, dtype="u32 s32 f32", stype=_ALL,
+    rules=(*orders("stype"), "ftz -> stype=f32"), needs=_FTZ, manual=_DOUBLES,
+)  # fmt: skip
+_setp = partial(Form, section="9.7.6.2", cmp=INTEGER_COMPARISONS, type=_INTEGERS, rules=orders("type")[:2])
+_setp_float = partial(
+    Form, section="9.7.6.2", cmp=FLOAT_COMPARISONS, type=_FLOATS, rules=("ftz -> f32",), needs=_FTZ, manual=_DOUBLES
 )
-_BOOL = Slot("bool", ("and", "or", "xor"), required=True)
+_slct = partial(Form, section="9.7.6.4", dtype=_ALL, manual=_DOUBLES)
 
 FORMS = (
-    *(
-        Form("setp", "p|q, a, b", setp, slots=(Slot("cmp", words, True),), types=(types,), section="9.7.6.2")
-        for words, types in _BY_TYPE
-    ),
-    *(
-        Form(
-            "setp",
-            "p|q, a, b, {!}c",
-            setp_combine,
-            slots=(Slot("cmp", words, True), _BOOL),
-            types=(types,),
-            section="9.7.6.2",
-        )
-        for words, types in _BY_TYPE
-    ),
-    Form("selp", "d, a, b, c:pred", selp, types=((*BITS_16_64, *INTEGERS_16_64),), section="9.7.6.3"),
+    _set("set.cmp{.ftz}.dtype.stype d, a:stype, b:stype"),
+    _set("set.cmp.bool{.ftz}.dtype.stype d, a:stype, b:stype, {!}c", bool=COMBINATIONS),
+    _setp("setp.cmp.type p|q?:pred sink, a, b", setp),
+    _setp("setp.cmp.bool.type p|q?:pred sink, a, b, {!}c", setp_combine, bool=COMBINATIONS),
+    _setp_float("setp.cmp{.ftz}.type p|q?:pred sink, a, b"),
+    _setp_float("setp.cmp.bool{.ftz}.type p|q?:pred sink, a, b, {!}c", bool=COMBINATIONS),
+    Form("selp.type d, a, b, {!}c", selp, section="9.7.6.3", type=_ALL, manual=_DOUBLES),
+    _slct("slct.dtype.s32 d, a, b, c:s32"),
+    _slct("slct{.ftz}.dtype.f32 d, a, b, c:f32", needs=_FTZ),
 )

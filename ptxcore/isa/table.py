@@ -16,6 +16,7 @@ SECTIONS = (
     "comparison",
     "logic",
     "data_movement",
+    "conversion",
     "control",
     "synchronization",
 )

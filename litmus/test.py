@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
 from ptxcore.places import Place
-from ptxcore.syntax.tree import NOWHERE, Statement
+from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: Bits of each type that a location may have.
 TYPE_WIDTHS = {f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}
@@ -51,7 +51,7 @@ class Thread:
 
     name: str  # P0, P1, ...
     place: Place
-    statements: tuple[Statement, ...]
+    statements: tuple[AnyStatement, ...]
     dialect: str = "typed"
     registers: tuple[tuple[str, int | AddressOf], ...] = ()
     span: Span = field(default=NOWHERE, compare=False)

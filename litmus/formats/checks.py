@@ -11,7 +11,8 @@ from litmus.formats.program import Column
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm
 from ptxcore.diagnostics import Span
-from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, Register, Statement, Vector
+from ptxcore.syntax.spans import find_span
+from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, AnyStatement, Vector
 
 #: Where the short dialect's memory instructions have their location.
 _LOCATION_OPERAND = {
@@ -48,7 +49,7 @@ def written_registers(statements: Iterable[Statement]) -> set[str]:
         ):
             continue
         for part in _parts(statement.operands[0]):
-            if isinstance(part, Register | Name):
+            if isinstance(part, Name):
                 written.add(part.name.removeprefix("%"))
     return written
 
@@ -70,7 +71,7 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
             continue
         for position, operand in enumerate(statement.operands):
             base = operand.base if isinstance(operand, Address) else operand
-            if not isinstance(base, Name) or base.name in locations:
+            if not isinstance(base, Name) or base.name[0] == "%" or base.prefix or base.name in locations:
                 continue
             if not isinstance(operand, Address) and (
                 column.dialect != "short" or _LOCATION_OPERAND.get(statement.opcode) != position
@@ -83,11 +84,11 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
             if column.dialect == "short" and NAME.fullmatch(base.name):
                 if statement.opcode in ("ld", "tld", "suld", "cold") and not statement.modifiers:
                     continue  # `ld r, VALUE` moves
-                locations[base.name] = Location(base.name, span=base.span)
+                locations[base.name] = Location(base.name, span=find_span(statement, base))
             else:
                 near = source.suggest(base.name, locations)
                 hint = near or f"declare it in the init block: '{base.name[:40]} = 0;'"
-                source.note_at(base.span, f"location '{base.name[:40]}' is not declared", hint)
+                source.note_at(find_span(statement, base), f"location '{base.name[:40]}' is not declared", hint)
 
 
 class _Registers:
@@ -98,11 +99,12 @@ class _Registers:
         self.families: dict[str, int] = {}
         for statement in column.statements:
             if isinstance(statement, Declaration):
-                for name, count in statement.names:
-                    if count is None:
-                        self.names.add(name.removeprefix("%"))
+                for declarator in statement.names:
+                    name = declarator.name.removeprefix("%")
+                    if declarator.count is None:
+                        self.names.add(name)
                     else:
-                        self.families[name.removeprefix("%")] = count
+                        self.families[name] = declarator.count
 
     def __contains__(self, name: str) -> bool:
         if name in self.names or _REGISTER_LIKE.match(name):

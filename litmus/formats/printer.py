@@ -25,7 +25,7 @@ from litmus.test import (
     Thread,
 )
 from ptxcore.syntax.printer import print_statement
-from ptxcore.syntax.tree import Declaration, Instruction, Label, Statement
+from ptxcore.syntax.tree import Declaration, Instruction, Label, AnyStatement
 
 #: A thread with more statements is written as a block.
 LONGEST_COLUMN = 24
@@ -149,7 +149,7 @@ def _hides_types(threads: Sequence[Thread]) -> bool:
     return bool(typed) and not any(shows_ptx(_cell(s)) for thread in typed for s in thread.statements)
 
 
-def _cell(statement: Statement) -> str:
+def _cell(statement: AnyStatement) -> str:
     if isinstance(statement, Instruction) and statement.opcode == "sync" and statement.modifiers == ("stream",):
         return f"sync stream {print_statement(Instruction('stream', (), statement.operands)).split()[-1]}"
     return print_statement(statement)

@@ -13,7 +13,7 @@ from litmus.formats.placement import read_levels
 from litmus.formats.source import Source
 from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
-from ptxcore.syntax.tree import Immediate, Instruction, Name, Statement
+from ptxcore.syntax.tree import Immediate, Instruction, Name, AnyStatement
 
 #: The words that open the parts of a test after its program.
 TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall")
@@ -55,7 +55,7 @@ class Column:
         self.cells: list[tuple[int, int]] = []
         self.dialect = ""
         self.is_block = False
-        self.statements: list[Statement] = []
+        self.statements: list[AnyStatement] = []
 
 
 def read_program(source: Source, start: int) -> tuple[list[Column], int]:

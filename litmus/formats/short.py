@@ -8,55 +8,42 @@ number that names the same dynamic barrier in all threads, which PTX does not ha
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ptxcore.isa import control, data_movement, integer, synchronization
 from ptxcore.isa.comparison import COMPARE
-from ptxcore.isa.form import Form, Slot, Use
+from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import TYPED, Dialect
 from ptxcore.isa.thread import Thread
 from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, sdiv
 
-_SCOPE = Slot("scope", SCOPES, required=True)
-_WEAK = (Slot("sem", ("weak",), required=True),)
-_ATOMIC_SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
-_OPERATIONS = ("add", "sub", "and", "or", "xor")
-
-
-def _semantics(*words: str) -> tuple[Slot, Slot]:
-    return Slot("sem", words, required=True), _SCOPE
-
-
-def _op(*words: str) -> Slot:
-    return Slot("op", words, required=True)
+_OPERATIONS = "add sub and or xor"
 
 
 def _accesses(load: tuple[str, ...], store: str, atom: str, red: str, proxy: str) -> list[Form]:
     """The memory instructions of a proxy, by the names they have there."""
-    given = {"proxy": proxy}
-
-    def form(mnemonic: str, operands: str, run: Callable[..., object], slots: tuple[Slot, ...]) -> Form:
-        return Form(mnemonic, operands, run, slots, kind="effect", given=given)
-
+    access = partial(Form, kind="effect", given={"proxy": proxy})
+    strong = partial(access, scope=SCOPES)
+    atomic = partial(strong, sem="relaxed acquire release acq_rel")
     forms = []
     for name in load:
         forms += [
-            form(name, "d, [a]", data_movement.ld, _WEAK),
-            form(name, "d, [a]", data_movement.ld, _semantics("relaxed", "acquire")),
+            access(f"{name}.sem d, [a]", data_movement.ld, sem="weak"),
+            strong(f"{name}.sem.scope d, [a]", data_movement.ld, sem="relaxed acquire"),
         ]
     if store:
         forms += [
-            form(store, "[a], b", data_movement.st, _WEAK),
-            form(store, "[a], b", data_movement.st, _semantics("relaxed", "release")),
+            access(f"{store}.sem [a], b", data_movement.st, sem="weak"),
+            strong(f"{store}.sem.scope [a], b", data_movement.st, sem="relaxed release"),
         ]
     if atom:
-        atomics = _semantics(*_ATOMIC_SEMANTICS)
         forms += [
-            form(atom, "d, [a], b", synchronization.atom, (*atomics, _op(*_OPERATIONS, "exch"))),
-            form(atom, "d, [a], b, c", synchronization.cas, (*atomics, _op("cas"))),
+            atomic(f"{atom}.sem.scope.op d, [a], b", synchronization.atom, op=f"{_OPERATIONS} exch"),
+            atomic(f"{atom}.sem.scope.op d, [a], b, c", synchronization.cas, op="cas"),
         ]
     if red:
-        forms.append(form(red, "[a], b", synchronization.red, (*_semantics(*_ATOMIC_SEMANTICS), _op(*_OPERATIONS))))
+        forms.append(atomic(f"{red}.sem.scope.op [a], b", synchronization.red, op=_OPERATIONS))
     return forms
 
 
@@ -78,10 +65,6 @@ def _div(how: Use, a: Value, b: Value) -> Value:
     return sdiv(a, b, 32)
 
 
-_FENCE = Slot("sem", ("acq_rel", "sc", "acquire", "release"), required=True)
-_PROXY = (Slot("proxy", ("proxy",), True), Slot("kind", ("alias", "generic", "constant", "texture", "surface"), True))
-_BARRIER = Slot("cta", ("cta",))
-
 SHORT = Dialect(
     "short",
     (
@@ -89,21 +72,22 @@ SHORT = Dialect(
         *_accesses(("suld",), "sust", "suatom", "sured", "surface"),
         *_accesses(("tld",), "", "", "", "texture"),
         *_accesses(("cold",), "", "", "", "constant"),
-        Form("ld", "d, a:value", data_movement.mov),
-        Form("mov", "d, a", data_movement.mov),
-        Form("fence", "", synchronization.fence, (_FENCE, _SCOPE), kind="effect"),
-        Form("fence", "", synchronization.proxy_fence, _PROXY, kind="effect"),
-        Form("add", "d, a, b", integer.add),
-        Form("sub", "d, a, b", integer.sub),
-        Form("mul", "d, a, b", integer.mul, given={"part": "lo"}),
-        Form("div", "d, a, b", _div),
+        Form("ld d, a:value", data_movement.mov),
+        Form("mov d, a", data_movement.mov),
+        Form("fence.sem.scope", synchronization.fence, kind="effect", sem="acq_rel sc acquire release", scope=SCOPES),
+        Form("fence.proxy.between", synchronization.proxy_fence, kind="effect",
+             between="alias generic constant texture surface"),
+        Form("add d, a, b", integer.add),
+        Form("sub d, a, b", integer.sub),
+        Form("mul d, a, b", integer.mul, given={"part": "lo"}),
+        Form("div d, a, b", _div),
         *(
-            Form(f"b{comparison}", "a, b, label:label", _branch(comparison), kind="branch")
+            Form(f"b{comparison} a, b, label:label", _branch(comparison), kind="branch")
             for comparison in ("eq", "ne", "lt", "gt", "le", "ge")
         ),
-        Form("goto", "label:label", control.bra, kind="branch"),
-        Form("bar", "i:instance, a?, b?", _sync, (_BARRIER, Slot("action", ("sync",), True)), kind="effect"),
-        Form("bar", "i:instance, a?, b?", _arrive, (_BARRIER, Slot("action", ("arrive",), True)), kind="effect"),
+        Form("goto label:label", control.bra, kind="branch"),
+        Form("bar{.cta}.sync i:instance, a?, b?", _sync, kind="effect"),
+        Form("bar{.cta}.arrive i:instance, a?, b?", _arrive, kind="effect"),
     ),
     bare=True,
     register_width=32,

@@ -78,7 +78,7 @@ def arrange(use: Use, number: int) -> list[int | None] | None:
 def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:
     places = arrange(use, len(kinds))
     if places is None:
-        return _wrong_number(use, len(kinds))
+        return wrong_number(use, len(kinds))
     for e, place in zip(use.expected, places, strict=True):
         if e is not None and place is not None:
             trouble = _fit(use, e, kinds[place], (place,), manual)
@@ -87,7 +87,8 @@ def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:
     return None
 
 
-def _wrong_number(use: Use, given: int) -> Trouble:
+def wrong_number(use: Use, given: int) -> Trouble:
+    """What to say of `given` operands that `arrange` cannot give to the use."""
     expected = [e for e in use.expected if e is not None]
     fewest = sum(not e.parameter.optional for e in expected)
     number = str(fewest) if fewest == len(expected) else f"{fewest} to {len(expected)}"

@@ -35,6 +35,10 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+#: What a form does, see `Form`.
+KINDS = ("value", "effect", "branch", "exit", "nothing")
+
+
 class Slot(NamedTuple):
     """A place for one modifier: one of `words`."""
 
@@ -95,6 +99,8 @@ class Form:
         layout: Callable[[Use], Mapping[str, str]] | None = None,
         **where: str | Iterable[str],
     ) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"{syntax!r}: kind is one of {' '.join(KINDS)}; a slot needs another name than 'kind'")
         self.syntax, self.run, self.kind = syntax, run, kind
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only

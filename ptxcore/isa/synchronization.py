@@ -56,7 +56,7 @@ def fence(how: Use, thread: Thread) -> None:
 
 
 def proxy_fence(how: Use, thread: Thread) -> None:
-    names = (how.words["kind"], how.words.get("of", ""))
+    names = (how.words["between"], how.words["of"])
     thread.effect("proxy_fence", how, proxy=".".join(filter(None, names)))
 
 
@@ -116,8 +116,8 @@ _FENCES = (
         form
         for mnemonic in ("fence", "membar")
         for form in (
-            _fence(f"{mnemonic}.proxy.kind", proxy_fence, version="7.5", target="sm_70", kind="alias"),
-            _fence(f"{mnemonic}.proxy.kind{{.of}}", proxy_fence, version="8.0", target="sm_90", kind="async",
+            _fence(f"{mnemonic}.proxy.between", proxy_fence, version="7.5", target="sm_70", between="alias"),
+            _fence(f"{mnemonic}.proxy.between{{.of}}", proxy_fence, version="8.0", target="sm_90", between="async",
                    of="global shared::cta shared::cluster"),
         )
     ),

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ptxcore.diagnostics import Diagnostic, InputError, fail, nearest
-from ptxcore.isa.form import WIDTHS, Parameter, Use, words
-from ptxcore.isa.table import Dialect, lookup
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
+from ptxcore.isa.form import Use
+from ptxcore.isa.operand import Parameter
+from ptxcore.isa.table import Dialect
+from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.loops import Loop, nest
+from ptxcore.machine.executable import SPECIAL_REGISTERS, lookup
 from ptxcore.machine.operands import Fetch, arrange, constant, fetch, type_of
 from ptxcore.syntax.printer import print_operand
+from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import (
     Address,
     Declaration,
@@ -21,9 +25,8 @@ from ptxcore.syntax.tree import (
     Name,
     Operand,
     Pair,
-    Register,
     Sink,
-    Statement,
+    AnyStatement,
     Vector,
 )
 from ptxcore.values.terms import Value, add, mask, zext
@@ -99,17 +102,8 @@ class ThreadCode(NamedTuple):
     dialect: Dialect
 
 
-#: Names that only the hardware gives a value (chapter 10).
-_SPECIAL = words(
-    """tid ntid laneid warpid nwarpid ctaid nctaid smid nsmid gridid clusterid nclusterid cluster_ctaid cluster_nctaid
-    cluster_ctarank cluster_nctarank is_explicit_cluster lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt
-    clock clock_hi clock64 globaltimer globaltimer_lo globaltimer_hi total_smem_size aggr_smem_size dynamic_smem_size
-    reserved_smem_offset_begin current_graph_exec"""
-)
-
-
 def prepare(
-    statements: Sequence[Statement],
+    statements: Sequence[AnyStatement],
     dialect: Dialect,
     variables: Mapping[str, Variable],
     registers: Mapping[str, int],
@@ -141,7 +135,7 @@ class _Slot:
 class _Preparation:
     def __init__(
         self,
-        statements: Sequence[Statement],
+        statements: Sequence[AnyStatement],
         dialect: Dialect,
         variables: Mapping[str, Variable],
         initial: Mapping[str, int],
@@ -155,6 +149,12 @@ class _Preparation:
         self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
         self.labels: dict[str, int] = {}
         self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
+        self.current: Instruction | None = None  # whose operands are looked at
+
+    def at(self, operand: Operand) -> Span:
+        """Where an operand of the current instruction stands."""
+        assert self.current is not None
+        return guard_span(self.current) if operand is self.current.guard else find_span(self.current, operand)
 
     def complain(self, error: InputError) -> None:
         self.found += error.diagnostics
@@ -194,7 +194,7 @@ class _Preparation:
                 self.complain(error)
                 if isinstance(statement, Instruction):  # its registers still count as written
                     for operand in statement.operands[:1]:
-                        if isinstance(operand, Register | Name):
+                        if isinstance(operand, Name):
                             self.register(operand.name).written = True
 
     def declare(self, declaration: Declaration) -> None:
@@ -206,7 +206,8 @@ class _Preparation:
             raise fail(
                 declaration.span, f"unknown register type '.{declaration.type}'", nearest(declaration.type, WIDTHS)
             )
-        for name, count in declaration.names:
+        for declarator in declaration.names:
+            name, count = declarator.name, declarator.count
             bare = name.lstrip("%")
             if bare in self.ranges or (bare in self.slots and self.slots[bare].declared):
                 raise fail(declaration.span, f"register '{name}' is declared twice")
@@ -238,12 +239,11 @@ class _Preparation:
 
     def as_register(self, operand: Operand) -> _Slot | None:
         """The register that an operand names; None where it names something else."""
-        if isinstance(operand, Register):
+        if not isinstance(operand, Name):
+            return None
+        declared = operand.name in self.slots and self.slots[operand.name].declared
+        if operand.name[0] == "%" or declared or operand.name not in self.variables:
             return self.register(operand.name)
-        if isinstance(operand, Name):
-            declared = operand.name in self.slots and self.slots[operand.name].declared
-            if declared or operand.name not in self.variables:
-                return self.register(operand.name)
         return None
 
     # Widths: a declaration decides; without one the first operand that must match exactly, else the widest loose one.
@@ -258,8 +258,8 @@ class _Preparation:
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
             width, exact, signed = type_of(parameter, use)
-            parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
-            for part in parts:
+            pair: tuple[Operand, ...] = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
+            for part in pair:
                 self.meet(part, width, exact, signed, parameter.role == "destination")
 
     def meet(self, operand: Operand, width: int, exact: bool, signed: bool, written: bool = False) -> None:
@@ -284,6 +284,7 @@ class _Preparation:
     # Operands.
 
     def step(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> tuple[Step, int | None]:
+        self.current = instruction
         sources: list[Fetch | None] = []
         targets: list[Target | None] = []
         reads: list[int] = []
@@ -326,39 +327,38 @@ class _Preparation:
         if isinstance(operand, Name):
             if operand.name in self.labels:
                 return self.labels[operand.name]
-            raise fail(operand.span, f"unknown label '{operand.name}'", nearest(operand.name, self.labels))
-        raise fail(operand.span, f"'{print_operand(operand)}' is not a label")
+            raise fail(self.at(operand), f"unknown label '{operand.name}'", nearest(operand.name, self.labels))
+        raise fail(self.at(operand), f"'{print_operand(operand)}' is not a label")
 
     def destinations(
         self, instruction: Instruction, use: Use, parameter: Parameter, operand: Operand
     ) -> list[Target | None]:
         parts: tuple[Operand, ...] = (operand,)
-        if parameter.name == "p|q":
+        if parameter.second is not None:
             parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
         width, exact, signed = type_of(parameter, use)
         targets: list[Target | None] = []
         for part in parts:
             if isinstance(part, Sink):
                 if len(parts) == 1 and use.form.mnemonic not in ("atom", "suatom"):
-                    raise fail(part.span, "'_' cannot be the destination here", "only atom and setp may drop a result")
+                    raise fail(self.at(part), "'_' cannot be the destination here", "only atom and setp may drop a result")
                 targets.append(None)
                 continue
             if isinstance(part, Name) and self.as_register(part) is None:
-                raise fail(part.span, f"'{part.name}' is a variable, and a register is needed here")
-            if not isinstance(part, Register | Name) or (isinstance(part, Register) and part.negated):
-                raise fail(part.span, f"'{print_operand(part)}' cannot be written: a register is needed here")
+                raise fail(self.at(part), f"'{part.name}' is a variable, and a register is needed here")
+            if not isinstance(part, Name) or part.prefix:
+                raise fail(self.at(part), f"'{print_operand(part)}' cannot be written: a register is needed here")
             slot = self.register(part.name)
             self.special(part, slot)
             self.check_width(part, slot, width, exact)
             targets.append(Target(slot.index, width, slot.width, signed))
         return targets
 
-    def special(self, operand: Register | Name, slot: _Slot) -> None:
-        name = operand.name.split(".")[0].lstrip("%")
-        if operand.name[0] == "%" and not slot.declared and name in _SPECIAL:
-            raise fail(operand.span, f"special register '{operand.name}' is not supported yet")
+    def special(self, operand: Name, slot: _Slot) -> None:
+        if operand.name.partition(".")[0] in SPECIAL_REGISTERS and not slot.declared:
+            raise fail(self.at(operand), f"special register '{operand.name}' is not supported yet")
 
-    def check_width(self, operand: Register | Name, slot: _Slot, width: int, exact: bool) -> None:
+    def check_width(self, operand: Name, slot: _Slot, width: int, exact: bool) -> None:
         if self.dialect.bare or slot.width == width or (not exact and slot.width > width and width > 1 < slot.width):
             return
         has = "is a predicate" if slot.width == 1 else f"has {slot.width} bits"
@@ -366,18 +366,18 @@ class _Preparation:
             has += " by another use"
         needs = "a predicate" if width == 1 else f"{width} bits" if exact else f"at least {width} bits"
         hint = None if slot.declared else f"declare it: .reg .{'pred' if width == 1 else f'b{width}'} {operand.name};"
-        raise fail(operand.span, f"register '{operand.name}' {has}, and {needs} must stand here",
+        raise fail(self.at(operand), f"register '{operand.name}' {has}, and {needs} must stand here",
                    hint)  # fmt: skip
 
-    def source_register(self, operand: Register | Name, width: int, exact: bool) -> _Slot:
+    def source_register(self, operand: Name, width: int, exact: bool) -> _Slot:
         slot = self.register(operand.name)
         if not self.dialect.bare:
             self.special(operand, slot)
             if not (slot.declared or slot.written or slot.name in self.initial):
                 names = [*self.variables, *(s.name for s in self.slots.values() if s.declared or s.written)]
-                if isinstance(operand, Name):
-                    raise fail(operand.span, f"unknown name '{operand.name}'", nearest(operand.name, names))
-                raise fail(operand.span, f"nothing writes register '{operand.name}'",
+                if operand.name[0] != "%":
+                    raise fail(self.at(operand), f"unknown name '{operand.name}'", nearest(operand.name, names))
+                raise fail(self.at(operand), f"nothing writes register '{operand.name}'",
                            "give it a value in the init block, as in P0:r0=1")  # fmt: skip
             self.check_width(operand, slot, width, exact)
         return slot
@@ -391,23 +391,23 @@ class _Preparation:
             base, offset = operand.base, operand.offset
         if not self.dialect.bare and not (isinstance(operand, Address) and operand.bracketed):
             shown = print_operand(operand)
-            raise fail(operand.span, f"an address in brackets is needed here, not '{shown}'", f"write [{shown}]")
+            raise fail(self.at(operand), f"an address in brackets is needed here, not '{shown}'", f"write [{shown}]")
         if isinstance(base, Immediate):
             if self.dialect.bare:
-                raise fail(base.span, f"a location is needed here, not {base.value}")
-            raise fail(base.span, "a literal address is not supported", "name a variable or a register")
+                raise fail(self.at(base), f"a location is needed here, not {base.value}")
+            raise fail(self.at(base), "a literal address is not supported", "name a variable or a register")
         slot = self.as_register(base)
         if slot is None:
             assert isinstance(base, Name)
             variable = self.variables[base.name]
             self.check_space(base, variable, use)
             return constant((variable.address + offset) & mask(64)), (), variable
-        assert isinstance(base, Register | Name)
-        if isinstance(base, Register) and base.negated:
-            raise fail(base.span, "an address cannot be negated")
+        assert isinstance(base, Name)
+        if base.prefix:
+            raise fail(self.at(base), "an address cannot be negated")
         slot = self.source_register(base, slot.width, True)
         if not self.dialect.bare and slot.width < 32:
-            raise fail(base.span, f"register '{base.name}' has {slot.width} bits, too few for an address")
+            raise fail(self.at(base), f"register '{base.name}' has {slot.width} bits, too few for an address")
         index = slot.index
         if offset:
             return (lambda values: add(zext(values[index], 64), offset & mask(64), 64)), (index,), None
@@ -416,11 +416,10 @@ class _Preparation:
     def check_space(self, operand: Name, variable: Variable, use: Use) -> None:
         has, says = variable.space.split("::")[0], use.space.split("::")[0]
         if says != "generic" and has != says:
-            raise fail(
-                operand.span, f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}"
+            raise fail(self.at(operand), f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}"
             )
         if has == "const" and use.form.mnemonic not in ("ld", "cold"):
-            raise fail(operand.span, f"'{operand.name}' is in .const, which cannot be written")
+            raise fail(self.at(operand), f"'{operand.name}' is in .const, which cannot be written")
 
     def source(self, use: Use, parameter: Parameter, operand: Operand) -> tuple[Fetch, int | None]:
         kind = parameter.kind
@@ -430,33 +429,31 @@ class _Preparation:
             # An instance is a name, not a value: it keeps its number whatever the width.
             return constant(operand.value if kind == "instance" else operand.value & mask(width)), None
         if kind == "instance":
-            raise fail(operand.span, "the instance of a barrier is a literal number")
-        if isinstance(operand, Name | Register):
+            raise fail(self.at(operand), "the instance of a barrier is a literal number")
+        if isinstance(operand, Name):
             slot = self.as_register(operand)
             if slot is None:
                 assert isinstance(operand, Name)
                 return self.address_of(kind, operand, 0, width), None
-            if isinstance(operand, Register) and operand.negated and not parameter.negatable:
-                raise fail(
-                    operand.span, f"'!{operand.name}' cannot stand here: only a predicate operand may be negated"
+            if operand.prefix and not (operand.negated and parameter.negatable):
+                raise fail(self.at(operand), f"'{operand.prefix}{operand.name}' cannot stand here: only a predicate operand may be negated"
                 )
             slot = self.source_register(operand, width, exact)
-            return fetch(slot.index, slot.width, width, isinstance(operand, Register) and operand.negated), slot.index
+            return fetch(slot.index, slot.width, width, operand.negated), slot.index
         if isinstance(operand, Address) and not operand.bracketed:  # x+4: of a variable only
             base = operand.base
             if isinstance(base, Name) and self.as_register(base) is None:
                 return self.address_of(kind, base, operand.offset, width), None
         if isinstance(operand, Vector):
-            raise fail(operand.span, "vector operands are not supported yet")
-        raise fail(operand.span, f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed")
+            raise fail(self.at(operand), "vector operands are not supported yet")
+        raise fail(self.at(operand), f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed")
 
     def address_of(self, kind: str, operand: Name, offset: int, width: int) -> Fetch:
         if kind == "value":
-            raise fail(
-                operand.span, f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
+            raise fail(self.at(operand), f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
             )
         if kind != "address" and not self.dialect.bare:
-            raise fail(operand.span, f"'{operand.name}' is a variable, and a register or an integer is needed here",
+            raise fail(self.at(operand), f"'{operand.name}' is a variable, and a register or an integer is needed here",
                        f"load it first, or take its address: mov.u64 %rd0, {operand.name}")  # fmt: skip
         return constant((self.variables[operand.name].address + offset) & mask(width))
 
@@ -464,10 +461,9 @@ class _Preparation:
         if self.dialect.bare:
             return
         if kind == "barrier" and not 0 <= operand.value < 16:
-            raise fail(operand.span, f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
+            raise fail(self.at(operand), f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
         if kind == "count" and (operand.value <= 0 or operand.value % 32):
-            raise fail(
-                operand.span, f"{operand.value} is not a thread count of a barrier", "a multiple of the warp size, 32"
+            raise fail(self.at(operand), f"{operand.value} is not a thread count of a barrier", "a multiple of the warp size, 32"
             )
 
     # Blocks.

@@ -17,6 +17,8 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.form import Use
 from ptxcore.machine.code import Block, Step, Target, ThreadCode
 from ptxcore.machine.effects import Dependencies, Effect, FinalRegister
+from ptxcore.syntax.spans import find_span, guard_span
+from ptxcore.syntax.tree import Name
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, extract, ite, negate, sext, zext
 
 #: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.
@@ -371,12 +373,12 @@ class Thread:
         if conj(guard, negate(state.defined[register])) == 0:
             return
         name = self.code.registers[register].name
-        span = step.instruction.span
-        operands = [step.instruction.guard, *step.instruction.operands]
-        for operand in operands:
+        instruction = step.instruction
+        span = instruction.span
+        for operand in (instruction.guard, *instruction.operands):
             inner = getattr(operand, "base", operand)
-            if getattr(inner, "name", "").lstrip("%") == name and inner is not None and inner.span.line:
-                span = inner.span
+            if isinstance(inner, Name) and inner.name.lstrip("%") == name:
+                span = guard_span(instruction) if operand is instruction.guard else find_span(instruction, inner)
         message = f"register '{name}' is read here, but not written on every path that leads here"
         if type(state.defined[register]) is int:
             message = f"register '{name}' is read here before anything wrote it"

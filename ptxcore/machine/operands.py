@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxcore.diagnostics import Span, fail
-from ptxcore.isa.form import WIDTHS, Parameter, Use
+from ptxcore.check import operands as check
+from ptxcore.diagnostics import fail
+from ptxcore.isa.form import Use
+from ptxcore.isa.operand import Parameter
+from ptxcore.isa.types import WIDTHS
+from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import Instruction, Operand
 from ptxcore.values.terms import Value, extract, negate, zext
 
@@ -15,42 +19,19 @@ Fetch = Callable[[list[Value]], Value]
 
 def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
     """The operands, one for each parameter of the form; None where an optional one was left out."""
-    given, wanted = instruction.operands, use.parameters
-    if len(given) == len(wanted):
-        return given
-    spare = len(given) - sum(not p.optional for p in wanted)
-    if spare < 0 or len(given) > len(wanted):
-        fewest = len(given) - spare
-        number = str(len(wanted)) if fewest == len(wanted) else f"{fewest} to {len(wanted)}"
-        operands = "operand" if number == "1" else "operands"
-        span = instruction.span
-        if len(given) > len(wanted):
-            extra = given[len(wanted)].span
-            span = Span(extra.line, extra.column, extra.end) if extra.line else span
-        raise fail(span, f"'{instruction.opcode}' takes {number} {operands} here, not {len(given)}",
-                   f"the form is: {use.form.syntax()}")  # fmt: skip
-    rest = iter(given)
-    arranged: list[Operand | None] = []
-    for parameter in wanted:
-        if parameter.optional:
-            spare -= 1
-        arranged.append(None if parameter.optional and spare < 0 else next(rest))
-    return tuple(arranged)
+    given, places = instruction.operands, check.arrange(use, len(instruction.operands))
+    if places is None:
+        trouble = check.wrong_number(use, len(given))
+        wanted = len(use.expected) - use.expected.count(None)
+        span = operand_span(instruction, wanted) if len(given) > wanted else instruction.span
+        raise fail(span, trouble.message, trouble.hint)
+    return tuple(None if place is None else given[place] for place in places)
 
 
 def type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:
     """Width of an operand, whether a register must have exactly it, and whether it is signed."""
-    kind = parameter.kind
-    if kind in ("", "address", "value"):
-        return use.width, True, use.signed
-    if kind == "loose":
-        return use.width, False, use.signed
-    if kind == "W":
-        return 2 * use.width, True, use.signed
-    if kind in ("A", "looseA"):
-        second = use.types[1]
-        return WIDTHS[second], kind == "A", second[0] == "s"
-    return WIDTHS.get(kind, 32), True, False
+    name = use.type_named(parameter)
+    return WIDTHS.get(name, use.width), "loose" not in parameter.flags, name[:1] == "s"
 
 
 def constant(value: Value) -> Fetch:

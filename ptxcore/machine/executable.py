@@ -1,0 +1,54 @@
+"""Which instructions can be executed: what the table reads and checks beyond that is refused here, by name."""
+
+from __future__ import annotations
+
+from ptxcore.check.operands import arrange
+from ptxcore.diagnostics import fail
+from ptxcore.isa.form import Misfit, Use, words
+from ptxcore.isa.table import TYPED, Dialect, candidates, explain
+from ptxcore.syntax.spans import modifier_span
+from ptxcore.syntax.tree import Instruction
+
+#: Modifiers and types that no meaning takes yet, also where a form that has one reads them.
+NOT_EXECUTED = words(
+    """f16 f16x2 bf16 bf16x2 f32 f64 tf32 f32x2 b128 u16x2 s16x2 b16x2 v2 v4 v8 noftz local param param::entry
+    param::func unified L2::cache_hint"""
+)
+
+#: Names that only the hardware gives a value (chapter 10).
+SPECIAL_REGISTERS = words(
+    """%tid %ntid %laneid %warpid %nwarpid %ctaid %nctaid %smid %nsmid %gridid %clusterid %nclusterid %cluster_ctaid
+    %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster %lanemask_eq %lanemask_le %lanemask_lt
+    %lanemask_ge %lanemask_gt %clock %clock_hi %clock64 %globaltimer %globaltimer_lo %globaltimer_hi
+    %total_smem_size %aggr_smem_size %dynamic_smem_size %reserved_smem_offset_begin %current_graph_exec"""
+)
+
+#: Opcodes whose first modifier belongs to the name by which they are refused.
+_FAMILIES = words("mbarrier cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem cvt red st")
+
+
+def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
+    """The form that an instruction has, with its modifiers; where several have, the first that takes as many operands.
+
+    Raises InputError when it has none, and when it has no meaning here yet.
+    """
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    found = candidates(opcode, modifiers, dialect)
+    if found is None or isinstance(found, Misfit):
+        raise explain(instruction, found, dialect)
+    uses = [use for use in found if use.form.run is not None]
+    if not uses:
+        raise _refusal(instruction)
+    for i, word in enumerate(modifiers):
+        if word in NOT_EXECUTED:
+            raise fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
+    return next((use for use in uses if arrange(use, len(instruction.operands)) is not None), uses[0])
+
+
+def _refusal(instruction: Instruction) -> Exception:
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    for i, word in enumerate(modifiers):
+        if word in NOT_EXECUTED:
+            return fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
+    name = ".".join((opcode, *modifiers[:1])) if opcode in _FAMILIES else opcode
+    return fail(instruction.span, f"'{name}' is not supported yet")

@@ -1,6 +1,7 @@
-"""PTX statements from text: labels, guarded instructions, register declarations.
+"""PTX statements from text: labels, guarded instructions, blocks, directives.
 
-One pattern takes a whole statement, one an operand; opcodes repeat in real code, so their parts are remembered.
+One pattern takes a whole instruction; directives, and whatever is wrong, go over tokens. Opcodes and operands repeat in
+real code, so what was made of them is remembered. Reading goes on behind each faulty statement.
 """
 
 from __future__ import annotations
@@ -9,55 +10,27 @@ import re
 from functools import lru_cache
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
-from ptxcore.syntax.lexer import NAME, NUMBER, Positions, blank_comments, integer
-from ptxcore.syntax.tree import (
-    Address,
-    Declaration,
-    Immediate,
-    Instruction,
-    Label,
-    Name,
-    Operand,
-    Pair,
-    Register,
-    Sink,
-    Statement,
-    Vector,
-)
+from ptxcore.syntax.declarations import read_declaration
+from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, shown
+from ptxcore.syntax.operands import OperandReader
+from ptxcore.syntax.spans import find_span
+from ptxcore.syntax.tree import Address, AnyStatement, Close, Declaration, Instruction, Label, Name, Open
 
 # Possessive repetitions throughout: a statement that does not match fails in one pass.
-_STATEMENT = re.compile(
+_INSTRUCTION = re.compile(
     rf"""
-      (?P<label>{NAME})\s*+:(?!:)
-    | (?:@(?P<negated>\s*+!)?+\s*+(?P<guard>{NAME})\s++)?+
-      (?P<opcode>[A-Za-z_]\w*+(?:\s?\.[\w:]++)*+)
-      (?P<operands>(?=[\s;{{\[%!_@(])[^;]*+)?+;
-    | (?P<directive>\.\w++)(?P<rest>[^;]*+);
+    \s*+
+    (?:(@)\s*+(!\s*+)?+({NAME})\s*+)?+              # 1-3: the guard
+    ([A-Za-z_]\w*+(?:\s*+\.[\w:]++)*+)(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
+    ([^;]*+);                                        # 5: the operands
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
-_OPERAND = re.compile(
-    rf"""\s*+(?:
-      (?P<negated>!\s*+)?+(?P<name>{NAME})
-    | (?P<number>-?\s*+{NUMBER})
-    | \[\s*+(?P<base>{NAME}|{NUMBER})\s*+(?:(?P<sign>[+-]\s*+-?)\s*+(?P<offset>{NUMBER})\s*+)?+\]
-    | (?P<far>{NAME})\s*+(?P<farsign>[+-])\s*+(?P<faroffset>{NUMBER})
-    | (?P<first>{NAME})\s*+\|\s*+(?P<second>{NAME})
-    | \{{(?P<elements>[^{{}}\[\]]*+)\}}
-    )\s*+(?P<end>,|\Z)""",
-    re.VERBOSE,
-)
-_DECLARED = re.compile(rf"\s*+(?P<name>{NAME})(?:\s*+<\s*+(?P<count>{NUMBER})\s*+>)?+\s*+(?P<end>,|\Z)")
-_REG_TYPE = re.compile(r"\s*+\.(\w++)\s")
-_BLANK = re.compile(r"\s*+")
-_UNSUPPORTED_OPERAND = re.compile(r"\s*+\[[^\]]*,")
-
-
-class _Bad(Exception):
-    """A finding inside a statement, by offsets; reading goes on behind the statement."""
-
-    def __init__(self, start: int, end: int, message: str, hint: str | None = None) -> None:
-        self.start, self.end, self.message, self.hint = start, end, message, hint
+_LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
+_BLANK = re.compile(r"\s*+", re.ASCII)
+_DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
+_WORD = re.compile(r"[^\s;{}]++|\S")
+_END_OR_BLOCK = re.compile(r"[;{}]")
 
 
 @lru_cache(maxsize=4096)
@@ -66,35 +39,194 @@ def _opcode(text: str) -> tuple[str, tuple[str, ...]]:
     return first, tuple(modifiers)
 
 
-def read_statements(text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False) -> list[Statement]:
-    """The statements of `text`, which starts at the given place of its file, so that spans point into that file.
+@lru_cache(maxsize=256)
+def _guard(name: str, negated: bool) -> Name:
+    return Name(name, "!" if negated else "")
+
+
+class Reader:
+    """Reads the statements of one text, which starts at a given place of its file, so that spans point into that file.
+
+    `statements` is what was read, `found` what is wrong with the rest.
+    """
+
+    def __init__(self, text: str, line: int = 1, column: int = 1) -> None:
+        self.text = blank_comments(text)
+        self.first = (line, column)
+        self.statements: list[AnyStatement] = []
+        self.found: list[Diagnostic] = []
+        self._positions: Positions | None = None
+        self.operands = OperandReader()
+
+    def span(self, start: int, end: int) -> Span:
+        """Where the characters from offset `start` to `end` stand."""
+        if self._positions is None:
+            self._positions = Positions(self.text, *self.first)
+        return self._positions.span(start, end)
+
+    def run(self) -> None:
+        """Reads everything."""
+        text = self.text
+        match, blank, operands = _INSTRUCTION.match, _BLANK.match, self.operands.read
+        append = self.statements.append
+        new_span = tuple.__new__
+        position = counted = 0
+        line, base = self.first[0], -self.first[1]
+        while True:
+            m = match(text, position)
+            if m is None:
+                m = blank(text, position)
+                assert m is not None
+                position = m.end()
+                if position == len(text):
+                    return
+                position = self._other(position)
+                continue
+            at, negated, name, opcode, rest = m.groups()
+            start = opcode_start = m.start(4)
+            guard = None
+            if at is not None:
+                start = m.start(1)
+                guard = _guard(name, negated is not None)
+            newlines = text.count("\n", counted, start)
+            if newlines:
+                line += newlines
+                base = text.rfind("\n", counted, start)
+            counted = start
+            column = start - base
+            first, modifiers = _opcode(opcode)
+            try:
+                read = operands(rest, first == "call") if rest and not rest.isspace() else ()
+            except Bad as bad:
+                position = self._recover(start, _behind(bad, m.start(5), rest))
+                continue
+            position = m.end()
+            if (at is not None or "\n" in opcode) and "\n" in text[start : m.end(4)]:
+                span = self.span(opcode_start, m.end(4))
+            else:
+                span = new_span(Span, (line, opcode_start - base, m.end(4) - base))
+            append(Instruction(first, modifiers, read, guard, span, text[start : position - 1], (line, column)))
+
+    def _other(self, position: int) -> int:
+        """Reads a statement that is no instruction; returns where it ends."""
+        text = self.text
+        try:
+            mark = text[position]
+            if mark == ".":
+                return self._directive(position)
+            if mark in "{}":
+                self.statements.append((Open if mark == "{" else Close)(span=self.span(position, position + 1)))
+                return position + 1
+            m = _LABEL.match(text, position)
+            if m is not None:
+                self.statements.append(Label(m[1], span=self.span(*m.span(1)), text=m[0]))
+                return m.end()
+            raise self._no_statement(position)
+        except Bad as bad:
+            return self._recover(position, bad)
+
+    def _no_statement(self, position: int) -> Bad:
+        text = self.text
+        if text[position] == ";":
+            return Bad(position, position + 1, "an instruction is missing before ';'")
+        word = _WORD.match(text, position)
+        stop = word.end() if word else position + 1
+        if text.find(";", position) < 0:
+            return Bad(position, stop, "this statement has no ';' at its end")
+        return Bad(position, stop, f"'{shown(text[position:stop])}' does not begin a PTX statement")
+
+    def _directive(self, position: int) -> int:
+        m = _DIRECTIVE.match(self.text, position)
+        if m is None:
+            raise self._no_statement(position)
+        if m[0] != ".reg":
+            self.found.append(_not_in_thread(self.span(*m.span()), m[0]))
+            return self._end_of_statement(position, m.end())
+        cursor = Cursor(self.text, position)
+        declaration = read_declaration(cursor, self.span)
+        declaration.span = self.span(position, cursor.start)
+        declaration.text = self.text[position : cursor.start]
+        self.statements.append(declaration)
+        return cursor.stop
+
+    def _recover(self, start: int, bad: Bad) -> int:
+        """Notes what is wrong with the statement at `start`; returns where reading goes on."""
+        self.found.append(Diagnostic(self.span(bad.start, bad.end), bad.message, bad.hint))
+        if (
+            bad.again
+            and bad.start > start
+            and not self.text[self.text.rfind("\n", 0, bad.start) + 1 : bad.start].strip()
+        ):
+            return bad.start  # a forgotten `;`: the next line is a statement of its own
+        return self._end_of_statement(start, bad.start)
+
+    def _end_of_statement(self, start: int, found: int) -> int:
+        """Behind the `;` that ends a statement, or at the brace that closes the block around it."""
+        depth = 0
+        for m in _END_OR_BLOCK.finditer(self.text, start):
+            mark = m[0]
+            if mark == "{":
+                depth += 1
+            elif mark == "}":
+                depth -= 1
+                if depth < 0:
+                    return m.start() if m.start() > start else m.end()
+            elif m.start() >= found:
+                return m.end()
+        return len(self.text)
+
+
+def _behind(bad: Bad, offset: int, rest: str) -> Bad:
+    """What is wrong with the operands, by offsets into the whole text."""
+    if rest.startswith("."):
+        return Bad(offset, offset + 1, "a modifier stands directly behind its '.'")
+    return Bad(bad.start + offset, bad.end + offset, bad.message, bad.hint, bad.again)
+
+
+def _not_in_thread(span: Span, directive: str) -> Diagnostic:
+    return Diagnostic(span, f"directive '{shown(directive)}' is not supported in a thread",
+                      "variables are declared in the init block; registers by .reg")  # fmt: skip
+
+
+def read_statements(
+    text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False
+) -> list[Label | Instruction | Declaration]:
+    """The statements of a thread, which starts at the given place of its file, so that spans point into that file.
 
     With `bare_addresses` (the short dialect of litmus tests) operands are names, registers and integers only.
     Raises InputError with every finding; reading goes on behind each faulty statement.
     """
-    text = blank_comments(text)
-    at = Positions(text, line, column)
-    statements: list[Statement] = []
-    found: list[Diagnostic] = []
-    position, length = _end(_BLANK, text, 0), len(text)
-    while position < length:
-        m = _STATEMENT.match(text, position)
-        try:
-            if m is None:
-                raise _not_a_statement(text, position)
-            statements.append(_statement(m, text, at, bare_addresses))
-            position = m.end()
-        except _Bad as bad:
-            found.append(Diagnostic(at.span(bad.start, bad.end), bad.message, bad.hint))
-            end = text.find(";", position)
-            position = length if end < 0 else end + 1
-        position = _end(_BLANK, text, position)
+    reader = Reader(text, line, column)
+    reader.run()
+    found = reader.found
+    statements: list[Label | Instruction | Declaration] = []
+    for statement in reader.statements:
+        if isinstance(statement, Open | Close):
+            found.append(Diagnostic(statement.span, "blocks inside a thread are not supported yet"))
+        elif isinstance(statement, Instruction):
+            if bare_addresses:
+                found += _bracketed(statement)
+            statements.append(statement)
+        elif isinstance(statement, Label) or (isinstance(statement, Declaration) and statement.space == "reg"):
+            statements.append(statement)
+        else:
+            found.append(_not_in_thread(statement.span, reader.text.split(None, 1)[0]))
     if found:
-        raise InputError(found)
+        raise InputError(sorted(found, key=lambda d: d.span))
     return statements
 
 
-def read_statement(text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False) -> Statement:
+def _bracketed(instruction: Instruction) -> list[Diagnostic]:
+    return [
+        Diagnostic(find_span(instruction, operand), "an address in brackets in the short dialect",
+                   "write the location without brackets, or give the opcode a type to make the cell typed PTX")
+        for operand in instruction.operands if isinstance(operand, Address) and operand.bracketed
+    ]  # fmt: skip
+
+
+def read_statement(
+    text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False
+) -> Label | Instruction | Declaration:
     """The one statement of a litmus cell: an instruction without its `;`, or `LABEL:`. Raises InputError."""
     bare = text.rstrip()
     if not bare:
@@ -106,155 +238,3 @@ def read_statement(text: str, line: int = 1, column: int = 1, *, bare_addresses:
         what = "a second statement in this cell" if statements else "an instruction or a label is missing here"
         raise InputError([Diagnostic(statements[1].span if statements else span, what, "a cell holds one statement")])
     return statements[0]
-
-
-def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    m = pattern.match(text, position)
-    return m.end() if m else position
-
-
-def _not_a_statement(text: str, position: int) -> _Bad:
-    end = text.find(";", position)
-    word = re.compile(r"\S+?(?=[\s;]|\Z)|\S").match(text, position)
-    stop = word.end() if word else position + 1
-    if text[position] == ";":
-        return _Bad(position, position + 1, "an instruction is missing before ';'")
-    if text[position] in "{}":
-        return _Bad(position, position + 1, "blocks inside a thread are not supported yet")
-    if end < 0:
-        return _Bad(position, stop, "this statement has no ';' at its end")
-    return _Bad(position, stop, f"'{text[position:stop][:40]}' does not begin a PTX statement")
-
-
-def _statement(m: re.Match[str], text: str, at: Positions, bare: bool) -> Statement:
-    label = m["label"]
-    if label is not None:
-        return Label(label, at.span(m.start("label"), m.end("label")))
-    if m["directive"] is not None:
-        return _declaration(m, at)
-    opcode, modifiers = _opcode(m["opcode"])
-    guard = None
-    if m["guard"] is not None:
-        guard = Register(m["guard"], m["negated"] is not None, at.span(m.start("guard"), m.end("guard")))
-    operands = m["operands"]
-    read: tuple[Operand, ...] = ()
-    if operands and not operands.isspace():
-        read = _operands(operands, m.start("operands"), at, bare)
-    return Instruction(opcode, modifiers, read, guard, at.span(m.start("opcode"), m.end("opcode")))
-
-
-def _operands(text: str, start: int, at: Positions, bare: bool) -> tuple[Operand, ...]:
-    operands: list[Operand] = []
-    position = 0
-    while True:
-        m = _OPERAND.match(text, position)
-        if m is None:
-            raise _bad_operand(text, position, start)
-        if bare and m["base"] is not None:
-            raise _Bad(start + m.start("base") - 1, start + m.end() - len(m["end"]),
-                       "an address in brackets in the short dialect", "write the location without brackets, "
-                       "or give the opcode a type to make the cell typed PTX")  # fmt: skip
-        operands.append(_operand(m, start, at))
-        position = m.end()
-        if not m["end"]:
-            return tuple(operands)
-
-
-def _operand(m: re.Match[str], start: int, at: Positions) -> Operand:
-    name = m["name"]
-    if name is not None:
-        first = m.start("name") if m["negated"] is None else m.start("negated")
-        return _word(name, m["negated"] is not None, at.span(start + first, start + m.end("name")))
-    if m["number"] is not None:
-        return Immediate(_number(m, "number", start), at.span(start + m.start("number"), start + m.end("number")))
-    end = m.end() - len(m["end"])
-    while end and m.string[end - 1].isspace():
-        end -= 1
-    begin = m.start()
-    while m.string[begin].isspace():
-        begin += 1
-    span = at.span(start + begin, start + end)
-    if m["base"] is not None:
-        here = at.span(start + m.start("base"), start + m.end("base"))
-        base = Immediate(_number(m, "base", start), here) if m["base"][0].isdigit() else _word(m["base"], False, here)
-        offset = 0
-        if m["offset"] is not None:
-            offset = _number(m, "offset", start)
-            if m["sign"].count("-") == 1:
-                offset = -offset
-        if isinstance(base, Sink):
-            raise _Bad(start + m.start("base"), start + m.end("base"), "'_' is not an address")
-        return Address(base, offset, True, span)
-    if m["far"] is not None:
-        base = _word(m["far"], False, at.span(start + m.start("far"), start + m.end("far")))
-        offset = _number(m, "faroffset", start)
-        if isinstance(base, Sink):
-            raise _Bad(start + m.start("far"), start + m.end("far"), "'_' is not an address")
-        return Address(base, -offset if m["farsign"] == "-" else offset, False, span)
-    if m["first"] is not None:
-        return Pair(
-            _word(m["first"], False, at.span(start + m.start("first"), start + m.end("first"))),
-            _word(m["second"], False, at.span(start + m.start("second"), start + m.end("second"))),
-            span,
-        )
-    elements: list[Register | Name | Immediate | Sink] = []
-    for e in _operands(m["elements"], start + m.start("elements"), at, False):
-        if not isinstance(e, Register | Name | Immediate | Sink):
-            raise _Bad(start + begin, start + end, "a vector holds registers, names and integers only")
-        elements.append(e)
-    return Vector(tuple(elements), span)
-
-
-def _word(name: str, negated: bool, span: Span) -> Register | Name | Sink:
-    if name[0] == "%" or negated:
-        return Register(name, negated, span)
-    return Sink(span) if name == "_" else Name(name, span)
-
-
-def _number(m: re.Match[str], group: str, start: int) -> int:
-    word: str = m[group]
-    value = integer(word.lstrip("- \t\n"))
-    if type(value) is str:
-        raise _Bad(start + m.start(group), start + m.end(group), value)
-    assert type(value) is int
-    return -value if word[0] == "-" else value
-
-
-def _bad_operand(text: str, position: int, start: int) -> _Bad:
-    m = re.compile(r"\s*([^\s,]+[^,]*)").match(text, position)
-    if m is None:
-        at = start + position
-        return _Bad(at, at + 1, "an operand is missing here")
-    word = m[1].rstrip()
-    begin, end = start + m.start(1), start + m.start(1) + len(word)
-    if _UNSUPPORTED_OPERAND.match(text, position):
-        return _Bad(begin, end, "texture and surface coordinates in an address are not supported yet")
-    if word[0].isdigit() and "." in word:
-        return _Bad(begin, end, f"floating-point literals are not supported yet: '{word[:40]}'")
-    return _Bad(begin, end, f"'{word[:40]}' is not an operand")
-
-
-def _declaration(m: re.Match[str], at: Positions) -> Declaration:
-    begin = m.start("directive")
-    if m["directive"] != ".reg":
-        raise _Bad(begin, m.end("directive"), f"directive '{m['directive']}' is not supported in a thread",
-                   "variables are declared in the init block; registers by .reg")  # fmt: skip
-    rest, start = m["rest"], m.start("rest")
-    kind = _REG_TYPE.match(rest)
-    if kind is None:
-        raise _Bad(begin, m.end("directive"), "a register declaration needs a type", "as in .reg .u32 %a;")
-    names: list[tuple[str, int | None]] = []
-    position = kind.end()
-    while True:
-        d = _DECLARED.match(rest, position)
-        if d is None:
-            raise _bad_operand(rest, position, start)
-        count = None
-        if d["count"] is not None:
-            count = _number(d, "count", start)
-            if count > 1 << 20:
-                raise _Bad(start + d.start("count"), start + d.end("count"), "more than 1048576 registers in one name")
-        names.append((d["name"], count))
-        position = d.end()
-        if not d["end"]:
-            return Declaration(kind[1], tuple(names), at.span(begin, m.end() - 1))

@@ -265,9 +265,7 @@ class Close(Statement):
     """`}`"""
 
 
-AnyStatement = (
-    Label | Instruction | Declaration | Function | Directive | Prototype | Section | Open | Close
-)
+AnyStatement = Label | Instruction | Declaration | Function | Directive | Prototype | Section | Open | Close
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -1,0 +1,380 @@
+"""Operands from text: what may stand in an instruction, in an initialiser, and in a directive.
+
+Real code repeats its operands, so those that were read before are looked up by their text; the others are mostly a name,
+a number or an address, which one pattern takes; the rest goes over tokens, with a stack for what is open.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ptxcore.syntax.expressions import read_expression, read_integer, starts_expression
+from ptxcore.syntax.lexer import NAME, Bad, Cursor, integer_literal, shown
+from ptxcore.syntax.tree import (
+    Address,
+    Arguments,
+    Bracket,
+    Float,
+    Immediate,
+    Name,
+    Operand,
+    Pair,
+    Sink,
+    Vector,
+    Wrapped,
+)
+
+#: Lists that are open at one place; an array has no more dimensions than that.
+DEEPEST = 64
+
+_SINK = Sink()
+_BRACKETS = {"{": "}", "[": "]", "(": ")"}
+#: The common operands. What does not match, or could be more than it seems, is left to the tokens.
+_COMMON = re.compile(
+    rf"""\s*+(?:
+      (?P<name>{NAME})(?:\s*+\+\s*+(?P<far>-?\d{{1,15}}))?+
+    | (?P<number>-?\d{{1,15}})
+    | \[\s*+(?P<base>{NAME})\s*+(?:\+\s*+(?P<offset>-?\d{{1,15}})\s*+)?+\]
+    )\s*+\Z""",
+    re.VERBOSE | re.ASCII,
+)
+#: One operand of a list, as far as blanks, brackets and commas tell.
+_PIECE = re.compile(r"((?:[^,{}\[\]()]++|\{[^{}]*+\}|\[(?:[^{}\[\]]++|\{[^{}\[\]]*+\})*+\])++)(,|\Z)")
+
+
+class OperandReader:
+    """Reads the operands of one piece of text; equal texts give the same operand object."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: dict[str, Operand] = {}
+
+    def read(self, text: str, call: bool = False) -> tuple[Operand, ...]:
+        """The operands that `text` lists, up to its end. Raises Bad with offsets into `text`.
+
+        With `call`, parentheses hold arguments; elsewhere they belong to constant expressions.
+        """
+        if call:
+            return read_operands(text, True)
+        pieces = _pieces(text)
+        if pieces is None:
+            return read_operands(text)
+        known = self.known
+        read: list[Operand] = []
+        for piece in pieces:
+            operand = known.get(piece)
+            if operand is None:
+                operand = self._piece(piece)
+                if operand is None:
+                    return read_operands(text)
+                known[piece] = operand
+            read.append(operand)
+        return tuple(read)
+
+    def _piece(self, piece: str) -> Operand | None:
+        """One operand by its text; None where only the tokens can tell what it is, or what is wrong with it."""
+        bare = piece.strip()
+        operand = self.known.get(bare)
+        if operand is not None:
+            return operand
+        if not bare:
+            return None
+        m = _COMMON.match(bare)
+        if m is not None:
+            operand = _common(m)
+        if operand is None and bare[0] == "{" and bare[-1] == "}" and "(" not in bare:
+            operand = self._vector(bare[1:-1])
+        if operand is None:
+            if "(" in bare:  # an expression here could be arguments elsewhere
+                return None
+            try:
+                read = read_operands(bare)
+            except Bad:
+                return None
+            if len(read) != 1:
+                return None
+            operand = read[0]
+        self.known[bare] = operand
+        return operand
+
+    def _vector(self, inner: str) -> Vector | None:
+        """`{a, b}` without further lists."""
+        if "{" in inner or "[" in inner:
+            return None
+        elements = []
+        for piece in inner.split(","):
+            operand = self.known.get(piece)
+            if operand is None:
+                operand = self._piece(piece)
+                if operand is None:
+                    return None
+            elements.append(operand)
+        return Vector(tuple(elements))
+
+
+def _pieces(text: str) -> list[str] | None:
+    """The text of each operand of a list; None where brackets do not balance or there are parentheses."""
+    if "{" not in text and "[" not in text:
+        return text.split(",")
+    pieces: list[str] = []
+    position = 0
+    while True:
+        m = _PIECE.match(text, position)
+        if m is None:
+            return None
+        pieces.append(m[1])
+        if not m[2]:
+            return pieces
+        position = m.end()
+
+
+def _common(m: re.Match[str]) -> Operand | None:
+    name = m["name"]
+    if name is not None:
+        if name == "_":
+            return None if m["far"] else _SINK
+        if name == "WARP_SZ":
+            return None
+        far = m["far"]
+        if far is None:
+            return Name(name)
+        return Address(Name(name), int(far), False) if _plain(far) else None
+    number = m["number"]
+    if number is not None:
+        return Immediate(int(number)) if _plain(number) else None
+    base, offset = m["base"], m["offset"]
+    if base == "_" or base == "WARP_SZ":
+        return None
+    if offset is None:
+        return Address(Name(base))
+    return Address(Name(base), int(offset)) if _plain(offset) else None
+
+
+def _plain(number: str) -> bool:
+    """Whether a number is decimal: `010` is octal."""
+    return number in ("0", "-0") or number.lstrip("-")[0] != "0"
+
+
+def read_operands(text: str, call: bool = False, start: int = 0, end: int | None = None) -> tuple[Operand, ...]:
+    """The operands that `text` lists between two offsets, over tokens. Raises Bad."""
+    cursor = Cursor(text, start, end)
+    operands: list[Operand] = []
+    while True:
+        if cursor.kind == "end" or cursor.text in (",", ";"):
+            raise Bad(cursor.start, cursor.start + 1, "an operand is missing here")
+        operands.append(read_operand(cursor, call))
+        if cursor.kind == "end":
+            return tuple(operands)
+        if not cursor.accept(","):
+            if cursor.kind == "mark" and cursor.text in "-+" and isinstance(operands[-1], Name):
+                raise _no_sum(cursor, operands[-1])
+            raise Bad(cursor.start, cursor.stop, f"',' or ';' is missing before {cursor.quoted()}", again=True)
+
+
+class _OpenList:
+    """A list that is still open: its bracket, and what it holds so far."""
+
+    __slots__ = ("elements", "mark", "start")
+
+    def __init__(self, mark: str, start: int) -> None:
+        self.mark, self.start = mark, start
+        self.elements: list[Operand] = []
+
+
+def read_operand(cursor: Cursor, call: bool = False, initial: bool = False) -> Operand:
+    """The operand that begins here; the cursor ends behind it. `initial` for the value of a variable. Raises Bad."""
+    stack: list[_OpenList] = []
+    while True:
+        opening = cursor.text if cursor.kind == "mark" else ""
+        operand: Operand
+        if opening in ("{", "[") or (opening == "(" and call and not stack):
+            if len(stack) >= DEEPEST:
+                raise Bad(cursor.start, cursor.stop, f"lists are nested more than {DEEPEST} deep")
+            stack.append(_OpenList(opening, cursor.start))
+            cursor.advance()
+            if not (opening == "(" and cursor.text == ")"):
+                continue
+            cursor.advance()
+            operand = Arguments(())
+            stack.pop()
+        else:
+            operand = _simple(cursor, initial, bool(stack) and stack[-1].mark == "[")
+        while stack:
+            top = stack[-1]
+            top.elements.append(operand)
+            if cursor.accept(","):
+                break
+            if cursor.text != _BRACKETS[top.mark] or cursor.kind != "mark":
+                raise _unclosed(cursor, top)
+            cursor.advance()
+            stack.pop()
+            operand = _closed(cursor, top)
+        else:
+            return operand
+
+
+def _unclosed(cursor: Cursor, top: _OpenList) -> Bad:
+    last = top.elements[-1]
+    if cursor.kind == "mark" and cursor.text in "-+" and isinstance(last, Name):
+        return _no_sum(cursor, last)
+    if cursor.kind == "end":  # of a statement
+        return Bad(cursor.start, cursor.start + 1, f"',' or '{_BRACKETS[top.mark]}' is missing before ';'")
+    return Bad(cursor.start, cursor.stop, f"',' or '{_BRACKETS[top.mark]}' is missing before {cursor.quoted()}")
+
+
+def _no_sum(cursor: Cursor, name: Name) -> Bad:
+    if cursor.text == "-":
+        return Bad(cursor.start, cursor.stop, "an offset is added, never subtracted", f"write {shown(name.name)}+-...")
+    return Bad(cursor.start, cursor.stop, f"nothing can be added to '{shown(name.prefix + name.name)}'")
+
+
+def _closed(cursor: Cursor, top: _OpenList) -> Operand:
+    """The operand that a list is, now that its bracket was closed before the cursor."""
+    if top.mark == "(":
+        return Arguments(tuple(top.elements))
+    if top.mark == "{":
+        vector = Vector(tuple(top.elements))
+        if cursor.kind == "mark" and cursor.text == "|":
+            return _pair(cursor, vector)
+        return vector
+    if len(top.elements) > 1:
+        return Bracket(tuple(top.elements))
+    inner = top.elements[0]
+    end = cursor.source.rfind("]", 0, cursor.start) + 1
+    if isinstance(inner, Immediate):
+        return Address(inner)
+    if isinstance(inner, Address) and not inner.bracketed:
+        return Address(inner.base, inner.offset)
+    if isinstance(inner, Name) and not inner.prefix and "." not in inner.name:
+        return Address(inner)
+    what = "'_' is not an address" if isinstance(inner, Sink) else "this is not an address"
+    if isinstance(inner, Sink):
+        return _fail(top.start + 1, end - 1, what)
+    return _fail(top.start, end, what, "in brackets stand a register, a variable or a number, and what is added to it")
+
+
+def _fail(start: int, end: int, message: str, hint: str | None = None) -> Operand:
+    raise Bad(start, max(end, start + 1), message, hint)
+
+
+def _simple(cursor: Cursor, initial: bool, bracketed: bool = False) -> Operand:
+    """An operand that is no list: a name with what belongs to it, or a constant."""
+    if cursor.kind == "name" and cursor.text != "WARP_SZ":
+        return _named(cursor, "", initial)
+    if cursor.kind == "mark" and cursor.text in ("!", "-"):
+        prefix = cursor.text
+        start = cursor.start
+        ahead = Cursor(cursor.source, cursor.stop, cursor.limit)
+        if ahead.kind == "name" and ahead.text != "WARP_SZ":
+            cursor.advance()
+            if cursor.text == "_":
+                raise Bad(start, cursor.stop, "'_' cannot be negated")
+            return _named(cursor, prefix, False)
+    if starts_expression(cursor):
+        if initial and cursor.kind == "number":
+            mask = _mask(cursor)
+            if mask is not None:
+                return mask
+        value: Immediate | Float = read_expression(cursor)
+        return value
+    if cursor.kind == "end" or cursor.text in (",", "}", "]", ")"):
+        raise Bad(cursor.start, max(cursor.stop, cursor.start + 1), "an operand is missing here")
+    raise Bad(cursor.start, cursor.stop, f"{cursor.quoted()} is not an operand")
+
+
+def _mask(cursor: Cursor) -> Wrapped | None:
+    """`0xFF00(name)` of an initialiser (section 5.4.4), or None where the number is an ordinary one."""
+    ahead = Cursor(cursor.source, cursor.stop, cursor.limit)
+    if ahead.text != "(":
+        return None
+    number = integer_literal(cursor.text)
+    if isinstance(number, str):
+        raise Bad(cursor.start, cursor.stop, number)
+    cursor.advance()
+    return Wrapped("mask", _wrapped(cursor), number.value)
+
+
+def _wrapped(cursor: Cursor) -> Operand:
+    """What stands in the parentheses of `generic(...)` or of a mask: an address."""
+    cursor.expect("(")
+    inner: Operand
+    if cursor.text == "generic":
+        cursor.advance()
+        inner = Wrapped("generic", _wrapped_address(cursor))
+    else:
+        inner = _simple(cursor, False)
+    cursor.expect(")")
+    return inner
+
+
+def _wrapped_address(cursor: Cursor) -> Operand:
+    cursor.expect("(", "behind 'generic'")
+    inner = _simple(cursor, False)
+    cursor.expect(")")
+    return inner
+
+
+def _named(cursor: Cursor, prefix: str, initial: bool) -> Operand:
+    """What begins with a name: `a`, `a.x`, `a+4`, `a[1]`, `a|p`, and in an initialiser `generic(a)`."""
+    word = cursor.text
+    if word == "_":
+        cursor.advance()
+        return _pair(cursor, _SINK) if cursor.kind == "mark" and cursor.text == "|" else _SINK
+    component = cursor.component()
+    cursor.advance()
+    name = Name(word + component, prefix)
+    if cursor.kind != "mark" or cursor.text in (",", "]", "}"):
+        return name
+    mark = cursor.text
+    if mark == "|" and not prefix:
+        return _pair(cursor, name)
+    if component or prefix:
+        return name
+    if mark == "+":
+        cursor.advance()
+        return Address(name, read_integer(cursor, "an integer offset"), False)
+    if mark == "[":
+        return _indexed(cursor, name)
+    if mark == "(" and initial and word == "generic":
+        return _generic_sum(cursor)
+    return name
+
+
+def _generic_sum(cursor: Cursor) -> Operand:
+    """`generic(name)`, `generic(name+4)`; `generic(name)+4` is the same as the latter."""
+    inner = _wrapped_address(cursor)
+    if cursor.text == "+" and cursor.kind == "mark" and isinstance(inner, Name | Address):
+        cursor.advance()
+        offset = read_integer(cursor, "an integer offset")
+        base, before = (inner, 0) if isinstance(inner, Name) else (inner.base, inner.offset)
+        inner = Address(base, before + offset, False)
+    return Wrapped("generic", inner)
+
+
+def _indexed(cursor: Cursor, name: Name) -> Address:
+    """`name[1]`, `name[%r1]`, `name[%r1+1]`."""
+    cursor.expect("[")
+    index = None
+    offset = 0
+    if cursor.kind == "name" and cursor.text not in ("_", "WARP_SZ"):
+        index = Name(cursor.text)
+        cursor.advance()
+        if cursor.accept("+"):
+            offset = read_integer(cursor, "an integer index")
+    else:
+        offset = read_integer(cursor, "an index")
+    cursor.expect("]", "behind the index")
+    return Address(name, offset, True, index, True)
+
+
+def _pair(cursor: Cursor, first: Name | Sink | Vector) -> Pair:
+    cursor.expect("|")
+    if cursor.kind != "name":
+        raise cursor.missing("the second destination")
+    if cursor.text == "_":
+        cursor.advance()
+        return Pair(first, _SINK)
+    second = cursor.text + cursor.component()
+    cursor.advance()
+    return Pair(first, Name(second))

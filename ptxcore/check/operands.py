@@ -18,6 +18,7 @@ of the same shape:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -155,7 +156,13 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
         return None
     if type(kind) is tuple and kind[0] == "!" and p.negatable:
         kind = kind[1]
-    if type(kind) is tuple and kind[0] == "-" and "negative" in p.flags:
+    if type(kind) is tuple and kind[0] == "-" and ("negative" in p.flags or "negated" in p.flags):
+        kind = kind[1]
+    elif "negated" in p.flags:
+        return Trouble(path, f"'-' is needed before {describe(kind)}")
+    if type(kind) is tuple and kind[0] == "sel" and p.selector:
+        if re.fullmatch(p.selector, kind[2]) is None:
+            return Trouble(path, f"'.{kind[2]}' cannot be selected here", f"a selector has the form {p.selector}")
         kind = kind[1]
     destination = p.role == "destination"
     if kind == "_":
@@ -168,7 +175,7 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
     elif destination:
         pass
     elif type(kind) is str:
-        if _fits_constant(e, kind):
+        if _fits_constant(e, kind) or (kind == "function" and not manual and _takes_function(e)):
             return None
     elif _fits_name(e, kind):
         return None
@@ -198,6 +205,11 @@ def _fits_constant(e: Expected, kind: str) -> bool:
     if kind in ("function", "label"):
         return "address" in flags and WIDTHS.get(e.type, 0) >= 32
     return e.type in _CONSTANTS.get(kind, ())
+
+
+def _takes_function(e: Expected) -> bool:
+    """Measured: ptxas takes a function's name for any value whose type the instruction, not the form, states."""
+    return e.parameter.type not in FUNDAMENTAL and not e.parameter.flags & {"reg", "imm"}
 
 
 def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:

@@ -21,5 +21,5 @@ FORMS = (
     Form("call{.uni} function:function", section="9.7.12.5"),
     Form("ret{.uni}", nothing, kind="exit", section="9.7.12.6"),
     Form("exit", nothing, kind="exit", section="9.7.12.7"),
-    Form("nop", nothing, kind="nothing"),
+    Form("nop", nothing, kind="nothing", section="9.7.12"),
 )

@@ -20,13 +20,15 @@ and further words behind the colon:
     sink           may be `_`
     pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
     0..15          an integer in that range;  *32 a multiple
+    selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
+    negative       may be negated by `-`;  negated  must be
     if=WORD        there exactly when the modifier (or a word of that slot) is
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ptxcore.isa.types import WIDTHS
@@ -36,6 +38,17 @@ _DESTINATIONS = frozenset(("d", "p", "q"))
 
 #: What an operand names that is no value.
 ROLES = frozenset(("label", "function", "prototype", "instance", "targets", "arguments", "results"))
+
+
+#: What may be selected of a register of the video instructions, as regular expressions: a byte or half of one, halves
+#: and bytes of two registers, and which halves and bytes of a result are written (sections 9.7.18.1 and 9.7.18.2).
+SELECTORS = {
+    "part": "b[0-3]|h[01]",
+    "halves": "h[0-3]{2}",
+    "bytes": "b[0-7]{4}",
+    "half_mask": "h(1|1?0)",
+    "byte_mask": "b(?=.)3?2?1?0?",
+}
 
 
 class Parameter(NamedTuple):
@@ -56,10 +69,13 @@ class Parameter(NamedTuple):
     second: Parameter | None = None
     parts: tuple[Parameter, ...] = ()
     words: tuple[str, ...] = ()  # of a memory operand: the spaces it may lie in
+    selector: str = ""
 
     @property
     def kind(self) -> str:
         """The operand's kind as the executor asks for it: a role-like flag where there is one, else the type."""
+        if self.role == "instance":
+            return self.role
         for flag in ("value", "barrier", "threads", "address"):
             if flag in self.flags:
                 return flag
@@ -67,14 +83,14 @@ class Parameter(NamedTuple):
 
 
 _FLAGS = frozenset(
-    """loose reg imm address sink in out value barrier threads special bare variable literal negative float
-    texref samplerref surfref texsurf opaque descriptor tensormap mbarrier any selector exact strict""".split()
+    """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
+    texref samplerref surfref texsurf opaque descriptor tensormap mbarrier any exact strict""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")
 
 
-@lru_cache(maxsize=None)  # as many as the declarations have
+@cache  # as many as the declarations have
 def parameters(text: str) -> tuple[Parameter, ...]:
     """The operands of a syntax line."""
     return tuple(_parameter(part) for part in _split(text))
@@ -130,7 +146,7 @@ def _condition(text: str) -> str:
 
 
 def _annotated(parameter: Parameter, annotation: str) -> Parameter:
-    role, kind, count, condition = parameter.role, "", "", ""
+    role, kind, count, condition, selector = parameter.role, "", "", "", ""
     low, high, multiple = parameter.low, parameter.high, 1
     flags: set[str] = set()
     spaces: list[str] = []
@@ -145,6 +161,8 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
             count = counted[1] if counted else "vec"
         elif word.startswith("if="):
             condition = word[3:]
+        elif word.startswith("selector="):
+            selector = SELECTORS[word[9:]]
         elif word.startswith("*") and word[1:].isdigit():
             multiple = int(word[1:])
         elif word in ROLES:
@@ -163,7 +181,7 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
         role = "destination"
     return parameter._replace(
         role=role, type=kind, flags=frozenset(flags), count=count, condition=condition, low=low, high=high,
-        multiple=multiple, words=tuple(spaces), optional=optional,
+        multiple=multiple, words=tuple(spaces), optional=optional, selector=selector,
     )  # fmt: skip
 
 

@@ -13,12 +13,16 @@ from ptxcore.syntax.tree import Instruction
 #: The files of the instruction set, in the manual's order.
 SECTIONS = (
     "integer",
+    "extended_precision",
     "comparison",
     "logic",
     "data_movement",
     "conversion",
     "control",
     "synchronization",
+    "stack",
+    "video",
+    "miscellaneous",
 )
 
 

@@ -66,7 +66,8 @@ class Form:
     `rules`: what modifiers ask of each other, `condition -> condition`. A condition is alternatives separated by
     blanks; an alternative is joined by `+`; an item is a word (`relaxed`, `f32`), a slot's name (`scope`: any of its
     words), `slot=word`, or one of them behind `!`; `never` is never true. `"ftz -> f32"`, `"sem -> scope"`,
-    `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `.
+    `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `. A rule that begins with `manual:`
+    or `ptxas:` holds in that mode only.
 
     `first`: slots and words that must directly follow the mnemonic, in order. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
@@ -191,15 +192,17 @@ class Rule(NamedTuple):
     premise: Condition
     conclusion: Condition
     message: str  # of its own; "" where the rule says enough
+    mode: str  # "manual" or "ptxas" where only that one asks for it
 
 
 @lru_cache(maxsize=None)  # as many as the declarations have
 def rule(text: str) -> Rule:
     logic, _, message = text.partition(" # ")
-    premise, arrow, conclusion = logic.partition("->")
+    mode = next((m for m in ("manual", "ptxas") if logic.startswith(f"{m}:")), "")
+    premise, arrow, conclusion = logic.removeprefix(f"{mode}:").partition("->")
     if not arrow or not premise.strip() or not conclusion.strip():
         raise ValueError(f"not a rule: {text!r}")
-    return Rule(condition(premise), condition(conclusion), message.strip())
+    return Rule(condition(premise), condition(conclusion), message.strip(), mode)
 
 
 class Use:
@@ -322,12 +325,14 @@ class Misfit(NamedTuple):
     form: Form
 
 
-def match(forms: Sequence[Form], opcode: str, modifiers: Sequence[str]) -> tuple[Use, ...] | Misfit:
-    """Every form that takes exactly these modifiers, or what is wrong with them."""
+def match(
+    forms: Sequence[Form], opcode: str, modifiers: Sequence[str], manual: bool = False
+) -> tuple[Use, ...] | Misfit:
+    """Every form that takes exactly these modifiers, or what is wrong with them; with `manual`, as the manual says."""
     best: Misfit | None = None
     found = []
     for form in forms:
-        result = _fit(form, opcode, modifiers)
+        result = _fit(form, opcode, modifiers, manual)
         if isinstance(result, Use):
             found.append(result)
         elif best is None or result.rank < best.rank:
@@ -338,7 +343,7 @@ def match(forms: Sequence[Form], opcode: str, modifiers: Sequence[str]) -> tuple
     return best
 
 
-def _fit(form: Form, opcode: str, modifiers: Sequence[str]) -> Use | Misfit:
+def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use | Misfit:
     pattern = form.pattern
     chosen: dict[str, str] = {}
     types: list[str] = []
@@ -382,7 +387,9 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str]) -> Use | Misfit:
             at = modifiers.index(word)
             return Misfit((0, 0, 1), at, f"'.{word}' must follow '{'.'.join((opcode, *modifiers[:i]))}' directly", form)
     use = Use(form, chosen, tuple(types), named)
-    for premise, conclusion, own in pattern.rules:
+    for premise, conclusion, own, mode in pattern.rules:
+        if mode and manual is not (mode == "manual"):
+            continue
         broken = next((a for a in premise if holds((a,), use.present)), None)
         if broken is not None and not holds(conclusion, use.present):
             words_ = [use.words[item] or item.partition("=")[2] or item for wish, item in broken if wish]

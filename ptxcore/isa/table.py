@@ -61,7 +61,7 @@ def candidates(
     """What an opcode with these modifiers can mean: every form that takes them, what is wrong with them where none
     does, or None where no form has the opcode. `manual` judges as the manual says rather than as ptxas does."""
     forms = _of_mode(dialect, opcode, manual)
-    return match(forms, opcode, modifiers) if forms else None
+    return match(forms, opcode, modifiers, manual) if forms else None
 
 
 def _of_mode(dialect: Dialect, opcode: str, manual: bool) -> Sequence[Form]:

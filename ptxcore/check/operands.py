@@ -116,7 +116,7 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
 def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     role = e.parameter.role
     if role in ("destination", "source"):
-        if e.count or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
+        if e.length or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
             return _fit_vector(use, e, kind, path, manual)
         return _fit_value(use, e, kind, path, manual)
     return _BY_ROLE[role](use, e, kind, path, manual)
@@ -128,25 +128,36 @@ def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     if type(kind) is str and kind[:1] == "v":  # a register of a vector type
         count, _, element = kind.partition(".")
-        if not e.count or int(count[1:]) != e.count:
+        if not e.length or int(count[1:]) != e.length:
             return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
-        return _fit_value(use, e._replace(count=0), element, path, manual)
+        return _fit_value(use, e._replace(length=0), element, path, manual)
     if type(kind) is not tuple or kind[0] != "{":
-        if e.count == 1 and "bare" in e.parameter.flags:
+        if e.length == 1 and "bare" in e.parameter.flags:
             return _fit_value(use, e, kind, path, manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
-    if not e.count:
+    if not e.length:
+        if len(kind) == 2 and "braced" in e.parameter.flags:
+            return _fit_value(use, e, kind[1], (*path, 0), manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not a vector")
-    if len(kind) - 1 != e.count:
+    if len(kind) - 1 != e.length:
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
-        return Trouble(path, f"a vector of {e.count} is needed here, not one of {number}")
-    element_of = e._replace(count=0)
+        return Trouble(path, f"a vector of {e.length} is needed here, not one of {number}")
+    element_of = e._replace(length=0)
+    first = next((k for k in kind[1:] if type(k) is str and k in FUNDAMENTAL), None)
     for i, element in enumerate(kind[1:]):
-        if element == "_" and e.parameter.role == "destination":
+        if element == "_" and (e.parameter.role == "destination" or "sink" in e.parameter.flags):
             continue
-        trouble = _fit_value(use, element_of, element, (*path, i), manual)
+        # Constants take the type of the registers beside them.
+        beside = first is not None and type(element) is str and element not in FUNDAMENTAL and element != "_"
+        wanted = element_of._replace(type=first) if beside else element_of
+        trouble = _fit_value(use, wanted, element, (*path, i), manual)
         if trouble is not None:
             return trouble
+        if first is not None and FUNDAMENTAL.get(element, WIDTHS[first]) != WIDTHS[first]:
+            message = f"the elements of a vector have one size: {describe(element)} stands beside {describe(first)}"
+            return Trouble((*path, i), message)
+    if all(element == "_" for element in kind[1:]):
+        return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
     return None
 
 
@@ -191,7 +202,7 @@ def _registers(e: Expected) -> frozenset[str]:
 
 #: Types of operands that a constant of each notation may stand for.
 _CONSTANTS = {
-    "int": frozenset(("pred", *(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)))),
+    "int": frozenset(("pred", "b128", *(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)))),
     "0f": frozenset(("f32", "f64", "b32")),
     "0d": frozenset(("f32", "f64", "b64")),
     "decimal": frozenset(("f32", "f64", "b64")),
@@ -227,7 +238,7 @@ def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
 
 #: Spaces in which a variable lies that an access to a space may name.
 _REACHES = {
-    "generic": ("const", "global", "local", "shared", "param"),
+    "generic": ("global", "local", "shared"),
     "shared::cta": ("shared",),
     "shared::cluster": ("shared",),
     "param::entry": ("param",),
@@ -369,10 +380,10 @@ def _wanted(use: Use, e: Expected) -> str:
         what = f"{family} of {least}{WIDTHS[e.type]} bits" if e.type in FUNDAMENTAL else f"{family} operand"
     else:
         what = f"operand {p.name}"
-    if e.count:
-        what = f"a vector of {e.count}"
+    if e.length:
+        what = f"a vector of {e.length}"
     if p.role == "destination" or "reg" in p.flags:
-        what += " in a register" if not e.count else ""
+        what += " in a register" if not e.length else ""
     return what
 
 

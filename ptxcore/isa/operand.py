@@ -17,7 +17,9 @@ and further words behind the colon:
     x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives
     reg, imm       a register only; an integer only
     address        the name of a variable stands for its address
-    sink           may be `_`
+    sink           may be `_`; for a vector that is read: its elements may
+    braced         a vector of one element will do for a plain operand
+    unified        an address that may be marked `.unified`
     pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
     0..15          an integer in that range;  *32 a multiple
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
@@ -53,13 +55,13 @@ SELECTORS = {
 
 class Parameter(NamedTuple):
     """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, or one of ROLES. `type` names a
-    type or a slot; "" for the form's own. `count` is "" for a plain operand, `vec`, or a number of elements."""
+    type or a slot; "" for the form's own. `length` is "" for a plain operand, `vec`, or a number of elements."""
 
     name: str
     role: str
     type: str = ""
     flags: frozenset[str] = frozenset()
-    count: str = ""
+    length: str = ""
     optional: bool = False
     negatable: bool = False
     low: int | None = None
@@ -84,7 +86,7 @@ class Parameter(NamedTuple):
 
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
-    texref samplerref surfref texsurf opaque descriptor tensormap mbarrier any exact strict""".split()
+    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")
@@ -180,7 +182,7 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
     if "out" in flags:
         role = "destination"
     return parameter._replace(
-        role=role, type=kind, flags=frozenset(flags), count=count, condition=condition, low=low, high=high,
+        role=role, type=kind, flags=frozenset(flags), length=count, condition=condition, low=low, high=high,
         multiple=multiple, words=tuple(spaces), optional=optional, selector=selector,
     )  # fmt: skip
 
@@ -210,7 +212,7 @@ def refine(parameter: Parameter, annotation: str) -> Parameter:
     fresh = _annotated(parameter, annotation)
     return parameter._replace(
         type=fresh.type or parameter.type,
-        count=fresh.count or parameter.count,
+        length=fresh.length or parameter.length,
         flags=parameter.flags | fresh.flags,
         words=fresh.words or parameter.words,
         low=fresh.low if fresh.low is not None else parameter.low,

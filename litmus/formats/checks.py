@@ -12,7 +12,7 @@ from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.spans import find_span
-from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, AnyStatement, Vector
+from ptxcore.syntax.tree import Address, AnyStatement, Declaration, Instruction, Name, Operand, Pair, Vector
 
 #: Where the short dialect's memory instructions have their location.
 _LOCATION_OPERAND = {
@@ -37,7 +37,7 @@ _NO_DESTINATION = frozenset(
 _REGISTER_LIKE = re.compile(r"%|(?:r|rd|rs|rh|p|f|fd)\d+\Z", re.ASCII)
 
 
-def written_registers(statements: Iterable[Statement]) -> set[str]:
+def written_registers(statements: Iterable[AnyStatement]) -> set[str]:
     """The registers in the destinations of a thread's instructions, without `%`."""
     written: set[str] = set()
     for statement in statements:

@@ -25,7 +25,7 @@ from litmus.test import (
     Thread,
 )
 from ptxcore.syntax.printer import print_statement
-from ptxcore.syntax.tree import Declaration, Instruction, Label, AnyStatement
+from ptxcore.syntax.tree import AnyStatement, Declaration, Instruction, Label
 
 #: A thread with more statements is written as a block.
 LONGEST_COLUMN = 24

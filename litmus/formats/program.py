@@ -13,7 +13,7 @@ from litmus.formats.placement import read_levels
 from litmus.formats.source import Source
 from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
-from ptxcore.syntax.tree import Immediate, Instruction, Name, AnyStatement
+from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
 
 #: The words that open the parts of a test after its program.
 TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall")

@@ -209,10 +209,15 @@ _CONSTANTS = {
 }
 
 
+_OPAQUE = ("texref", "samplerref", "surfref")
+
+
 def _fits_constant(e: Expected, kind: str) -> bool:
     flags = e.parameter.flags
     if "reg" in flags:
         return False
+    if kind in _OPAQUE:
+        return "opaque" in flags
     if kind in ("function", "label"):
         return "address" in flags and WIDTHS.get(e.type, 0) >= 32
     return e.type in _CONSTANTS.get(kind, ())
@@ -229,8 +234,10 @@ def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
         return "special" in flags and (kind[1] in _registers(e) or (kind[2] and WIDTHS.get(e.type) == 16))
     if kind[0] == "var":
         return "address" in flags and e.type[:1] in ("u", "s", "b") and e.type in _CONSTANTS["int"]
+    if kind[0] == "[]":
+        return "address" in flags and e.type[:1] in ("u", "s", "b") and e.type in _CONSTANTS["int"] and kind[2] == "int"
     if kind[0] == "var+":
-        return "reg" not in flags and e.type in _CONSTANTS["int"]
+        return not flags & {"reg", "imm"} and e.type in _CONSTANTS["int"] and e.type != "pred"
     return False
 
 
@@ -405,6 +412,8 @@ def check_values(use: Use, places: Sequence[int | None], values: Sequence[int | 
         assert value is not None
         if p.low is not None and p.high is not None and not p.low <= value <= p.high:
             return Trouble((place,), f"{value} cannot stand here: {p.low} to {p.high} can")
+        if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
+            return Trouble((place,), f"{value} cannot stand here: a power of two can")
         if p.multiple > 1 and value % p.multiple:
             return Trouble((place,), f"{value} cannot stand here: a multiple of {p.multiple} can")
     return None

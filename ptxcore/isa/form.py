@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.diagnostics import fail, nearest
@@ -115,15 +115,18 @@ class Form:
     def __repr__(self) -> str:
         return f"Form({self.syntax!r})"
 
-    def __reduce__(self) -> object:
-        raise TypeError("forms are looked up, not copied")
-
     @property
     def pattern(self) -> Pattern:
         """The syntax line, taken apart when it is first needed."""
         if self._pattern is None:
             self._pattern = _pattern(self)
         return self._pattern
+
+    @property
+    def meaning(self) -> Callable[..., Any]:
+        """`run`, of a form that has one."""
+        assert self.run is not None, f"{self.syntax!r} is not executed"
+        return self.run
 
     def shown(self) -> str:
         """The form as the manual would print it."""
@@ -147,7 +150,8 @@ _PART = re.compile(r"(\{)?\.([^.{}]+)(?(1)\})")
 
 def _pattern(form: Form) -> Pattern:
     head, _, operands = form.syntax.partition(" ")
-    slots, types = [], []
+    slots: list[Slot] = []
+    types: list[Slot] = []
     consumed = len(form.mnemonic)
     for m in _PART.finditer(head, consumed):
         if m.start() != consumed:
@@ -175,7 +179,7 @@ def _pattern(form: Form) -> Pattern:
 Condition = tuple[tuple[tuple[bool, str], ...], ...]  # alternatives of (wanted, item) that hold together
 
 
-@lru_cache(maxsize=None)  # as many as the declarations have
+@cache  # as many as the declarations have
 def condition(text: str) -> Condition:
     """Alternatives, each of items that hold together."""
     return tuple(
@@ -195,7 +199,7 @@ class Rule(NamedTuple):
     mode: str  # "manual" or "ptxas" where only that one asks for it
 
 
-@lru_cache(maxsize=None)  # as many as the declarations have
+@cache  # as many as the declarations have
 def rule(text: str) -> Rule:
     logic, _, message = text.partition(" # ")
     mode = next((m for m in ("manual", "ptxas") if logic.startswith(f"{m}:")), "")
@@ -269,7 +273,9 @@ class Use:
             else:
                 for alternative in condition(text):
                     if holds((alternative,), self.present):
-                        found.append((".".join(item.partition("=")[2] or item for wish, item in alternative if wish), gate))
+                        found.append(
+                            (".".join(item.partition("=")[2] or item for wish, item in alternative if wish), gate)
+                        )
                         break
         return found
 
@@ -291,7 +297,7 @@ class Expected(NamedTuple):
 
     parameter: Parameter
     type: str
-    count: int
+    length: int
     parts: tuple[Expected, ...] = ()
 
 
@@ -303,14 +309,14 @@ def _expected(use: Use, parameter: Parameter, layout: Mapping[str, str]) -> Expe
         if extra == "absent":
             return None
         parameter = operand.refine(parameter, extra)
-    count = 0
-    if parameter.count == "vec":
+    length = 0
+    if parameter.length == "vec":
         chosen = use.words["vec"]
-        count = int(chosen[1:]) if chosen else 0
-    elif parameter.count:
-        count = int(parameter.count)
+        length = int(chosen[1:]) if chosen else 0
+    elif parameter.length:
+        length = int(parameter.length)
     parts = tuple(e for p in parameter.parts if (e := _expected(use, p, layout)) is not None)
-    return Expected(parameter, use.type_named(parameter), count, parts)
+    return Expected(parameter, use.type_named(parameter), length, parts)
 
 
 # Matching.

@@ -19,9 +19,10 @@ and further words behind the colon:
     address        the name of a variable stands for its address
     sink           may be `_`; for a vector that is read: its elements may
     braced         a vector of one element will do for a plain operand
+    opaque         the name of a texture, sampler or surface reference stands for its address
     unified        an address that may be marked `.unified`
     pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
-    0..15          an integer in that range;  *32 a multiple
+    0..15          an integer in that range;  *32 a multiple;  power_of_two
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be
     if=WORD        there exactly when the modifier (or a word of that slot) is
@@ -86,7 +87,7 @@ class Parameter(NamedTuple):
 
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
-    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict""".split()
+    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict power_of_two""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")

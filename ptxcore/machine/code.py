@@ -11,13 +11,14 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.loops import Loop, nest
 from ptxcore.machine.executable import SPECIAL_REGISTERS, lookup
+from ptxcore.machine.loops import Loop, nest
 from ptxcore.machine.operands import Fetch, arrange, constant, fetch, type_of
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import (
     Address,
+    AnyStatement,
     Declaration,
     Immediate,
     Instruction,
@@ -26,7 +27,6 @@ from ptxcore.syntax.tree import (
     Operand,
     Pair,
     Sink,
-    AnyStatement,
     Vector,
 )
 from ptxcore.values.terms import Value, add, mask, zext
@@ -100,6 +100,10 @@ class ThreadCode(NamedTuple):
     blocks: tuple[Block, ...]
     registers: tuple[RegisterInfo, ...]
     dialect: Dialect
+
+
+#: Types of registers that threads may have so far.
+_REGISTER_TYPES = ("pred", *(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)))
 
 
 def prepare(
@@ -188,8 +192,10 @@ class _Preparation:
                     if statement.name in self.labels:
                         raise fail(statement.span, f"label '{statement.name}' stands twice")
                     self.labels[statement.name] = len(self.instructions)
-                else:
+                elif isinstance(statement, Declaration):
                     self.declare(statement)
+                else:
+                    raise fail(statement.span, f"this is not supported in a thread: '{statement.text[:40]}'")
             except InputError as error:
                 self.complain(error)
                 if isinstance(statement, Instruction):  # its registers still count as written
@@ -198,14 +204,15 @@ class _Preparation:
                             self.register(operand.name).written = True
 
     def declare(self, declaration: Declaration) -> None:
-        width = WIDTHS.get(declaration.type)
-        if width is None:
-            unsupported = ("f16", "f32", "f64", "f16x2", "bf16", "bf16x2", "b128", "v2", "v4")
-            if declaration.type in unsupported:
-                raise fail(declaration.span, f"registers of type .{declaration.type} are not supported yet")
+        kind = declaration.type
+        if declaration.space != "reg" or declaration.vector:
             raise fail(
-                declaration.span, f"unknown register type '.{declaration.type}'", nearest(declaration.type, WIDTHS)
+                declaration.span, f"'.{declaration.vector or declaration.space}' in a thread is not supported yet"
             )
+        if kind not in _REGISTER_TYPES:
+            if kind in WIDTHS:
+                raise fail(declaration.span, f"registers of type .{kind} are not supported yet")
+            raise fail(declaration.span, f"unknown register type '.{kind}'", nearest(kind, _REGISTER_TYPES))
         for declarator in declaration.names:
             name, count = declarator.name, declarator.count
             bare = name.lstrip("%")
@@ -318,7 +325,7 @@ class _Preparation:
                     reads.append(read)
         data_reads = tuple(dict.fromkeys(reads))
         step = Step(
-            instruction, use, use.form.kind, use.form.run, predicate, negated, tuple(sources), tuple(targets),
+            instruction, use, use.form.kind, use.form.meaning, predicate, negated, tuple(sources), tuple(targets),
             tuple(dict.fromkeys((*address_reads, *data_reads))), address_reads, data_reads, space, width,
         )  # fmt: skip
         return step, target
@@ -341,7 +348,9 @@ class _Preparation:
         for part in parts:
             if isinstance(part, Sink):
                 if len(parts) == 1 and use.form.mnemonic not in ("atom", "suatom"):
-                    raise fail(self.at(part), "'_' cannot be the destination here", "only atom and setp may drop a result")
+                    raise fail(
+                        self.at(part), "'_' cannot be the destination here", "only atom and setp may drop a result"
+                    )
                 targets.append(None)
                 continue
             if isinstance(part, Name) and self.as_register(part) is None:
@@ -416,7 +425,9 @@ class _Preparation:
     def check_space(self, operand: Name, variable: Variable, use: Use) -> None:
         has, says = variable.space.split("::")[0], use.space.split("::")[0]
         if says != "generic" and has != says:
-            raise fail(self.at(operand), f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}"
+            raise fail(
+                self.at(operand),
+                f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}",
             )
         if has == "const" and use.form.mnemonic not in ("ld", "cold"):
             raise fail(self.at(operand), f"'{operand.name}' is in .const, which cannot be written")
@@ -436,7 +447,9 @@ class _Preparation:
                 assert isinstance(operand, Name)
                 return self.address_of(kind, operand, 0, width), None
             if operand.prefix and not (operand.negated and parameter.negatable):
-                raise fail(self.at(operand), f"'{operand.prefix}{operand.name}' cannot stand here: only a predicate operand may be negated"
+                raise fail(
+                    self.at(operand),
+                    f"'{operand.prefix}{operand.name}' cannot stand here: only a predicate operand may be negated",
                 )
             slot = self.source_register(operand, width, exact)
             return fetch(slot.index, slot.width, width, operand.negated), slot.index
@@ -446,11 +459,14 @@ class _Preparation:
                 return self.address_of(kind, base, operand.offset, width), None
         if isinstance(operand, Vector):
             raise fail(self.at(operand), "vector operands are not supported yet")
-        raise fail(self.at(operand), f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed")
+        raise fail(
+            self.at(operand), f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed"
+        )
 
     def address_of(self, kind: str, operand: Name, offset: int, width: int) -> Fetch:
         if kind == "value":
-            raise fail(self.at(operand), f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
+            raise fail(
+                self.at(operand), f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
             )
         if kind != "address" and not self.dialect.bare:
             raise fail(self.at(operand), f"'{operand.name}' is a variable, and a register or an integer is needed here",
@@ -462,8 +478,11 @@ class _Preparation:
             return
         if kind == "barrier" and not 0 <= operand.value < 16:
             raise fail(self.at(operand), f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
-        if kind == "count" and (operand.value <= 0 or operand.value % 32):
-            raise fail(self.at(operand), f"{operand.value} is not a thread count of a barrier", "a multiple of the warp size, 32"
+        if kind == "threads" and (operand.value <= 0 or operand.value % 32):
+            raise fail(
+                self.at(operand),
+                f"{operand.value} is not a thread count of a barrier",
+                "a multiple of the warp size, 32",
             )
 
     # Blocks.

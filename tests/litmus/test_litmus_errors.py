@@ -162,7 +162,7 @@ def test_one_finding(text: str | bytes, place: str, message: str, hint: str) -> 
 
 def test_faults_in_declarations_and_cells_are_reported_together() -> None:
     text = file("{ x=1y; y=0; y=1; }", rows="st.weak x, | ld.weak r0 x ;\nst.weak y, 1 | st.weak y, ;")
-    assert [tuple(f.span)[:2] for f in findings(text)] == [(2, 5), (2, 14), (4, 11), (4, 22), (5, 26)]
+    assert [tuple(f.span)[:2] for f in findings(text)] == [(2, 5), (2, 14), (4, 11), (4, 25), (5, 26)]
 
 
 def test_a_register_of_the_condition_may_be_unwritten_in_the_short_dialect() -> None:

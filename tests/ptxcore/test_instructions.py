@@ -254,7 +254,7 @@ def test_barriers() -> None:
 
 def test_addresses_are_numbers() -> None:
     text = (
-        "mov.u64 %rd0, x; cvta.to.global.u64 %rd1, %rd0; add.u64 %rd2, %rd1, 8; st.u8 [%rd2-4], 1; mov.u64 %rd3, x+16;"
+        "mov.u64 %rd0, x; cvta.to.global.u64 %rd1, %rd0; add.u64 %rd2, %rd1, 8; st.u8 [%rd2+-4], 1; mov.u64 %rd3, x+16;"
     )
     done = execute(text)
     assert done.effects[0].address == 68

@@ -43,19 +43,23 @@ def shr(how: Use, a: Value, b: Value) -> Value:
 
 
 _BITS = "b16 b32 b64"
-_LOGIC = f"pred {_BITS}"
 _ANY = f"{_BITS} u16 u32 u64 s16 s32 s64"
 
 _lop3 = partial(Form, section="9.7.8.6", version="4.3", target="sm_50")
 _shf = partial(Form, section="9.7.8.7", version="3.1", target="sm_32", dir="l r", mode="clamp wrap", first="dir")
 
 FORMS = (
-    Form("and.type d, a, b", and_, section="9.7.8.1", type=_LOGIC),
-    Form("or.type d, a, b", or_, section="9.7.8.2", type=_LOGIC),
-    Form("xor.type d, a, b", xor, section="9.7.8.3", type=_LOGIC),
-    Form("not.type d, a", not_, section="9.7.8.4", type=_LOGIC),
+    Form("and.type d, a, b", and_, section="9.7.8.1", type=_BITS),
+    Form("and.pred d, {!}a, {!}b", and_, section="9.7.8.1"),
+    Form("or.type d, a, b", or_, section="9.7.8.2", type=_BITS),
+    Form("or.pred d, {!}a, {!}b", or_, section="9.7.8.2"),
+    Form("xor.type d, a, b", xor, section="9.7.8.3", type=_BITS),
+    Form("xor.pred d, {!}a, {!}b", xor, section="9.7.8.3"),
+    Form("not.type d, a", not_, section="9.7.8.4", type=_BITS),
+    Form("not.pred d, {!}a", not_, section="9.7.8.4"),
     Form("cnot.type d, a", section="9.7.8.5", type=_BITS),
     _lop3("lop3.b32 d, a, b, c, lut:imm"),
+    _lop3("lop3.b32 d:sink, a, b, c, lut:imm", only="ptxas"),
     _lop3("lop3.bool.b32 d|p:sink, a, b, c, lut:imm, {!}q:in pred", version="8.2", target="sm_70", bool="or and"),
     _shf("shf.dir.mode.b32 d, a, b, c:u32"),
     Form("shl.type d, a, b:u32", shl, section="9.7.8.8", type=_BITS),

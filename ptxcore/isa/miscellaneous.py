@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form
 
 #: Architectures whose warps may trade registers.
 _TRADING = "8.0 sm_90a sm_100a sm_110a sm_120a / 8.8 sm_100f sm_110f sm_120f"
 
+_trade = partial(
+    Form,
+    section="9.7.19.5",
+    version="8.0",
+    needs={"action": _TRADING},
+    action="inc dec",
+    first="action",
+    repeats="sync",
+)
+
 FORMS = (
     Form("brkpt", section="9.7.19.1", target="sm_11"),
-    Form("nanosleep.u32 t", nothing, kind="nothing", section="9.7.19.2", version="6.2", target="sm_70"),
+    Form("nanosleep.u32 t:u32", nothing, kind="nothing", section="9.7.19.2", version="6.2", target="sm_70"),
     Form("pmevent a:imm u32 0..15", section="9.7.19.3", version="1.4"),
-    Form("pmevent.mask a:imm u32", section="9.7.19.3", version="3.0", target="sm_20"),
+    Form("pmevent.mask a:imm u32 0..65535", section="9.7.19.3", version="3.0", target="sm_20"),
     Form("trap", section="9.7.19.4"),
-    Form(
-        "setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8",
-        section="9.7.19.5",
-        action="inc dec",
-        version="8.0",
-        needs={"action": _TRADING},
-    ),
+    _trade("setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8"),
+    _trade("setmaxnreg.action.sync.aligned.s32 a:imm 24..256 *8", only="ptxas"),
 )

@@ -87,7 +87,8 @@ class Parameter(NamedTuple):
 
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
-    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict power_of_two""".split()
+    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
+    power_of_two""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")

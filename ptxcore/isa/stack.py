@@ -10,6 +10,6 @@ _stack = partial(Form, version="7.3", target="sm_52", type="u32 u64")
 
 FORMS = (
     _stack("stacksave.type d", section="9.7.17.1"),
-    _stack("stackrestore.type a", section="9.7.17.2"),
-    _stack("alloca.type d, a, b:imm?", section="9.7.17.3"),
+    _stack("stackrestore.type a:reg", section="9.7.17.2"),
+    _stack("alloca.type d, a, b:power_of_two imm?", section="9.7.17.3"),
 )

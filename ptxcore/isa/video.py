@@ -16,7 +16,9 @@ _MERGED = "d:selector=part"
 
 #: Operands of the instructions on two halves and on four bytes; constants stand for none of them.
 _TWO = "d:selector=half_mask, a:selector=halves reg, b:selector=halves reg, c:reg"
+_TWO_SET = _TWO.replace("d:", "d:u32 ").replace("c:", "c:u32 ")
 _FOUR = "d:selector=byte_mask, a:selector=bytes reg, b:selector=bytes reg, c:reg"
+_FOUR_SET = _FOUR.replace("d:", "d:u32 ").replace("c:", "c:u32 ")
 
 _scalar = partial(Form, version="2.0", target="sm_20", atype=_WORDS)
 _simd = partial(Form, version="3.0", target="sm_30", atype=_WORDS, btype=_WORDS)
@@ -59,8 +61,8 @@ def _compare(name: str) -> tuple[Form, ...]:
     head = f"{name}.atype.btype.cmp"
     return (
         form(f"{head} d:u32, {_AB}"),
-        form(f"{head} d:u32 selector=part, {_AB}, c"),
-        form(f"{head}.op d:u32, {_AB}, c", op=_SECOND),
+        form(f"{head} d:u32 selector=part, {_AB}, c:u32"),
+        form(f"{head}.op d:u32, {_AB}, c:u32", op=_SECOND),
     )
 
 
@@ -80,11 +82,11 @@ FORMS = (
         for name in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax")
         for form in _parallel(f"{name}2", "9.7.18.2.1", _TWO)
     ),
-    _simd(f"vset2.atype.btype.cmp{{.add}} {_TWO}", section="9.7.18.2.2", cmp=_COMPARE),
+    _simd(f"vset2.atype.btype.cmp{{.add}} {_TWO_SET}", section="9.7.18.2.2", cmp=_COMPARE),
     *(
         form
         for name in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax")
         for form in _parallel(f"{name}4", "9.7.18.2.3", _FOUR)
     ),
-    _simd(f"vset4.atype.btype.cmp{{.add}} {_FOUR}", section="9.7.18.2.4", cmp=_COMPARE),
+    _simd(f"vset4.atype.btype.cmp{{.add}} {_FOUR_SET}", section="9.7.18.2.4", cmp=_COMPARE),
 )

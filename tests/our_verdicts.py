@@ -15,7 +15,17 @@ from ptxcore.isa.targets import Target, missing, version
 from ptxcore.isa.targets import target as read_target
 from ptxcore.syntax.reader import Reader
 from ptxcore.syntax.tree import (
-    Address, Arguments, Bracket, Float, Immediate, Instruction, Name, Operand, Pair, Sink, Vector,
+    Address,
+    Arguments,
+    Bracket,
+    Float,
+    Immediate,
+    Instruction,
+    Name,
+    Operand,
+    Pair,
+    Sink,
+    Vector,
 )  # fmt: skip
 
 #: The registers and variables of `ptxas.DECLARATIONS` and `ptxas.MODULE_DECLARATIONS`.

@@ -218,6 +218,8 @@ def _fits_constant(e: Expected, kind: str) -> bool:
         return False
     if kind in _OPAQUE:
         return "opaque" in flags
+    if kind == "int" and "imm" in flags:
+        return True
     if kind in ("function", "label"):
         return "address" in flags and WIDTHS.get(e.type, 0) >= 32
     return e.type in _CONSTANTS.get(kind, ())

@@ -1,10 +1,12 @@
-"""Data movement (PTX ISA 9.0, section 9.7.9)."""
+"""Data movement within a thread and its caches (PTX ISA 9.0, sections 9.7.9.3 to 9.7.9.24); conversions, multimem and
+asynchronous copies have files of their own."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 
 if TYPE_CHECKING:
@@ -28,42 +30,212 @@ def mov(how: Use, a: Value) -> Value:
 
 
 MEMORY_TYPES = tuple(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64))
+TYPES = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"
 
-_SHARED = "shared shared::cta shared::cluster"
-_L1 = "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate"
-_L2 = "L2::evict_normal L2::evict_first L2::evict_last"
-_PREFETCH = "L2::64B L2::128B L2::256B"
-_TYPES = (*MEMORY_TYPES, "f32", "f64")
+# Loads and stores.
+
+SHARED = "shared shared::cta shared::cluster"
+SCOPE = "cta cluster gpu sys"
+L1 = "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate"
+L2 = "L2::evict_normal L2::evict_first L2::evict_last"
+HINT = "L2::cache_hint"
+PREFETCH = "L2::64B L2::128B L2::256B"
+_LOAD_COP = "ca cg cs lu cv"
+_LOAD_SPACE = f"const global local param param::entry param::func {SHARED}"
+_STORE_SPACE = f"global local param param::func {SHARED}"
+
+#: Vectors of 256 bits.
+_WIDE = "v4+b64 v4+u64 v4+s64 v4+f64 v8+b32 v8+u32 v8+s32 v8+f32"
+_VECTORS = (
+    "b128 -> !vec # 128 bits are the most that a vector may have here",
+    "v8+b64 v8+u64 v8+s64 v8+f64 -> never # 256 bits are the most that a vector may have",
+    f"{_WIDE} -> !space space=global # vectors of 256 bits are for .global and generic addresses",
+)
+_HINTS = (
+    *_VECTORS,
+    f"L2 -> {_WIDE} # eviction priorities of L2 go with .v8.b32 and .v4.b64 only",
+    "L1 L2 hint prefetch -> !space space=global",
+    "cop -> !L1",
+    "manual: cop -> !L2",
+)
+_LOADED_HINTS = (*_HINTS, "v8 -> b32 u32 s32 f32")
+_STORED_HINTS = (*_HINTS, "manual: v8 -> b32 u32 s32 f32")
+_GATES = {
+    "!space": "2.0 sm_20",
+    "cop": "2.0 sm_20",
+    "weak": "6.0 sm_70",
+    "L1": "7.4 sm_70",
+    "prefetch": "7.4 sm_75",
+    "L2::256B": "7.4 sm_80",
+    "hint": "7.4 sm_80",
+    "cluster": "7.8 sm_90",
+    "shared::cta": "7.8",
+    "shared::cluster": "7.8 sm_90",
+    "param::entry param::func": "8.3",
+    "b128": "8.3 sm_70",
+    "sys+b128": "8.4",
+    _WIDE: "8.8 sm_100",
+}
+_MANUAL_GATES = {"shared::cta": "7.8 sm_30", "f64": "sm_13"}
 _STRONG_SYS = {"sem": "relaxed", "scope": "sys"}
 _TEXTURE = {"proxy": "texture"}
 
-_load = partial(Form, run=ld, kind="effect", section="9.7.9.8", type=_TYPES)
-_store = partial(Form, run=st, kind="effect", section="9.7.9.11", type=_TYPES)
 
-FORMS: tuple[Form, ...] = (
-    Form("mov.type d, a:address", mov, section="9.7.9.3",
-         type="pred b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"),
-    _load("ld{.sem}{.space}{.cop}{.prefetch}.type d:loose, [a]", sem="weak", space=f"const global {_SHARED}",
-          cop="ca cg cs lu cv", prefetch=_PREFETCH),
-    _load("ld{.sem}{.space}{.L1}{.L2}{.prefetch}.type d:loose, [a]", version="7.4", target="sm_70", sem="weak",
-          space=f"const global {_SHARED}", L1=_L1, L2=_L2, prefetch=_PREFETCH, rules=("!L1+!L2 -> never",)),
-    _load("ld.volatile{.space}{.prefetch}.type d:loose, [a]", version="1.1", given=_STRONG_SYS,
-          space=f"global {_SHARED}", prefetch=_PREFETCH),
-    _load("ld.sem.scope{.space}{.L1}{.L2}{.prefetch}.type d:loose, [a]", version="6.0", target="sm_70",
-          sem="relaxed acquire", scope="cta cluster gpu sys", space=f"global {_SHARED}", L1=_L1, L2=_L2,
-          prefetch=_PREFETCH),
-    _load("ld.mmio.sem.scope{.space}.type d:loose, [a]", version="8.2", target="sm_70", sem="relaxed", scope="sys",
-          space="global"),
-    _load("ld.space.nc{.cop}{.prefetch}.type d:loose, [a]", version="3.1", target="sm_32", given=_TEXTURE,
-          section="9.7.9.9", space="global", cop="ca cg cs", prefetch=_PREFETCH),
-    _load("ld.space.nc{.L1}{.L2}{.prefetch}.type d:loose, [a]", version="7.4", target="sm_70", given=_TEXTURE,
-          section="9.7.9.9", space="global", L1=_L1, L2=_L2, prefetch=_PREFETCH, rules=("!L1+!L2 -> never",)),
-    _store("st{.sem}{.space}{.cop}.type [a], b:loose", sem="weak", space=f"global {_SHARED}", cop="wb cg cs wt"),
-    _store("st{.sem}{.space}{.L1}{.L2}.type [a], b:loose", version="7.4", target="sm_70", sem="weak",
-           space=f"global {_SHARED}", L1=_L1, L2=_L2, rules=("!L1+!L2 -> never",)),
-    _store("st.volatile{.space}.type [a], b:loose", version="1.1", given=_STRONG_SYS, space=f"global {_SHARED}"),
-    _store("st.sem.scope{.space}{.L1}{.L2}.type [a], b:loose", version="6.0", target="sm_70", sem="relaxed release",
-           scope="cta cluster gpu sys", space=f"global {_SHARED}", L1=_L1, L2=_L2),
-    _store("st.mmio.sem.scope{.space}.type [a], b:loose", version="8.2", target="sm_70", sem="relaxed", scope="sys",
-           space="global"),
+def _sinks(how: Use) -> dict[str, str]:
+    """Elements of a stored vector may be left out where it has 256 bits."""
+    return {"b": "sink"} if how.has(_WIDE) else {}
+
+
+_load = partial(Form, run=ld, kind="effect", section="9.7.9.8", manual=_MANUAL_GATES, type=TYPES)
+_store = partial(Form, run=st, kind="effect", section="9.7.9.11", manual=_MANUAL_GATES, layout=_sinks, type=TYPES)
+_POLICY = "policy:u64 if=hint"
+_LOADED = "d:loose vec braced, [a:unified]"
+_STORED = "[a], b:loose vec braced"
+_VEC = "v2 v4 v8"
+
+_LOADS = (
+    _load(
+        f"ld{{.sem}}{{.space}}{{.cop}}{{.L1}}{{.L2}}{{.hint}}{{.prefetch}}{{.vec}}.type {_LOADED}, {_POLICY}",
+        needs=_GATES, rules=_LOADED_HINTS, sem="weak", space=_LOAD_SPACE, cop=_LOAD_COP, L1=L1, L2=L2, hint=HINT,
+        prefetch=PREFETCH, vec=_VEC,
+    ),
+    _load(
+        f"ld.volatile{{.space}}{{.L2}}{{.prefetch}}{{.vec}}.type {_LOADED}", version="1.1", given=_STRONG_SYS,
+        needs=_GATES, rules=(*_LOADED_HINTS, "manual: L2 -> never"), space=f"global {SHARED}", L2=L2, prefetch=PREFETCH,
+        vec=_VEC,
+    ),
+    _load(
+        f"ld.sem.scope{{.space}}{{.L1}}{{.L2}}{{.hint}}{{.prefetch}}{{.vec}}.type {_LOADED}, {_POLICY}", version="6.0",
+        target="sm_70", needs=_GATES, rules=_LOADED_HINTS, sem="relaxed acquire", scope=SCOPE, space=f"global {SHARED}",
+        L1=L1, L2=L2, hint=HINT, prefetch=PREFETCH, vec=_VEC,
+    ),
+    _load(
+        f"ld.mmio.sem.scope{{.space}}.type {_LOADED}", version="8.2", target="sm_70", needs=_GATES, sem="relaxed",
+        scope="sys", space="global",
+    ),
+    _load(
+        f"ld.space.nc{{.cop}}{{.L1}}{{.L2}}{{.hint}}{{.prefetch}}{{.vec}}.type {_LOADED}, {_POLICY}", section="9.7.9.9",
+        version="3.1", target="sm_32", needs=_GATES, rules=_LOADED_HINTS, given=_TEXTURE, space="global", cop="ca cg cs",
+        L1=L1, L2=L2, hint=HINT, prefetch=PREFETCH, vec=_VEC,
+    ),
 )  # fmt: skip
+
+_STORES = (
+    _store(
+        f"st{{.sem}}{{.space}}{{.cop}}{{.L1}}{{.L2}}{{.hint}}{{.vec}}.type {_STORED}, {_POLICY}", needs=_GATES,
+        rules=_STORED_HINTS, sem="weak", space=_STORE_SPACE, cop="wb cg cs wt", L1=L1, L2=L2, hint=HINT, vec=_VEC,
+    ),
+    _store(
+        f"st.volatile{{.space}}{{.L2}}{{.vec}}.type {_STORED}", version="1.1", given=_STRONG_SYS, needs=_GATES,
+        rules=(*_STORED_HINTS, "manual: L2 -> never"), space=f"global {SHARED}", L2=L2, vec=_VEC,
+    ),
+    _store(
+        f"st.sem.scope{{.space}}{{.L1}}{{.L2}}{{.hint}}{{.vec}}.type {_STORED}, {_POLICY}", version="6.0",
+        target="sm_70", needs=_GATES, rules=_STORED_HINTS, sem="relaxed release", scope=SCOPE, space=f"global {SHARED}",
+        L1=L1, L2=L2, hint=HINT, vec=_VEC,
+    ),
+    _store(
+        f"st.mmio.sem.scope{{.space}}.type {_STORED}", version="8.2", target="sm_70", needs=_GATES, sem="relaxed",
+        scope="sys", space="global",
+    ),
+)  # fmt: skip
+
+_LDU = Form(
+    "ldu{.space}{.vec}.type d:loose vec braced, [a:unified]", section="9.7.9.10", version="2.0", target="sm_20",
+    rules=(*_VECTORS, "v4 -> !b64+!u64+!s64+!f64 # 128 bits are the most that a vector may have here"),
+    needs={"b128": "8.3 sm_70"}, space="global", vec="v2 v4", type=TYPES,
+)  # fmt: skip
+
+# Moves. What the manual calls a vector here is packed into a register or unpacked from one.
+
+_PACKED = (("b16", "b8", 2), ("b32", "b16", 2), ("b32", "b8", 4), ("b64", "b32", 2), ("b64", "b16", 4),
+           ("b128", "b64", 2), ("b128", "b32", 4))  # fmt: skip
+_pack = partial(Form, section="9.7.9.4", needs={"b128": "8.3 sm_70"})
+
+_MOVES = (
+    Form(
+        "mov.type d:braced, a:address special braced", mov, section="9.7.9.3", needs={"b128": "8.3 sm_70"},
+        manual={"f64": "sm_13"}, type="pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64",
+    ),
+    Form("mov.u64 d, a:opaque", section="9.7.9.3", version="3.1", target="sm_20"),
+    *(_pack(f"mov.{whole} d, a:{part} x{count}") for whole, part, count in _PACKED),
+    *(_pack(f"mov.{whole} d:{part} x{count}, a") for whole, part, count in _PACKED),
+    Form(
+        "mov.vec.type d:vec, a:vec special", section="9.7.9.4", only="ptxas", rules=("v4 -> !b64+!u64+!s64+!f64",),
+        vec="v2 v4", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64",
+    ),
+)  # fmt: skip
+
+_SHUFFLES = (
+    Form(
+        "shfl.mode.b32 d|p?, a, b, c", section="9.7.9.5", version="3.0", target="sm_30", until="6.4 sm_70",
+        mode="up down bfly idx",
+    ),
+    Form(
+        "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", section="9.7.9.6", version="6.0", target="sm_30",
+        mode="up down bfly idx",
+    ),
+    Form(
+        "prmt.b32{.mode} d, a, b, c", section="9.7.9.7", version="2.0", target="sm_20",
+        mode="f4e b4e rc8 ecl ecr rc16",
+    ),
+)  # fmt: skip
+
+# Caches.
+
+_PRIORITY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
+_SECOND = "L2::evict_first L2::evict_unchanged"
+_cached = partial(Form, version="7.4", target="sm_80")
+
+_CACHES = (
+    Form(
+        "prefetch{.space}.level [a]", section="9.7.9.15", version="2.0", target="sm_20", space="global local",
+        level="L1 L2",
+    ),
+    Form(
+        "prefetch{.space}.priority [a]", section="9.7.9.15", version="7.4", target="sm_80", space="global",
+        priority="L2::evict_last L2::evict_normal", rules=("manual: !space -> never",),
+    ),
+    Form(
+        "prefetch{.space}.tensormap [a]", section="9.7.9.15", version="8.0", target="sm_90", space="const param",
+    ),
+    Form("prefetchu.L1 [a:global]", section="9.7.9.15", version="2.0", target="sm_20"),
+    _cached("applypriority{.space}.L2::evict_normal [a], size:imm 128..128", section="9.7.9.16", space="global"),
+    _cached("discard{.space}.L2 [a], size:imm 128..128", section="9.7.9.17", space="global"),
+    _cached(
+        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32, total:u32",
+        section="9.7.9.18", space="global", primary=_PRIORITY, secondary=_SECOND,
+    ),
+    _cached(
+        "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", section="9.7.9.18",
+        primary=_PRIORITY, secondary=_SECOND,
+    ),
+    _cached("createpolicy.cvt.L2.b64 d:u64, a:u64", section="9.7.9.18"),
+)  # fmt: skip
+
+# Addresses.
+
+_MEASURED = {"space": "shared::cluster", "type": "u32 u64 s32 s64"}
+
+_ADDRESSES = (
+    *(
+        Form(
+            "isspacep.space p, a:" + width, section="9.7.9.19", version="2.0", target="sm_20",
+            space=f"const global local {SHARED} param param::entry",
+            needs={
+                "const": "3.1", "param param::entry": "7.7 sm_70", "param::entry": "8.3", "shared::cta": "7.8",
+                "shared::cluster": "7.8 sm_90",
+            },
+            manual={"shared::cta": "7.8 sm_30"},
+        )
+        for width in ("u32", "u64")
+    ),
+    Form("mapa{.space}.type d, a:address, b:u32", section="9.7.9.23", version="7.8", target="sm_90",
+         rules=("manual: s32 s64 -> never",), **_MEASURED),
+    Form("getctarank{.space}.type d:u32, a:address", section="9.7.9.24", version="7.8", target="sm_90",
+         rules=("manual: s32 s64 -> never",), **_MEASURED),
+)  # fmt: skip
+
+FORMS: tuple[Form, ...] = (*_LOADS, *_STORES, _LDU, *_MOVES, *_SHUFFLES, *_CACHES, *_ADDRESSES)
+
+DIFFERENCES: tuple[Difference, ...] = ()

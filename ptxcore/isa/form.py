@@ -213,7 +213,7 @@ class Use:
     """A form with the modifiers that one instruction chose: what semantic functions call `how`."""
 
     __slots__ = (
-        "_expected", "form", "op", "parameters", "present", "proxy", "scope", "sem", "signed", "space", "type", "types",
+        "_expected", "form", "op", "present", "proxy", "scope", "sem", "signed", "space", "type", "types",
         "width", "words",
     )  # fmt: skip
 
@@ -234,7 +234,6 @@ class Use:
         self.space = "shared" if space == "shared::cta" else space
         self.proxy = self.words["proxy"] or "generic"
         self.op = self.words["op"]
-        self.parameters = form.pattern.parameters
         self._expected: tuple[Expected | None, ...] | None = None
 
     def has(self, text: str) -> bool:
@@ -246,8 +245,13 @@ class Use:
         """For each parameter what must stand there; None where these modifiers leave no place for it."""
         if self._expected is None:
             layout = self.form.layout(self) if self.form.layout else {}
-            self._expected = tuple(_expected(self, p, layout) for p in self.parameters)
+            self._expected = tuple(_expected(self, p, layout) for p in self.form.pattern.parameters)
         return self._expected
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The form's operands, without those for which these modifiers leave no place."""
+        return tuple(e.parameter for e in self.expected if e is not None)
 
     def type_named(self, parameter: Parameter) -> str:
         """The type that an operand has here; "" for none."""

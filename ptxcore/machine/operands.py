@@ -18,14 +18,16 @@ Fetch = Callable[[list[Value]], Value]
 
 
 def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
-    """The operands, one for each parameter of the form; None where an optional one was left out."""
+    """The operands, one for each of the use's parameters; None where an optional one was left out."""
     given, places = instruction.operands, check.arrange(use, len(instruction.operands))
     if places is None:
         trouble = check.wrong_number(use, len(given))
         wanted = len(use.expected) - use.expected.count(None)
         span = operand_span(instruction, wanted) if len(given) > wanted else instruction.span
         raise fail(span, trouble.message, trouble.hint)
-    return tuple(None if place is None else given[place] for place in places)
+    return tuple(
+        None if place is None else given[place] for e, place in zip(use.expected, places, strict=True) if e is not None
+    )
 
 
 def type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:

@@ -8,7 +8,7 @@ of the same shape:
     "_"                     the sink
     ("sreg", type, 16?)     a special register of that type; whether it may be read as 16 bits too
     ("var", space, type)    the name of a variable;  ("var+", space, type)  with an offset, outside of brackets
-    "label" "function" "texref" "samplerref" "surfref" "prototype" "targets"      what such a name stands for
+    "label" "function" "texref" "samplerref" "surfref" "prototype" "targets" "callees"  what such a name stands for
     "any"                   something already reported: fits everywhere
     ("!", kind) ("-", kind) a negated operand;  ("sel", type, "b0")  a register with a selector
     ("[", kind)             an address by its base;  ("[", kind, kind ...)  a bracket of several parts
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Expected, Use
@@ -132,6 +133,8 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
         return _fit_value(use, e._replace(length=0), element, path, manual)
     if type(kind) is not tuple or kind[0] != "{":
+        if kind == "_" and e.parameter.role == "destination" and "sink" in e.parameter.flags:
+            return None
         if e.length == 1 and "bare" in e.parameter.flags:
             return _fit_value(use, e, kind, path, manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
@@ -143,22 +146,41 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
         return Trouble(path, f"a vector of {e.length} is needed here, not one of {number}")
     element_of = e._replace(length=0)
-    first = next((k for k in kind[1:] if type(k) is str and k in FUNDAMENTAL), None)
+    last = None  # the type of the register before, which constants take
     for i, element in enumerate(kind[1:]):
         if element == "_" and (e.parameter.role == "destination" or "sink" in e.parameter.flags):
             continue
-        # Constants take the type of the registers beside them.
-        beside = first is not None and type(element) is str and element not in FUNDAMENTAL and element != "_"
-        wanted = element_of._replace(type=first) if beside else element_of
+        if type(element) is str and element in FUNDAMENTAL:
+            wanted, last = element_of, element
+        else:
+            wanted = element_of._replace(type=last) if last and type(element) is str else element_of
         trouble = _fit_value(use, wanted, element, (*path, i), manual)
         if trouble is not None:
             return trouble
-        if first is not None and FUNDAMENTAL.get(element, WIDTHS[first]) != WIDTHS[first]:
-            message = f"the elements of a vector have one size: {describe(element)} stands beside {describe(first)}"
-            return Trouble((*path, i), message)
+    mixed = _mixed(kind[1:])
+    if mixed is not None:
+        i, message = mixed
+        return Trouble((*path, i), message)
     if all(element == "_" for element in kind[1:]):
         return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
     return None
+
+
+def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
+    """The first element that cannot stand beside the one before it: sizes differ, or one is an integer and one a
+    floating-point value (untyped registers go with both)."""
+    sized = type(elements[0]) is str and elements[0] in FUNDAMENTAL  # measured: not compared behind a constant
+    for i, (one, other) in enumerate(pairwise(elements), 1):
+        if type(one) is not str or type(other) is not str or one not in FUNDAMENTAL or other not in FUNDAMENTAL:
+            continue
+        if sized and FUNDAMENTAL[one] != FUNDAMENTAL[other]:
+            return i, f"the elements of a vector have one size: {describe(other)} stands beside {describe(one)}"
+        if {_SORT[one[0]], _SORT[other[0]]} == {"integer", "float"}:
+            return i, f"the elements of a vector have one type: {describe(other)} stands beside {describe(one)}"
+    return None
+
+
+_SORT = {"u": "integer", "s": "integer", "f": "float", "b": "untyped", "p": "untyped"}
 
 
 def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
@@ -176,8 +198,12 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
             return Trouble(path, f"'.{kind[2]}' cannot be selected here", f"a selector has the form {p.selector}")
         kind = kind[1]
     destination = p.role == "destination"
+    if "dropped" in p.flags and kind != "_":
+        return Trouble(
+            path, f"only '_' can stand here, not {describe(kind)}: '{use.form.mnemonic}' gives no result here"
+        )
     if kind == "_":
-        if destination and "sink" in p.flags:
+        if destination and p.flags & {"sink", "dropped"}:
             return None
         return Trouble(path, "'_' cannot stand here" + ("; the result cannot be dropped" if destination else ""))
     if type(kind) is str and kind in FUNDAMENTAL:
@@ -232,6 +258,9 @@ def _takes_function(e: Expected) -> bool:
 
 def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
     flags = e.parameter.flags
+    spaces = e.parameter.words
+    if spaces and kind[0] in ("var", "var+", "[]") and (kind[1][1] if kind[0] == "[]" else kind[1]) not in spaces:
+        return False
     if kind[0] == "sreg":
         return "special" in flags and (kind[1] in _registers(e) or (kind[2] and WIDTHS.get(e.type) == 16))
     if kind[0] == "var":
@@ -317,6 +346,16 @@ def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
     return Trouble(path, f"a {role} is needed here, not {describe(kind)}")
 
 
+#: What a call through a pointer may name as its last operand besides a prototype: `.calltargets`, and arrays of functions.
+_CALLEES = ("callees", *(("var", space, type_) for space in ("global", "const") for type_ in ("u64", "u32", "u8")))
+
+
+def _fit_prototype(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if kind == "prototype" or kind in _CALLEES:
+        return None
+    return Trouble(path, f"a prototype or a list of functions is needed here, not {describe(kind)}")
+
+
 def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     if type(kind) is tuple and kind[0] == "(":
         return None  # signatures are the call's matter
@@ -328,7 +367,7 @@ _BY_ROLE = {
     "bracket": _fit_bracket,
     "label": _fit_named,
     "function": _fit_named,
-    "prototype": _fit_named,
+    "prototype": _fit_prototype,
     "targets": _fit_named,
     "arguments": _fit_list,
     "results": _fit_list,
@@ -350,6 +389,7 @@ _NOUNS = {
     "surfref": "a surface reference",
     "prototype": "a prototype",
     "targets": "a list of targets",
+    "callees": "a list of functions",
 }
 
 
@@ -414,6 +454,8 @@ def check_values(use: Use, places: Sequence[int | None], values: Sequence[int | 
         assert value is not None
         if p.low is not None and p.high is not None and not p.low <= value <= p.high:
             return Trouble((place,), f"{value} cannot stand here: {p.low} to {p.high} can")
+        if "nonzero" in p.flags and value == 0:
+            return Trouble((place,), "0 cannot stand here")
         if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
             return Trouble((place,), f"{value} cannot stand here: a power of two can")
         if p.multiple > 1 and value % p.multiple:

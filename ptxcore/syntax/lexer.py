@@ -15,7 +15,10 @@ COMPONENT = r"\.(?:[xyzwrgba]|b[0-7]{1,4}+|h[0-3]{1,2}+)(?![\w$:])"
 _DECIMAL_FLOAT = r"(?:[0-9]++\.[0-9]*+(?:[eE][+-]?[0-9]++)?+|\.[0-9]++(?:[eE][+-]?[0-9]++)?+|[0-9]++[eE][+-]?[0-9]++)"
 _FLOAT = rf"(?:0[fFdD][0-9a-fA-F]++|(?!0[xX]){_DECIMAL_FLOAT})(?![\w$])"
 
-_COMMENT = re.compile(r"//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|\"[^\"\n]*+\"?+")
+#: Comments, lines of the C preprocessor, and strings, in which neither is one.
+_COMMENT = re.compile(
+    r"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|\#[ \t]*+(?:line\b|[0-9])[^\n]*+|"[^"\n]*+"?+""", re.ASCII
+)
 _NUMBER = re.compile(
     r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|(?P<dec>0|[1-9][0-9]*)|0(?P<oct>[0-7]+))(?P<u>U?)\Z", re.ASCII
 )
@@ -58,8 +61,9 @@ def _blank(m: re.Match[str]) -> str:
 
 
 def blank_comments(text: str) -> str:
-    """`text` with each comment replaced by as many blanks, so that positions stay; lines stay lines, strings strings."""
-    if "//" not in text and "/*" not in text:
+    """`text` with each comment, and what a C preprocessor said of lines, replaced by as many blanks, so that positions
+    stay; lines stay lines, strings strings."""
+    if "//" not in text and "/*" not in text and "#" not in text:
         return text
     return _COMMENT.sub(_blank, text)
 

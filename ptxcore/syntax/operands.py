@@ -84,7 +84,7 @@ class OperandReader:
         if m is not None:
             operand = _common(m)
         if operand is None and bare[0] == "{" and bare[-1] == "}" and "(" not in bare:
-            operand = self._vector(bare[1:-1])
+            operand = self.vector(bare[1:-1])
         if operand is None:
             if "(" in bare:  # an expression here could be arguments elsewhere
                 return None
@@ -98,7 +98,7 @@ class OperandReader:
         self.known[bare] = operand
         return operand
 
-    def _vector(self, inner: str) -> Vector | None:
+    def vector(self, inner: str) -> Vector | None:
         """`{a, b}` without further lists."""
         if "{" in inner or "[" in inner:
             return None
@@ -241,13 +241,17 @@ def _closed(cursor: Cursor, top: _OpenList) -> Operand:
     if len(top.elements) > 1:
         return Bracket(tuple(top.elements))
     inner = top.elements[0]
+    qualifier = ""
+    if cursor.text == ".unified":
+        qualifier = "unified"
+        cursor.advance()
     end = cursor.source.rfind("]", 0, cursor.start) + 1
     if isinstance(inner, Immediate):
-        return Address(inner)
+        return Address(inner, qualifier=qualifier)
     if isinstance(inner, Address) and not inner.bracketed:
-        return Address(inner.base, inner.offset)
+        return Address(inner.base, inner.offset, qualifier=qualifier)
     if isinstance(inner, Name) and not inner.prefix and "." not in inner.name:
-        return Address(inner)
+        return Address(inner, qualifier=qualifier)
     what = "'_' is not an address" if isinstance(inner, Sink) else "this is not an address"
     if isinstance(inner, Sink):
         return _fail(top.start + 1, end - 1, what)
@@ -296,28 +300,29 @@ def _mask(cursor: Cursor) -> Wrapped | None:
 
 
 def _wrapped(cursor: Cursor) -> Operand:
-    """What stands in the parentheses of `generic(...)` or of a mask: an address."""
+    """What stands in the parentheses of a mask: an address or a number."""
     cursor.expect("(")
-    inner: Operand
-    if cursor.text == "generic":
-        cursor.advance()
-        inner = Wrapped("generic", _wrapped_address(cursor))
-    else:
-        inner = _simple(cursor, False)
-    cursor.expect(")")
+    inner = _generic(cursor) if cursor.text == "generic" else _simple(cursor, False)
+    cursor.expect(")", "behind what is masked")
     return inner
 
 
-def _wrapped_address(cursor: Cursor) -> Operand:
+def _generic(cursor: Cursor) -> Operand:
+    """`generic(name)`, `generic(name)+4`."""
+    cursor.advance()
     cursor.expect("(", "behind 'generic'")
-    inner = _simple(cursor, False)
-    cursor.expect(")")
-    return inner
+    name = Name(cursor.take_name("the name of a variable"))
+    cursor.expect(")", "behind the name of a variable")
+    if cursor.kind == "mark" and cursor.accept("+"):
+        return Wrapped("generic", Address(name, read_integer(cursor, "an integer offset"), False))
+    return Wrapped("generic", name)
 
 
 def _named(cursor: Cursor, prefix: str, initial: bool) -> Operand:
     """What begins with a name: `a`, `a.x`, `a+4`, `a[1]`, `a|p`, and in an initialiser `generic(a)`."""
     word = cursor.text
+    if initial and word == "generic":
+        return _generic(cursor)
     if word == "_":
         cursor.advance()
         return _pair(cursor, _SINK) if cursor.kind == "mark" and cursor.text == "|" else _SINK
@@ -336,20 +341,7 @@ def _named(cursor: Cursor, prefix: str, initial: bool) -> Operand:
         return Address(name, read_integer(cursor, "an integer offset"), False)
     if mark == "[":
         return _indexed(cursor, name)
-    if mark == "(" and initial and word == "generic":
-        return _generic_sum(cursor)
     return name
-
-
-def _generic_sum(cursor: Cursor) -> Operand:
-    """`generic(name)`, `generic(name+4)`; `generic(name)+4` is the same as the latter."""
-    inner = _wrapped_address(cursor)
-    if cursor.text == "+" and cursor.kind == "mark" and isinstance(inner, Name | Address):
-        cursor.advance()
-        offset = read_integer(cursor, "an integer offset")
-        base, before = (inner, 0) if isinstance(inner, Name) else (inner.base, inner.offset)
-        inner = Address(base, before + offset, False)
-    return Wrapped("generic", inner)
 
 
 def _indexed(cursor: Cursor, name: Name) -> Address:

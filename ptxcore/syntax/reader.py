@@ -6,15 +6,32 @@ real code, so what was made of them is remembered. Reading goes on behind each f
 
 from __future__ import annotations
 
+import gc
 import re
 from functools import lru_cache
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
-from ptxcore.syntax.declarations import read_declaration
-from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, shown
+from ptxcore.syntax.declarations import LINKAGE, SPACES, read_declaration
+from ptxcore.syntax.directives import HEADS, SHAPES, misplaced, read_directive
+from ptxcore.syntax.functions import read_function, read_prototype
+from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, open_comment, shown
 from ptxcore.syntax.operands import OperandReader
+from ptxcore.syntax.sections import read_section
 from ptxcore.syntax.spans import find_span
-from ptxcore.syntax.tree import Address, AnyStatement, Close, Declaration, Instruction, Label, Name, Open
+from ptxcore.syntax.tree import (
+    Address,
+    AnyStatement,
+    Close,
+    Declaration,
+    Directive,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Open,
+    Section,
+    Text,
+)
 
 # Possessive repetitions throughout: a statement that does not match fails in one pass.
 _INSTRUCTION = re.compile(
@@ -30,7 +47,17 @@ _LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
 _BLANK = re.compile(r"\s*+", re.ASCII)
 _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
 _WORD = re.compile(r"[^\s;{}]++|\S")
-_END_OR_BLOCK = re.compile(r"[;{}]")
+#: Where a faulty statement can end.
+_END = re.compile(
+    r"[;{}]|\n\s*+(?=\.(?:visible|extern|weak|common|global|const|entry|func|section|file|loc|pragma|version|target"
+    r"|address_size|reg|shared|local|param|alias|tex)\b)",
+    re.ASCII,
+)
+#: `.loc 1 2 3` and nothing more.
+_LOC = re.compile(r"\.loc\s++([1-9]\d*+)\s++(\d++)\s++(\d++)(?![\w$.])(?!\s*+,)", re.ASCII)
+_DWARF = re.compile(r"@@DWARF\b([^\n]*+)", re.IGNORECASE)
+#: Behind a faulty statement longer than this, reading goes on at its `;` and looks for no better place.
+_FAR = 10_000
 
 
 @lru_cache(maxsize=4096)
@@ -47,16 +74,21 @@ def _guard(name: str, negated: bool) -> Name:
 class Reader:
     """Reads the statements of one text, which starts at a given place of its file, so that spans point into that file.
 
-    `statements` is what was read, `found` what is wrong with the rest.
+    `statements` is what was read, `found` what is wrong with the rest. Text of a `thread` is the inside of a function,
+    where registers alone are declared; other text is a module.
     """
 
-    def __init__(self, text: str, line: int = 1, column: int = 1) -> None:
+    def __init__(self, text: str, line: int = 1, column: int = 1, thread: bool = False) -> None:
         self.text = blank_comments(text)
         self.first = (line, column)
         self.statements: list[AnyStatement] = []
         self.found: list[Diagnostic] = []
-        self._positions: Positions | None = None
         self.operands = OperandReader()
+        self.thread = thread
+        #: Offsets of the braces that are open, and whether a function's body may begin.
+        self.blocks: list[int] = []
+        self.body_follows = False
+        self._positions: Positions | None = None
 
     def span(self, start: int, end: int) -> Span:
         """Where the characters from offset `start` to `end` stand."""
@@ -72,15 +104,17 @@ class Reader:
         new_span = tuple.__new__
         position = counted = 0
         line, base = self.first[0], -self.first[1]
+        inside = self.thread
         while True:
             m = match(text, position)
-            if m is None:
-                m = blank(text, position)
-                assert m is not None
-                position = m.end()
+            if m is None or not inside:
+                blanks = blank(text, position)
+                assert blanks is not None
+                position = blanks.end()
                 if position == len(text):
                     return
                 position = self._other(position)
+                inside = bool(self.blocks) or self.thread
                 continue
             at, negated, name, opcode, rest = m.groups()
             start = opcode_start = m.start(4)
@@ -98,7 +132,7 @@ class Reader:
             try:
                 read = operands(rest, first == "call") if rest and not rest.isspace() else ()
             except Bad as bad:
-                position = self._recover(start, _behind(bad, m.start(5), rest))
+                position = self._recover(start, _behind(bad, m.start(5), rest), m.end())
                 continue
             position = m.end()
             if (at is not None or "\n" in opcode) and "\n" in text[start : m.end(4)]:
@@ -109,21 +143,44 @@ class Reader:
 
     def _other(self, position: int) -> int:
         """Reads a statement that is no instruction; returns where it ends."""
-        text = self.text
         try:
-            mark = text[position]
+            mark = self.text[position]
             if mark == ".":
                 return self._directive(position)
-            if mark in "{}":
-                self.statements.append((Open if mark == "{" else Close)(span=self.span(position, position + 1)))
-                return position + 1
-            m = _LABEL.match(text, position)
-            if m is not None:
+            if mark == "{":
+                return self._open(position)
+            if mark == "}":
+                return self._close(position)
+            if mark == "@" and not self.blocks and not self.thread:
+                m = _DWARF.match(self.text, position)
+                if m is not None:
+                    self._keep(Directive("@@DWARF", (Text(m[1].strip()),)), position, m.end())
+                    return m.end()
+            m = _LABEL.match(self.text, position)
+            if m is not None and (self.blocks or self.thread):
                 self.statements.append(Label(m[1], span=self.span(*m.span(1)), text=m[0]))
                 return m.end()
             raise self._no_statement(position)
         except Bad as bad:
             return self._recover(position, bad)
+
+    def _open(self, position: int) -> int:
+        if not (self.blocks or self.thread or self.body_follows):
+            self.found.append(
+                Diagnostic(self.span(position, position + 1), "a block cannot stand outside of functions")
+            )
+        self.body_follows = False
+        self.blocks.append(position)
+        self.statements.append(Open(span=self.span(position, position + 1)))
+        return position + 1
+
+    def _close(self, position: int) -> int:
+        if not (self.blocks or self.thread):
+            raise Bad(position, position + 1, "this '}' closes nothing")
+        if self.blocks:
+            self.blocks.pop()
+        self.statements.append(Close(span=self.span(position, position + 1)))
+        return position + 1
 
     def _no_statement(self, position: int) -> Bad:
         text = self.text
@@ -131,47 +188,108 @@ class Reader:
             return Bad(position, position + 1, "an instruction is missing before ';'")
         word = _WORD.match(text, position)
         stop = word.end() if word else position + 1
+        if not (self.blocks or self.thread):
+            return Bad(position, stop, f"'{shown(text[position:stop])}' cannot stand outside of functions",
+                       "at module level stand directives, which begin with '.'")  # fmt: skip
         if text.find(";", position) < 0:
             return Bad(position, stop, "this statement has no ';' at its end")
         return Bad(position, stop, f"'{shown(text[position:stop])}' does not begin a PTX statement")
 
+    def _keep(self, statement: AnyStatement, start: int, end: int, word: int | None = None) -> None:
+        """Keeps a statement that stands between two offsets, the end of its leading word behind the first."""
+        assert not isinstance(statement, Instruction)
+        statement.span = self.span(start, end if word is None else word)
+        statement.text = self.text[start:end].rstrip()
+        self.statements.append(statement)
+
     def _directive(self, position: int) -> int:
-        m = _DIRECTIVE.match(self.text, position)
+        text = self.text
+        m = _LOC.match(text, position)
+        if m is not None and self.blocks:
+            place = self.operands.read(",".join(m.groups()))
+            self._keep(Directive("loc", place), position, m.end(), position + 4)
+            return m.end()
+        m = _DIRECTIVE.match(text, position)
         if m is None:
             raise self._no_statement(position)
-        if m[0] != ".reg":
+        word = m[0][1:]
+        if self.thread and word != "reg":
             self.found.append(_not_in_thread(self.span(*m.span()), m[0]))
             return self._end_of_statement(position, m.end())
-        cursor = Cursor(self.text, position)
-        declaration = read_declaration(cursor, self.span)
-        declaration.span = self.span(position, cursor.start)
-        declaration.text = self.text[position : cursor.start]
-        self.statements.append(declaration)
-        return cursor.stop
+        cursor = Cursor(text, position)
+        statement, end = self._structured(cursor, cursor.text[1:])
+        self._keep(statement, position, end, m.end())
+        if isinstance(statement, Section):
+            statement.text = ""  # may be most of a module, and no finding is shown within it
+        return cursor.stop if cursor.text == ";" and isinstance(statement, Declaration) else end
 
-    def _recover(self, start: int, bad: Bad) -> int:
-        """Notes what is wrong with the statement at `start`; returns where reading goes on."""
+    def _structured(self, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
+        """The directive on which the cursor stands, and the offset where it ends."""
+        place = "body" if self.blocks or self.thread else "module"
+        linkage = ""
+        if word in LINKAGE and place == "module":
+            linkage = word
+            cursor.advance()
+            word = cursor.text[1:] if cursor.kind == "word" else ""
+            if word not in ("entry", "func", "align", *SPACES):
+                raise cursor.missing("a state space, .entry or .func", f"behind .{linkage}")
+        if word in SPACES or word == "align":
+            declaration = read_declaration(cursor, self.span, self.operands, linkage)
+            return declaration, cursor.start
+        statement: AnyStatement
+        if word in HEADS and place == "module":
+            self.body_follows = True
+            function = read_function(cursor, self.span, linkage)
+            self.body_follows = function.defined
+            statement = function
+        elif word == "callprototype" and place == "body":
+            self._needs_label(cursor)
+            statement = read_prototype(cursor, self.span)
+        elif word == "section" and place == "module":
+            statement = read_section(cursor)
+        else:
+            shape = SHAPES.get(word)
+            if shape is None or place not in shape.places:
+                raise misplaced(cursor, place)
+            if shape.labelled:
+                self._needs_label(cursor)
+            statement = read_directive(cursor, shape)
+        return statement, cursor.start
+
+    def _needs_label(self, cursor: Cursor) -> None:
+        if not self.statements or not isinstance(self.statements[-1], Label):
+            raise Bad(cursor.start, cursor.stop, f"'{cursor.text}' needs a label before it", f"as in T: {cursor.text}")
+
+    def _recover(self, start: int, bad: Bad, limit: int | None = None) -> int:
+        """Notes what is wrong with the statement at `start`; returns where reading goes on.
+
+        `limit` is where a `;` ends the statement.
+        """
         self.found.append(Diagnostic(self.span(bad.start, bad.end), bad.message, bad.hint))
-        if (
-            bad.again
-            and bad.start > start
-            and not self.text[self.text.rfind("\n", 0, bad.start) + 1 : bad.start].strip()
-        ):
+        if limit is not None and limit - start > _FAR:
+            return limit
+        text = self.text
+        if bad.again and bad.start > start and not text[text.rfind("\n", 0, bad.start) + 1 : bad.start].strip():
             return bad.start  # a forgotten `;`: the next line is a statement of its own
         return self._end_of_statement(start, bad.start)
 
     def _end_of_statement(self, start: int, found: int) -> int:
-        """Behind the `;` that ends a statement, or at the brace that closes the block around it."""
+        """Where reading goes on behind a faulty statement: behind its `;`, at the brace that closes the block around it
+        or opens a body, or at a line that begins with a directive."""
         depth = 0
-        for m in _END_OR_BLOCK.finditer(self.text, start):
+        for m in _END.finditer(self.text, start + 1 if self.text[start] in "{}" else start):
             mark = m[0]
             if mark == "{":
+                if self.body_follows:
+                    return m.start()
                 depth += 1
             elif mark == "}":
                 depth -= 1
                 if depth < 0:
-                    return m.start() if m.start() > start else m.end()
+                    return m.start() if self.blocks or self.thread else m.end()
             elif m.start() >= found:
+                if mark == ";":
+                    self.body_follows = False
                 return m.end()
         return len(self.text)
 
@@ -188,6 +306,37 @@ def _not_in_thread(span: Span, directive: str) -> Diagnostic:
                       "variables are declared in the init block; registers by .reg")  # fmt: skip
 
 
+def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
+    """A whole translation unit (PTX ISA 9.0, chapter 4), and what is wrong with its syntax, in source order.
+
+    Faulty statements are left out; reading goes on behind them. Nothing is raised, whatever the text.
+    """
+    collecting = gc.isenabled()
+    gc.disable()  # the tree has no cycles, and looking for some in it costs as much as reading
+    try:
+        reader = Reader(text)
+        reader.run()
+    finally:
+        if collecting:
+            gc.enable()
+    found = reader.found
+    if reader.blocks:
+        found.append(_open_at_end(reader))
+    comment = open_comment(text)
+    if comment >= 0:
+        found.append(Diagnostic(reader.span(comment, comment + 2), "this comment has no '*/' at its end"))
+    found.sort(key=lambda d: d.span)
+    return Module(tuple(reader.statements), text), found
+
+
+def _open_at_end(reader: Reader) -> Diagnostic:
+    """Of the outermost block that is never closed; it stands at the end of the text, where the `}` is missing."""
+    text = reader.text
+    opened = reader.span(reader.blocks[-1], reader.blocks[-1] + 1)
+    hint = f"the block that begins in line {opened.line} is open"
+    return Diagnostic(reader.span(len(text), len(text) + 1), "'}' is missing at the end of the text", hint)
+
+
 def read_statements(
     text: str, line: int = 1, column: int = 1, *, bare_addresses: bool = False
 ) -> list[Label | Instruction | Declaration]:
@@ -196,7 +345,7 @@ def read_statements(
     With `bare_addresses` (the short dialect of litmus tests) operands are names, registers and integers only.
     Raises InputError with every finding; reading goes on behind each faulty statement.
     """
-    reader = Reader(text, line, column)
+    reader = Reader(text, line, column, thread=True)
     reader.run()
     found = reader.found
     statements: list[Label | Instruction | Declaration] = []

@@ -54,7 +54,8 @@ class Float:
 class Address:
     """`[base + offset]`; `name[offset]` where `indexed`, with a number or a register (and then `plus`) as the index.
 
-    Without brackets (`bracketed` is False): `name + offset`, the value of an address.
+    Without brackets (`bracketed` is False): `name + offset`, the value of an address. `qualifier` is `unified` in
+    `[name].unified`.
     """
 
     base: Name | Immediate
@@ -62,6 +63,7 @@ class Address:
     bracketed: bool = True
     index: Name | None = None
     indexed: bool = False
+    qualifier: str = ""
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -107,7 +109,11 @@ class Text:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Wrapped:
-    """`generic(name)`, `mask(name)` of an initialiser: `operator` around an address; `mask` is 0xFF, 0xFF00 ..."""
+    """`generic(name)`, `mask(name)` of an initialiser: `operator` around an address; `mask` is 0xFF, 0xFF00 ...
+
+    `field = value` of a texture's initialiser has the field as its operator, `a - b` of debugging data `-` around a
+    Vector of the two labels. `generic(name) + 4` is `generic` around `name + 4`.
+    """
 
     operator: str
     inner: Operand
@@ -231,7 +237,8 @@ class Directive(Statement):
     """Any other directive: `.version`, `.target`, `.loc`, `.pragma`, `.maxntid`, `.branchtargets` ...
 
     `name` without its dot; `arguments` in order: Name, Immediate, Text. A version is two Immediates; a flag word among
-    the arguments (`inlined_at`, `function_name`) is a Name, and what belongs to it follows.
+    the arguments (`inlined_at`, `function_name`) is a Name, and what belongs to it follows. `N<5>` of `.branchtargets`
+    is N0 to N4. `@@DWARF` is the name of an old line of debugging data, its Text the rest of the line.
     """
 
     name: str
@@ -249,7 +256,8 @@ class Prototype(Statement):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Section(Statement):
-    """`.section NAME { ... }` of debugging data: lines of (label, type, values)."""
+    """`.section NAME { ... }` of debugging data: lines of (label, type, values); a label is a line of its own, with
+    neither type nor values. The name keeps its dot."""
 
     name: str
     lines: tuple[tuple[str, str, tuple[Operand, ...]], ...] = ()

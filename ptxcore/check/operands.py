@@ -171,16 +171,23 @@ def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
     floating-point value (untyped registers go with both)."""
     sized = type(elements[0]) is str and elements[0] in FUNDAMENTAL  # measured: not compared behind a constant
     for i, (one, other) in enumerate(pairwise(elements), 1):
-        if type(one) is not str or type(other) is not str or one not in FUNDAMENTAL or other not in FUNDAMENTAL:
+        if type(one) is not str or type(other) is not str:
             continue
-        if sized and FUNDAMENTAL[one] != FUNDAMENTAL[other]:
+        both = one in FUNDAMENTAL and other in FUNDAMENTAL
+        if both and sized and FUNDAMENTAL[one] != FUNDAMENTAL[other]:
             return i, f"the elements of a vector have one size: {describe(other)} stands beside {describe(one)}"
-        if {_SORT[one[0]], _SORT[other[0]]} == {"integer", "float"}:
+        if {_sort(one), _sort(other)} in _APART or (both and one[0] == other[0] == "f" and one != other):
             return i, f"the elements of a vector have one type: {describe(other)} stands beside {describe(one)}"
     return None
 
 
-_SORT = {"u": "integer", "s": "integer", "f": "float", "b": "untyped", "p": "untyped"}
+_APART = ({"integer", "float"},)
+
+
+def _sort(kind: str) -> str:
+    if kind in FUNDAMENTAL:
+        return {"u": "integer", "s": "integer", "f": "float"}.get(kind[0], "untyped")
+    return "integer" if kind == "int" else "untyped"
 
 
 def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
@@ -292,7 +299,7 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
         return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}")
     base = kind[1]
-    if base == "any":
+    if base == "any" or (not manual and "any" in e.parameter.flags):
         return None
     if base == "int":
         if manual or "imm" in e.parameter.flags or "local" in spaces:
@@ -308,6 +315,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         return None
     if type(base) is tuple and base[0] in ("var", "var+"):
         reached = {s for space in spaces for s in _REACHES.get(space, (space,))}
+        if "mbarrier" in e.parameter.flags:
+            reached &= {"shared"}
         if base[1] in reached:
             return None
         return Trouble(path, f"the variable is in .{base[1]}, and this goes to .{' or .'.join(spaces)}")

@@ -172,7 +172,7 @@ _SHUFFLES = (
         mode="up down bfly idx",
     ),
     Form(
-        "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", section="9.7.9.6", version="6.0", target="sm_30",
+        "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", section="9.7.9.6", version="6.0", target="sm_30", repeats="sync",
         mode="up down bfly idx",
     ),
     Form(
@@ -204,18 +204,21 @@ _CACHES = (
     _cached("discard{.space}.L2 [a], size:imm 128..128", section="9.7.9.17", space="global"),
     _cached(
         "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32, total:u32",
-        section="9.7.9.18", space="global", primary=_PRIORITY, secondary=_SECOND,
+        section="9.7.9.18", first="range", space="global", primary=_PRIORITY, secondary=_SECOND,
     ),
     _cached(
-        "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", section="9.7.9.18",
+        "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", section="9.7.9.18", first="fractional",
         primary=_PRIORITY, secondary=_SECOND,
     ),
-    _cached("createpolicy.cvt.L2.b64 d:u64, a:u64", section="9.7.9.18"),
+    _cached("createpolicy.cvt.L2.b64 d:u64, a:u64", section="9.7.9.18", first="cvt"),
 )  # fmt: skip
 
 # Addresses.
 
-_MEASURED = {"space": "shared::cluster", "type": "u32 u64 s32 s64"}
+_cluster = partial(
+    Form, version="7.8", target="sm_90", rules=("manual: s32 s64 -> never",), space="shared::cluster",
+    type="u32 u64 s32 s64",
+)  # fmt: skip
 
 _ADDRESSES = (
     *(
@@ -230,12 +233,33 @@ _ADDRESSES = (
         )
         for width in ("u32", "u64")
     ),
-    Form("mapa{.space}.type d, a:address, b:u32", section="9.7.9.23", version="7.8", target="sm_90",
-         rules=("manual: s32 s64 -> never",), **_MEASURED),
-    Form("getctarank{.space}.type d:u32, a:address", section="9.7.9.24", version="7.8", target="sm_90",
-         rules=("manual: s32 s64 -> never",), **_MEASURED),
+    _cluster("mapa{.space}.type d, a:address shared, b:u32", section="9.7.9.23"),
+    _cluster("getctarank{.space}.type d:u32, a:address shared", section="9.7.9.24"),
 )  # fmt: skip
 
 FORMS: tuple[Form, ...] = (*_LOADS, *_STORES, _LDU, *_MOVES, *_SHUFFLES, *_CACHES, *_ADDRESSES)
 
-DIFFERENCES: tuple[Difference, ...] = ()
+DIFFERENCES = (
+    Difference(
+        "9.7.9.8",
+        "takes `.volatile` and cache operators together with an L2 eviction priority (on 256-bit vectors)",
+        "has eviction priorities on weak loads and stores without cache operators, and on strong ones",
+    ),
+    Difference(
+        "9.7.9.8",
+        "its front end takes `ld.v8` of 8- and 16-bit types, then the assembler crashes; the checker refuses it",
+        "has `.v8` for 32-bit types only",
+    ),
+    Difference("9.7.9.11", "takes `st.v8` of 8- and 16-bit types", "has `.v8` for 32-bit types only"),
+    Difference("9.7.9.8", "knows `.shared::cta` on every target", "asks for sm_30"),
+    Difference("9.7.9.8", "takes `.f64` on every target", "asks for sm_13"),
+    Difference("9.7.9.4", "takes `mov.v2` and `mov.v4` from vector to vector", "packs and unpacks only"),
+    Difference("9.7.9.6", "lets `.sync` stand twice on `shfl`", "has it once", checked=False),
+    Difference("9.7.9.7", "names the left edge clamp of `prmt` `.ecl`", "prints `.ec1`", checked=False),
+    Difference(
+        "9.7.9.15",
+        "takes `prefetch.L2::evict_last` and `.L2::evict_normal` on generic addresses",
+        "has them with `.global` only",
+    ),
+    Difference("9.7.9.23", "takes `.s32` and `.s64` on `mapa` and `getctarank`", "has `.u32` and `.u64`"),
+)

@@ -16,13 +16,16 @@ and further words behind the colon:
     vec            a vector as long as the chosen `.v2 .v4 .v8` says, a plain operand without one
     x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives
     reg, imm       a register only; an integer only
-    address        the name of a variable stands for its address
+    address        the name of a variable stands for its address; `a:address shared` of one in that space
     sink           may be `_`; for a vector that is read: its elements may
+    dropped        must be `_`;  kept  the second destination must not be
     braced         a vector of one element will do for a plain operand
     opaque         the name of a texture, sampler or surface reference stands for its address
     unified        an address that may be marked `.unified`
     pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
-    0..15          an integer in that range;  *32 a multiple;  power_of_two
+    0..15          an integer in that range;  *32 a multiple;  power_of_two;  nonzero
+    [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
+    [a:any]        an address of which nothing more is asked
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be
     if=WORD        there exactly when the modifier (or a word of that slot) is
@@ -38,6 +41,9 @@ from ptxcore.isa.types import WIDTHS
 
 #: Operands of these names are written unless their annotation says `in`.
 _DESTINATIONS = frozenset(("d", "p", "q"))
+
+#: State spaces of variables whose address an operand may be limited to.
+SPACES = frozenset(("const", "global", "local", "param", "shared"))
 
 #: What an operand names that is no value.
 ROLES = frozenset(("label", "function", "prototype", "instance", "targets", "arguments", "results"))
@@ -88,7 +94,7 @@ class Parameter(NamedTuple):
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
-    power_of_two""".split()
+    power_of_two nonzero dropped kept""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")
@@ -173,7 +179,7 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
             role = word
         elif word in _FLAGS:
             flags.add(word)
-        elif role == "memory":
+        elif role == "memory" or word in SPACES:
             spaces.append(word)
         elif word in WIDTHS or word == "wide" or word.endswith("type") or word == "half":
             kind = word
@@ -183,9 +189,12 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
         role = "source"
     if "out" in flags:
         role = "destination"
+    second = parameter.second
+    if second is not None and "kept" in flags:
+        second = second._replace(flags=second.flags - {"sink"})
     return parameter._replace(
         role=role, type=kind, flags=frozenset(flags), length=count, condition=condition, low=low, high=high,
-        multiple=multiple, words=tuple(spaces), optional=optional, selector=selector,
+        multiple=multiple, words=tuple(spaces), optional=optional, selector=selector, second=second,
     )  # fmt: skip
 
 

@@ -69,14 +69,15 @@ class Form:
     `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `. A rule that begins with `manual:`
     or `ptxas:` holds in that mode only.
 
-    `first`: slots and words that must directly follow the mnemonic, in order. `repeats`: words that may stand twice.
+    `first`: slots and words that must directly follow the mnemonic, in order. `ordered`: slots and words that keep
+    their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
     `layout`: for operands whose type or count no annotation can say: `layout(how) -> {name: annotation}`.
     """
 
     __slots__ = (
-        "_pattern", "absent", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "repeats",
-        "rules", "run", "section", "syntax", "target", "until", "version", "where",
+        "_pattern", "absent", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
+        "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
     def __init__(
@@ -93,6 +94,7 @@ class Form:
         manual: Mapping[str, str] | None = None,
         only: str = "",
         first: str = "",
+        ordered: str = "",
         repeats: str = "",
         rules: Sequence[str] = (),
         absent: Mapping[str, str] | None = None,
@@ -105,7 +107,7 @@ class Form:
         self.syntax, self.run, self.kind = syntax, run, kind
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
-        self.first, self.repeats, self.rules = first, repeats, rules
+        self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = where
         end = re.search(r"[.{ ]", syntax)
@@ -396,6 +398,10 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
             word = chosen.get(name) or named[name]
             at = modifiers.index(word)
             return Misfit((0, 0, 1), at, f"'.{word}' must follow '{'.'.join((opcode, *modifiers[:i]))}' directly", form)
+    kept = [chosen[name] for name in form.ordered.split() if name in chosen]
+    places = [modifiers.index(word) for word in kept]
+    if places != sorted(places):
+        return Misfit((0, 0, 1), min(places), f"the order is '{_dotted(kept).replace(' ', '')}'", form)
     use = Use(form, chosen, tuple(types), named)
     for premise, conclusion, own, mode in pattern.rules:
         if mode and manual is not (mode == "manual"):

@@ -21,6 +21,7 @@ class Diagnostic(NamedTuple):
     message: str
     hint: str | None = None
     severity: str = "error"
+    code: str = ""  # a short name of the kind of finding, for tools
 
     def render(self, path: str, lines: Sequence[str]) -> str:
         """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""

@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
     from ptxmm.api import check, load, models, parse
+    from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "Result", "Witness", "__version__", "check", "load", "models", "parse"]
+__all__ = ["InputError", "Result", "Witness", "__version__", "check", "lint", "load", "models", "parse"]
 
 _HOMES = {
     "InputError": "ptxcore.diagnostics",
     "Result": "ptxmm.result",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
+    "lint": "ptxmm.linting",
     "load": "ptxmm.api",
     "models": "ptxmm.api",
     "parse": "ptxmm.api",

@@ -7,7 +7,7 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ptxmm import __version__
+from ptxmm.defects import defect
 from ptxmm.result import Result
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Checker:
         except Exception as error:
             if "keyboard interrupt" in str(error).lower():  # how a solver reports the Ctrl-C that it caught
                 raise KeyboardInterrupt from None
-            outcome = self._failure(path, "error", self._defect(path, error))
+            outcome = self._failure(path, "error", defect(path, error, "the test", self._conditions()))
         outcome.result.seconds = time.perf_counter() - start
         return outcome
 
@@ -119,6 +119,11 @@ class Checker:
         result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)
         return Outcome(result, {})
 
+    def _conditions(self) -> str:
+        """What a report of a defect should say of how the test was checked."""
+        chosen = self.settings
+        return f"model {chosen.model}, engine {chosen.engine}, backend {chosen.backend or 'default'}, unroll {chosen.unroll}"
+
     def late(self, path: str, seconds: float) -> Outcome:
         """For a test whose worker had to be stopped at its time limit."""
         from ptxmm.api import out_of_time
@@ -130,29 +135,6 @@ class Checker:
     def lost(self, path: str, reason: str) -> Outcome:
         """For a test whose worker died more than once."""
         return self._failure(path, "error", f"{path}: error: its worker process {reason}, twice; was memory short?")
-
-    def _defect(self, path: str, error: Exception) -> str:
-        """What to say about a defect of ours, so that a report of it can be acted on."""
-        import traceback
-
-        frames = traceback.extract_tb(error.__traceback__)
-        place = "unknown place"
-        if frames:
-            last = frames[-1]
-            folder, file = os.path.split(last.filename)
-            place = f"{os.path.basename(folder)}/{file}:{last.lineno} in {last.name}"
-        text = " ".join(str(error).split())[:200]
-        lines = [
-            f"{path}: error: ptxmm has a defect: {type(error).__name__} at {place}{': ' + text if text else ''}",
-            "    please report it in ptxmm's issue tracker, with the test and this line:",
-            f"    ptxmm {__version__}, model {self.settings.model}, engine {self.settings.engine}, "
-            f"backend {self.settings.backend or 'default'}, unroll {self.settings.unroll}",
-        ]
-        if os.environ.get("PTXMM_TRACEBACK") == "1":
-            lines.append("".join(traceback.format_exception(error)).rstrip())
-        else:
-            lines.append("    PTXMM_TRACEBACK=1 in the environment shows the traceback")
-        return "\n".join(lines)
 
 
 def stem(path: str) -> str:

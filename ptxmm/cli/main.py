@@ -67,6 +67,10 @@ def main(arguments: list[str]) -> int:
 
         sys.stdout.write("".join(name + "\n" for name in models()))
         return 0
+    if options.command == "lint":
+        from ptxmm.cli.lint import lint
+
+        return lint(options)
     from ptxmm.cli.check import check
 
     return check(options)

@@ -8,7 +8,7 @@ import math
 from ptxmm import __version__
 
 #: Commands and options that the command line has but that do not work yet, with what they will do.
-LATER_COMMANDS = {"lint": "checking PTX modules as ptxas does", "run": "running PTX kernels"}
+LATER_COMMANDS = {"run": "running PTX kernels"}
 LATER_OPTIONS = {"races": "reporting data races", "why": "explaining forbidden outcomes"}
 
 
@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_check(commands)
+    _add_lint(commands)
     commands.add_parser("models", help="list the models that ship", description="Lists the models that ship.")
     for name, what in LATER_COMMANDS.items():
         later = commands.add_parser(name, help=f"{what} (not there yet)", add_help=False)
@@ -82,3 +83,23 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
     for name, what in LATER_OPTIONS.items():
         check.add_argument(f"--{name}", action="store_true", help=f"{what} (not there yet)")
+
+
+def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    lint = commands.add_parser(
+        "lint",
+        help="check PTX modules",
+        description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
+        "authors of concurrent code should know. Modules are taken as relocatable.",
+        epilog="exit status: 0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read",
+        allow_abbrev=False,
+    )
+    lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
+    lint.add_argument(
+        "--as",
+        dest="mode",
+        choices=("ptxas", "manual"),
+        default="ptxas",
+        help="who judges where the two differ (default: %(default)s)",
+    )
+    lint.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")

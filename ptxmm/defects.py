@@ -1,0 +1,31 @@
+"""What to say about a defect of ours, so that a report of it can be acted on."""
+
+from __future__ import annotations
+
+import os
+
+from ptxmm import __version__
+
+
+def defect(path: str, error: Exception, subject: str, conditions: str) -> str:
+    """The message for an exception that no input should cause: where it arose, and what to send along: the `subject`
+    and the `conditions` of the run."""
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    place = "unknown place"
+    if frames:
+        last = frames[-1]
+        folder, file = os.path.split(last.filename)
+        place = f"{os.path.basename(folder)}/{file}:{last.lineno} in {last.name}"
+    text = " ".join(str(error).split())[:200]
+    lines = [
+        f"{path}: error: ptxmm has a defect: {type(error).__name__} at {place}{': ' + text if text else ''}",
+        f"    please report it in ptxmm's issue tracker, with {subject} and this line:",
+        f"    ptxmm {__version__}, {conditions}",
+    ]
+    if os.environ.get("PTXMM_TRACEBACK") == "1":
+        lines.append("".join(traceback.format_exception(error)).rstrip())
+    else:
+        lines.append("    PTXMM_TRACEBACK=1 in the environment shows the traceback")
+    return "\n".join(lines)

@@ -22,6 +22,10 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Form
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -143,31 +147,73 @@ def _base_names() -> str:
 
 
 def _instructions() -> str:
-    from ptxcore.isa.table import TYPED
+    """The forms, a table for each file of the instruction set."""
+    from importlib import import_module
 
-    lines = ["| Instruction | Types | Manual |", "|---|---|---|"]
-    for forms in TYPED.forms.values():
-        for form in forms:
-            choices = "; ".join(" ".join(f".{t}" for t in types) for types in form.types)
-            syntax = form.syntax().replace("|", "\\|")
-            section = form.section or ""
-            lines.append(f"| `{syntax}` | {f'`{choices}`' if choices else ''} | {section} |")
-    return "\n".join(dict.fromkeys(lines)) + "\n"
+    from ptxcore.isa.table import SECTIONS
+
+    lines: list[str] = []
+    for section in SECTIONS:
+        module = import_module(f"ptxcore.isa.{section}")
+        title = (module.__doc__ or section).split(".\n")[0].partition("\n")[0].rstrip(".")
+        lines += [f"## {title}", "", "| Form | PTX | Target | Manual | Read | Checked | Executed | Explored |"]
+        lines.append("|---|---|---|---|---|---|---|---|")
+        lines += dict.fromkeys(_row(form) for form in module.FORMS)
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
 
 
-def _refused() -> str:
-    from ptxcore.isa.table import UNSUPPORTED, UNSUPPORTED_WITH
+def _row(form: Form) -> str:
+    from ptxcore.machine.executable import NOT_EXECUTED
 
-    names = sorted(
-        {*UNSUPPORTED, *(f"{opcode}.{word}" for opcode, words in UNSUPPORTED_WITH.items() for word in words)}
-    )
-    return " ".join(f"`{name}`" for name in names) + "\n"
+    types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
+    syntax = form.shown().replace("|", "\\|")
+    shown = f"`{syntax}`" + (f" with `{types}`" if types else "")
+    if form.only:
+        shown += f" ({form.only} only)"
+    asked = {"": f"{form.version} {form.target}", **form.needs}
+    versions, targets = [], []
+    for condition, gate in asked.items():
+        behind = f" (`{condition}`)" if condition else ""
+        for alternative in gate.split("/"):
+            words = alternative.split()
+            versions += [w + behind for w in words if w[0].isdigit()]
+            named = " ".join(w for w in words if not w[0].isdigit())
+            targets += [named + behind] if named else []
+    if form.until:
+        versions.append(f"until {form.until}")
+    runs = "no"
+    if form.run is not None:
+        words = {w for slot in (*form.pattern.slots, *form.pattern.types) for w in slot.words}
+        left_out = sorted(words & NOT_EXECUTED)
+        runs = "yes" + (f", but `{' '.join('.' + w for w in left_out)}`" if left_out else "")
+    cells = (shown, "; ".join(versions), "; ".join(targets), form.section, "yes", "yes", runs, runs)
+    return f"| {' | '.join(cells)} |"
+
+
+def _differences() -> str:
+    """Where ptxas and the manual disagree, as the code that judges states it."""
+    from importlib import import_module
+    from pkgutil import iter_modules
+
+    import ptxcore.check
+    import ptxcore.isa
+
+    found = []
+    for package in (ptxcore.isa, ptxcore.check):
+        for name in iter_modules(package.__path__):
+            found += getattr(import_module(f"{package.__name__}.{name.name}"), "DIFFERENCES", ())
+    lines = ["| Manual | ptxas 13.0 | The manual | Followed |", "|---|---|---|---|"]
+    for d in sorted(dict.fromkeys(found), key=lambda d: ([int(n) for n in d.section.split(".")], d.ptxas)):
+        cells = (d.section, d.ptxas, d.manual, "both, by mode" if d.checked else "neither: as the text says")
+        lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
+    return "\n".join(lines) + "\n"
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
-    "refused": _refused,
+    "differences": _differences,
 }
 
 

@@ -131,8 +131,10 @@ class Form:
         return self.run
 
     def shown(self) -> str:
-        """The form as the manual would print it."""
+        """The form as the manual would print it; a slot that has one word only is that word."""
         head, _, operands = self.syntax.partition(" ")
+        single = {slot.name: slot.words[0] for slot in self.pattern.slots if len(slot.words) == 1}
+        head = re.sub(r"(?<=\.)[^.{}]+", lambda m: single.get(m[0], m[0]), head)
         return f"{head} {operand.shown(operands)}".rstrip()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ptxcore.isa import control, data_movement, integer, synchronization
+from ptxcore.isa import atomics, control, data_movement, fences, integer
 from ptxcore.isa.comparison import COMPARE
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import TYPED, Dialect
@@ -39,11 +39,11 @@ def _accesses(load: tuple[str, ...], store: str, atom: str, red: str, proxy: str
         ]
     if atom:
         forms += [
-            atomic(f"{atom}.sem.scope.op d, [a], b", synchronization.atom, op=f"{_OPERATIONS} exch"),
-            atomic(f"{atom}.sem.scope.op d, [a], b, c", synchronization.cas, op="cas"),
+            atomic(f"{atom}.sem.scope.op d, [a], b", atomics.atom, op=f"{_OPERATIONS} exch"),
+            atomic(f"{atom}.sem.scope.op d, [a], b, c", atomics.cas, op="cas"),
         ]
     if red:
-        forms.append(atomic(f"{red}.sem.scope.op [a], b", synchronization.red, op=_OPERATIONS))
+        forms.append(atomic(f"{red}.sem.scope.op [a], b", atomics.red, op=_OPERATIONS))
     return forms
 
 
@@ -74,10 +74,10 @@ SHORT = Dialect(
         *_accesses(("cold",), "", "", "", "constant"),
         Form("ld d, a:value", data_movement.mov),
         Form("mov d, a", data_movement.mov),
-        Form("fence.sem.scope", synchronization.fence, kind="effect", sem="acq_rel sc acquire release", scope=SCOPES),
+        Form("fence.sem.scope", fences.fence, kind="effect", sem="acq_rel sc acquire release", scope=SCOPES),
         Form(
             "fence.proxy.between",
-            synchronization.proxy_fence,
+            fences.proxy_fence,
             kind="effect",
             between="alias generic constant texture surface",
         ),

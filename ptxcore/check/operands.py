@@ -153,7 +153,8 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         if type(element) is str and element in FUNDAMENTAL:
             wanted, last = element_of, element
         else:
-            wanted = element_of._replace(type=last) if last and type(element) is str else element_of
+            beside = last and type(element) is str and (element == "int" or not _fits_constant(element_of, element))
+            wanted = element_of._replace(type=last) if beside and last else element_of
         trouble = _fit_value(use, wanted, element, (*path, i), manual)
         if trouble is not None:
             return trouble
@@ -229,6 +230,8 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 def _registers(e: Expected) -> frozenset[str]:
     fits = LOOSE if "loose" in e.parameter.flags else EXACT
     found = fits.get(e.type, frozenset())
+    if "strict" in e.parameter.flags:
+        return found - {"b8", "b16", "b32", "b64", "f16x2"}
     # A type that the form states, rather than the instruction, takes no packed register for an integer.
     return found - {"f16x2"} if e.parameter.type in FUNDAMENTAL and e.type[:1] in ("u", "s") else found
 
@@ -314,6 +317,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
                            "32-bit compilation is no longer supported")  # fmt: skip
         return None
     if type(base) is tuple and base[0] in ("var", "var+"):
+        if "registers" in e.parameter.flags and not manual:
+            return Trouble(path, "an address in a register is needed here, not a variable")
         reached = {s for space in spaces for s in _REACHES.get(space, (space,))}
         if "mbarrier" in e.parameter.flags:
             reached &= {"shared"}

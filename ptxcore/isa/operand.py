@@ -16,6 +16,7 @@ and further words behind the colon:
     vec            a vector as long as the chosen `.v2 .v4 .v8` says, a plain operand without one
     x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives
     reg, imm       a register only; an integer only
+    strict         no register of an untyped `.bN`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
     sink           may be `_`; for a vector that is read: its elements may
     dropped        must be `_`;  kept  the second destination must not be
@@ -25,6 +26,7 @@ and further words behind the colon:
     pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
     0..15          an integer in that range;  *32 a multiple;  power_of_two;  nonzero
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
+    [a:registers]  an address in a register, no variable
     [a:any]        an address of which nothing more is asked
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be
@@ -94,7 +96,7 @@ class Parameter(NamedTuple):
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
-    power_of_two nonzero dropped kept""".split()
+    registers power_of_two nonzero dropped kept""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")

@@ -1,0 +1,210 @@
+"""Atomic operations: `atom`, `red` and `red.async` (PTX ISA 9.0, sections 9.7.13.5 to 9.7.13.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ptxcore.isa.difference import Difference
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.integer import maximum, minimum
+from ptxcore.places import SCOPES
+from ptxcore.values.terms import Value, bit_and, bit_or, bit_xor, disj, eq, ite, ult
+from ptxcore.values.terms import add as plus
+from ptxcore.values.terms import sub as less
+
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import Thread
+
+#: What an atomic operation writes: (how, old value, b) -> new value (section 9.7.13.5).
+OPERATIONS: dict[str, Callable[[Use, Value, Value], Value]] = {
+    "add": lambda how, old, b: plus(old, b, how.width),
+    "sub": lambda how, old, b: less(old, b, how.width),
+    "and": lambda how, old, b: bit_and(old, b, how.width),
+    "or": lambda how, old, b: bit_or(old, b, how.width),
+    "xor": lambda how, old, b: bit_xor(old, b, how.width),
+    "exch": lambda how, old, b: b,
+    "min": lambda how, old, b: minimum(how, old, b),
+    "max": lambda how, old, b: maximum(how, old, b),
+    # inc: (old >= b) ? 0 : old + 1;  dec: (old == 0 || old > b) ? b : old - 1
+    "inc": lambda how, old, b: ite(ult(old, b, how.width), plus(old, 1, how.width), 0, how.width),
+    "dec": lambda how, old, b: ite(
+        disj(eq(old, 0), ult(b, old, how.width)), b, less(old, 1, how.width), how.width
+    ),
+}  # fmt: skip
+
+
+def atom(how: Use, thread: Thread, a: Value, b: Value, policy: Value | None = None) -> Value:
+    """d = [a]; [a] = operation([a], b), in one step. A cache policy is a hint without effect on memory."""
+    operation = OPERATIONS[how.op]
+    return thread.modify("atom", how, a, lambda old: (operation(how, old, b), 1))
+
+
+def cas(how: Use, thread: Thread, a: Value, b: Value, c: Value) -> Value:
+    """d = [a]; [a] = ([a] == b) ? c : [a]. A comparison that fails writes nothing (section 8.2.3)."""
+    return thread.modify("atom", how, a, lambda old: (c, eq(old, b)))
+
+
+def red(how: Use, thread: Thread, a: Value, b: Value, policy: Value | None = None) -> None:
+    """[a] = operation([a], b), in one step"""
+    operation = OPERATIONS[how.op]
+    thread.modify("red", how, a, lambda old: (operation(how, old, b), 1))
+
+
+_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
+
+#: What single modifiers need in both instructions. Generic addresses came later than those of a space.
+_NEEDS = {
+    "!space": "2.0 sm_20",
+    "shared shared::cta": "1.2 sm_12",
+    "shared::cta": "7.8",
+    "shared::cluster": "7.8 sm_90",
+    "scope": "5.0 sm_60",
+    "sem": "6.0 sm_70",
+    "cluster": "7.8 sm_90",
+    "hint": "7.4 sm_80",
+}
+_MANUAL_NEEDS = {"shared::cta": "7.8 sm_30"}
+
+_SLOTS = "{.sem}{.scope}{.space}"
+_POLICY = "cache-policy:u64 if=hint"
+_HINT_RULE = "hint -> global !space # '.L2::cache_hint' goes with .global and generic addresses only"
+
+#: 64-bit operations by what brought them.
+_WIDE = {"b64 u64": "1.2 sm_12", "b64+shared b64+shared::cta u64+shared u64+shared::cta": "2.0 sm_20"}
+_WIDE_LATER = {"b64 u64 s64": "3.1 sm_32"}
+
+#: Operations of integers and bits, their types and what these need: what `atom` and `red` share.
+_INTEGER: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("and or xor", "b32 b64", _WIDE_LATER),
+    ("add", "u32 s32 u64", _WIDE),
+    ("inc dec", "u32", {}),
+    ("min max", "u32 s32 u64 s64", _WIDE_LATER),
+)
+
+#: Additions of floating-point numbers. Packed and half numbers ask for `.noftz`.
+_FLOAT: tuple[tuple[str, str, Mapping[str, str]], ...] = (
+    ("", "f32 f64", {"f32": "2.0 sm_20", "f64": "5.0 sm_60"}),
+    (".noftz", "f16 f16x2 bf16 bf16x2", {"f16x2": "6.2 sm_60", "f16": "6.3 sm_70", "bf16 bf16x2": "7.8 sm_90"}),
+)
+
+#: Vectors: (operations, .noftz, lengths, types).
+_VECTORS = (
+    ("add", "", "v2 v4", "f32"),
+    ("add min max", ".noftz", "v2 v4 v8", "f16 bf16"),
+    ("add min max", ".noftz", "v2 v4", "f16x2 bf16x2"),
+)
+
+_atomic = partial(
+    Form, kind="effect", target="sm_11", scope=SCOPES, space=_SPACES, absent={"sem": "relaxed", "scope": "gpu"}
+)
+# ptxas knows atom from the first version on; the manual from the one that brought sm_11.
+_atom = partial(
+    _atomic,
+    section="9.7.13.5",
+    version="1.0",
+    manual={**_MANUAL_NEEDS, "": "1.1 sm_11"},
+    sem="relaxed acquire release acq_rel",
+)
+_red = partial(_atomic, section="9.7.13.6", version="1.2", manual=_MANUAL_NEEDS, sem="relaxed release")
+
+
+def _shared(name: str, form: Callable[..., Form], run: Callable[..., object], d: str) -> list[Form]:
+    """The forms that `atom` and `red` share; `d` is the destination with a comma, or nothing."""
+    hinted = partial(form, hint="L2::cache_hint", rules=(_HINT_RULE,))
+    vector = d.replace(":", ":vec ")
+    return [
+        *(
+            hinted(f"{name}{_SLOTS}.op{{.hint}}.type {d}[a], b, {_POLICY}", run, op=ops, type=types,
+                   needs={**_NEEDS, **needs})
+            for ops, types, needs in _INTEGER
+        ),
+        *(
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}[a], b, {_POLICY}", op="add", type=types,
+                   needs={**_NEEDS, **needs})
+            for noftz, types, needs in _FLOAT
+        ),
+        *(
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}[a], b:vec, {_POLICY}", op=ops, vec=lengths,
+                   type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"})
+            for ops, noftz, lengths, types in _VECTORS
+        ),
+    ]  # fmt: skip
+
+
+_WIDEST = {**_NEEDS, "b128": "8.3 sm_90", "sys": "8.4"}
+_exchange = partial(_atom, f"atom{_SLOTS}.op{{.hint}}.type d:sink, [a], b, {_POLICY}", op="exch", hint="L2::cache_hint",
+                    rules=(_HINT_RULE,))  # fmt: skip
+_compare = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c", op="cas")
+
+_EXCHANGES = (
+    _exchange(atom, type="b32 b64", needs={**_NEEDS, **_WIDE}),
+    _compare(cas, type="b16 b32 b64", needs={**_NEEDS, **_WIDE, "b16": "6.3 sm_70"}),
+    _exchange(type="b128", needs=_WIDEST),
+    _compare(type="b128", needs=_WIDEST),
+)
+
+#: Operations of red.async and their types.
+_ASYNC = (("and or xor", "b32"), ("add", "u32 s32 u64 s64"), ("inc dec", "u32"), ("min max", "u32 s32"))
+
+_async = partial(
+    Form,
+    kind="effect",
+    section="9.7.13.7",
+    version="8.1",
+    target="sm_90",
+    first="async",
+    needs={"release gpu sys": "8.7 sm_100"},
+)
+_completing = partial(_async, completion="mbarrier::complete_tx::bytes")
+
+_RED_ASYNC = (
+    *(
+        _completing("red.async.sem.scope{.space}{.completion}{.mmio}.op.type [a], b, [mbar]?", sem="relaxed release",
+                    scope="cluster gpu sys", space="shared::cluster global", op=ops, type=types, only="ptxas",
+                    rules=("cluster -> relaxed", "cluster -> completion", "cluster -> !global",
+                           "gpu sys -> !completion", "gpu sys -> !shared::cluster", "mmio -> release"))
+        for ops, types in _ASYNC
+    ),
+    *(
+        _completing("red.async.sem.scope{.space}.completion.op.type [a], b, [mbar]", sem="relaxed", scope="cluster",
+                    space="shared::cluster", op=ops, type=types.removesuffix(" s64"), only="manual")
+        for ops, types in _ASYNC
+    ),
+    _async("red.async{.mmio}.sem.scope{.space}.op.type [a], b", sem="release", scope="gpu cluster sys", space="global",
+           op="add", type="u32 s32 u64 s64", only="manual", rules=("mmio -> sys",)),
+)  # fmt: skip
+
+FORMS = (*_shared("atom", _atom, atom, "d:sink, "), *_EXCHANGES, *_shared("red", _red, red, ""), *_RED_ASYNC)
+
+DIFFERENCES = (
+    Difference("9.7.13.5", "atom is accepted from PTX 1.0 on where the target has it", "atom came with PTX 1.1"),
+    Difference(
+        "9.7.13.5",
+        "the sub-qualifier ::cta asks for PTX 7.8 only, on any target that has shared atomics; in red too",
+        "::cta asks for sm_30 as well",
+    ),
+    Difference(
+        "9.7.13.7",
+        "red.async with .release takes every operation that .relaxed takes, not the addition alone",
+        "only .add stands with .release",
+    ),
+    Difference(
+        "9.7.13.7",
+        "red.async.relaxed takes .gpu and .sys too, for .global and generic addresses, without a completion mechanism",
+        "the scope of .relaxed is .cluster",
+    ),
+    Difference("9.7.13.7", "red.async.add takes .s64 with .relaxed too", ".s64 stands with .release only"),
+    Difference(
+        "9.7.13.7",
+        "the mbarrier operand of red.async may be left out, and may be given where no barrier is signalled",
+        "it is there exactly with .mbarrier::complete_tx::bytes",
+    ),
+    Difference("9.7.13.7", ".mmio stands with .gpu too", ".mmio asks for .sys"),
+    Difference(
+        "9.7.13.7",
+        "red.async.release takes .gpu and .sys, not .cluster",
+        "the syntax lists .gpu and .cluster, the text .gpu and .sys; all three are taken here",
+    ),
+)

@@ -1,0 +1,74 @@
+"""Barriers of threads: `bar`, `barrier`, `bar.warp.sync`, `barrier.cluster` (PTX ISA 9.0, sections 9.7.13.1 to 9.7.13.3)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ptxcore.isa.difference import Difference
+from ptxcore.isa.form import Form, Use
+from ptxcore.values.terms import Value
+
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import Thread
+
+
+def bar_sync(how: Use, thread: Thread, a: Value, b: Value | None = None) -> None:
+    """Arrives at barrier a, and waits for b threads, or all."""
+    thread.barrier("sync", how, identity=a, count=b)
+
+
+def bar_arrive(how: Use, thread: Thread, a: Value, b: Value) -> None:
+    """Arrives at barrier a of b threads, without waiting."""
+    thread.barrier("arrive", how, identity=a, count=b)
+
+
+def bar_red(how: Use, thread: Thread, a: Value, b: Value | None, c: Value) -> Value:
+    """As sync; d = how many (.popc), whether all (.and), whether any (.or) of the threads had c."""
+    result = thread.barrier("red", how, identity=a, count=b, operator=how.op, operand=c)
+    assert result is not None
+    return result
+
+
+_NUMBER = "a:u32 barrier 0..15"
+_THREADS = "u32 threads *32"
+
+_bar = partial(Form, kind="effect", section="9.7.13.1", needs={"cta": "7.8 sm_20"}, manual={"cta": "7.8"})
+
+
+def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[Form, ...]:
+    bar = partial(_bar, version=version, target=target)
+    # ptxas takes a register and a count in the oldest bar.sync; other barriers had them from their first version on.
+    sync = _bar if mnemonic == "bar" else bar
+    return (
+        sync(f"{mnemonic}{{.cta}}.sync{aligned} {_NUMBER}, b?:{_THREADS}", bar_sync, first="cta", repeats="sync",
+             manual={"cta": "7.8", "": f"{version} {target}"}),
+        bar(f"{mnemonic}{{.cta}}.arrive{aligned} {_NUMBER}, b:{_THREADS} nonzero", bar_arrive, first="cta arrive"),
+        bar(f"{mnemonic}{{.cta}}.red.op{aligned}.u32 d, {_NUMBER}, b?:{_THREADS}, {{!}}c", bar_red, op="popc",
+            first="cta red"),
+        bar(f"{mnemonic}{{.cta}}.red.op{aligned}.pred p, {_NUMBER}, b?:{_THREADS}, {{!}}c", bar_red, op="and or",
+            first="cta red"),
+    )  # fmt: skip
+
+
+_warp = partial(Form, kind="effect", section="9.7.13.2", version="6.0", target="sm_30")
+_cluster = partial(Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"})
+
+FORMS = (
+    _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync"),
+    *_barriers("bar", "", "2.0", "sm_20"),
+    *_barriers("barrier", "{.aligned}", "6.0", "sm_30"),
+    _warp("bar.warp.sync membermask:u32", first="warp sync", repeats="sync"),
+    _cluster("barrier.cluster.arrive{.sem}{.aligned}", sem="release relaxed", first="cluster arrive",
+             absent={"sem": "release"}),
+    _cluster("barrier.cluster.wait{.sem}{.aligned}", sem="acquire", first="cluster wait", absent={"sem": "acquire"}),
+)  # fmt: skip
+
+DIFFERENCES = (
+    Difference(
+        "9.7.13.1",
+        "bar.sync takes a register and a thread count on every target",
+        "both came with PTX 2.0 and sm_20; sm_1x takes a constant barrier number alone",
+    ),
+    Difference("9.7.13.1", "bar.cta asks for sm_20 as well as PTX 7.8", ".cta asks for PTX 7.8"),
+)

@@ -1,0 +1,98 @@
+"""Fences: `membar` and `fence` of threads, of operations and of proxies (PTX ISA 9.0, section 9.7.13.4)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ptxcore.isa.difference import Difference
+from ptxcore.isa.form import Form, Use
+from ptxcore.places import SCOPES
+
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import Thread
+
+
+def fence(how: Use, thread: Thread) -> None:
+    """Orders this thread's accesses before it against those behind it, in its scope."""
+    thread.effect("fence", how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope))
+
+
+def proxy_fence(how: Use, thread: Thread) -> None:
+    """Orders accesses through the generic proxy against those through the one that the fence names, both ways."""
+    names = (how.words["between"], how.words.get("of", ""))
+    thread.effect("proxy_fence", how, proxy=".".join(filter(None, names)))
+
+
+#: `membar` names its levels otherwise than scopes.
+_LEVELS = {"gl": "gpu"}
+
+_TO_CTA, _TO_CLUSTER = "sync_restrict::shared::cta", "sync_restrict::shared::cluster"
+_RESTRICTS = f"{_TO_CTA} {_TO_CLUSTER}"
+_OF = "global shared::cta shared::cluster"
+#: ptxas takes `.sync_restrict` where the manual's syntax has none.
+_BEYOND = ("manual:restrict -> never",)
+
+_fence = partial(Form, kind="effect", section="9.7.13.4")
+_restricted = partial(_fence, version="8.6", target="sm_90", scope="cluster")
+_proxy = partial(_fence, first="proxy", version="8.0", target="sm_90")
+_one_way = partial(_proxy, version="8.3", scope=SCOPES, between="tensormap::generic")
+_async = partial(
+    _proxy, version="8.6", scope="cluster", between="async::generic", of=_OF, rules=("manual:of -> never",)
+)
+_ALSO = {"restrict": "8.6 sm_90"}
+
+FORMS = (
+    # Of the thread.
+    _fence("fence{.sem}.scope", fence, version="6.0", target="sm_70", sem="sc acq_rel acquire release", scope=SCOPES,
+           absent={"sem": "acq_rel"}, needs={"cluster": "7.8 sm_90"}, manual={"acquire release": "8.6 sm_90"}),
+    _fence("membar.scope", fence, version="1.4", scope="cta gl sys", given={"sem": "sc"}, needs={"sys": "2.0 sm_20"}),
+    # Of some operations, one way.
+    _restricted("fence.sem.restrict.scope", sem="acquire", restrict=_TO_CLUSTER),
+    _restricted("fence.sem.restrict.scope", sem="release", restrict=_TO_CTA),
+    _fence("fence.operation{.restrict}.sem.scope", version="8.0", target="sm_90", operation="mbarrier_init",
+           sem="release", scope="cluster", restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),
+    # Between proxies, both ways.
+    _proxy("fence.proxy.between{.restrict}", proxy_fence, version="7.5", target="sm_70", between="alias",
+           restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),
+    _proxy("fence.proxy.between{.of}{.restrict}", proxy_fence, between="async", of=_OF,
+           restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),
+    _proxy("membar.proxy.between", proxy_fence, version="7.5", target="sm_60", between="alias"),
+    _proxy("membar.proxy.between{.of}", proxy_fence, between="async", of=_OF, only="manual"),
+    # Between proxies, one way.
+    _one_way("fence.proxy.between{.of}.sem.scope{.restrict}", sem="release", of=_OF, restrict=_RESTRICTS, needs=_ALSO,
+             rules=(*_BEYOND, "manual:of -> never")),
+    _one_way("fence.proxy.between{.of}.sem.scope [addr:any], size:u32 imm 128..128", sem="acquire", of=_OF,
+             rules=("manual:of -> never",)),
+    _async("fence.proxy.between{.of}.sem.restrict.scope", sem="acquire", restrict=_TO_CLUSTER),
+    _async("fence.proxy.between{.of}.sem.restrict.scope", sem="release", restrict=_TO_CTA),
+)  # fmt: skip
+
+DIFFERENCES = (
+    Difference(
+        "9.7.13.4",
+        "fence.acquire and fence.release stand from PTX 6.0 and sm_70 on, as the other fences do",
+        "they came with PTX 8.6 and sm_90",
+    ),
+    Difference(
+        "9.7.13.4",
+        "membar.proxy.async is rejected, with a state space and without",
+        "membar.proxy is fence.proxy by another name, for every kind of proxy",
+    ),
+    Difference(
+        "9.7.13.4",
+        "a .sync_restrict modifier of either kind may be added to fence.mbarrier_init.release.cluster, fence.proxy.alias,"
+        " fence.proxy.async and fence.proxy.tensormap::generic.release",
+        "these forms have none",
+    ),
+    Difference(
+        "9.7.13.4",
+        "a state space may be added to the fences between proxies that work one way",
+        "only fence.proxy.async has one",
+    ),
+    Difference(
+        "9.7.13.4",
+        "nothing is asked of the address of fence.proxy.tensormap::generic.acquire: any variable or register will do",
+        "it is a generic address that falls in .global",
+    ),
+)

@@ -29,10 +29,12 @@ DEEPEST = 64
 
 _SINK = Sink()
 _BRACKETS = {"{": "}", "[": "]", "(": ")"}
-#: The common operands. What does not match, or could be more than it seems, is left to the tokens.
+_BLANKS = " \t\n\r\f\v"
+_NAME = re.compile(rf"{NAME}\Z", re.ASCII)
+#: Other common operands. What does not match, or could be more than it seems, is left to the tokens.
 _COMMON = re.compile(
     rf"""\s*+(?:
-      (?P<name>{NAME})(?:\s*+\+\s*+(?P<far>-?\d{{1,15}}))?+
+      (?P<name>{NAME})\s*+\+\s*+(?P<far>-?\d{{1,15}})
     | (?P<number>-?\d{{1,15}})
     | \[\s*+(?P<base>{NAME})\s*+(?:\+\s*+(?P<offset>-?\d{{1,15}})\s*+)?+\]
     )\s*+\Z""",
@@ -42,87 +44,78 @@ _COMMON = re.compile(
 _PIECE = re.compile(r"((?:[^,{}\[\]()]++|\{[^{}]*+\}|\[(?:[^{}\[\]]++|\{[^{}\[\]]*+\})*+\])++)(,|\Z)")
 
 
-class OperandReader:
-    """Reads the operands of one piece of text; equal texts give the same operand object."""
+class _Unread(Exception):
+    """Only the tokens can tell what this text is, or what is wrong with it."""
 
-    __slots__ = ("known",)
 
-    def __init__(self) -> None:
-        self.known: dict[str, Operand] = {}
+class OperandReader(dict[str, Operand]):
+    """Reads the operands of one piece of text; equal texts give the same operand object. The keys are those texts."""
+
+    __slots__ = ()
 
     def read(self, text: str, call: bool = False) -> tuple[Operand, ...]:
         """The operands that `text` lists, up to its end. Raises Bad with offsets into `text`.
 
         With `call`, parentheses hold arguments; elsewhere they belong to constant expressions.
         """
-        if call:
-            return read_operands(text, True)
-        pieces = _pieces(text)
-        if pieces is None:
-            return read_operands(text)
-        known = self.known
-        read: list[Operand] = []
-        for piece in pieces:
-            operand = known.get(piece)
-            if operand is None:
-                operand = self._piece(piece)
-                if operand is None:
-                    return read_operands(text)
-                known[piece] = operand
-            read.append(operand)
-        return tuple(read)
-
-    def _piece(self, piece: str) -> Operand | None:
-        """One operand by its text; None where only the tokens can tell what it is, or what is wrong with it."""
-        bare = piece.strip()
-        operand = self.known.get(bare)
-        if operand is not None:
-            return operand
-        if not bare:
-            return None
-        m = _COMMON.match(bare)
-        if m is not None:
-            operand = _common(m)
-        if operand is None and bare[0] == "{" and bare[-1] == "}" and "(" not in bare:
-            operand = self.vector(bare[1:-1])
-        if operand is None:
-            if "(" in bare:  # an expression here could be arguments elsewhere
-                return None
+        if not call:
             try:
-                read = read_operands(bare)
-            except Bad:
-                return None
-            if len(read) != 1:
-                return None
-            operand = read[0]
-        self.known[bare] = operand
-        return operand
+                # Most lists are of names, numbers and addresses, with one blank behind each comma.
+                if "{" not in text:
+                    return tuple(map(self.__getitem__, text.split(", ")))
+            except _Unread:
+                pass
+            try:
+                return tuple(map(self.__getitem__, _pieces(text)))
+            except _Unread:
+                pass
+        return read_operands(text, call)
 
     def vector(self, inner: str) -> Vector | None:
-        """`{a, b}` without further lists."""
+        """`{a, b}` without further lists, from what stands in its braces; None where it is not as plain as that."""
         if "{" in inner or "[" in inner:
             return None
-        elements = []
-        for piece in inner.split(","):
-            operand = self.known.get(piece)
-            if operand is None:
-                operand = self._piece(piece)
-                if operand is None:
-                    return None
-            elements.append(operand)
-        return Vector(tuple(elements))
+        try:
+            return Vector(tuple(map(self.__getitem__, inner.split(","))))
+        except _Unread:
+            return None
+
+    def __missing__(self, piece: str) -> Operand:
+        """Reads one operand that was not met before."""
+        operand: Operand | None
+        if _NAME.match(piece) is not None and piece != "_" and piece != "WARP_SZ":
+            operand = self[piece] = Name(piece)
+            return operand
+        bare = piece.strip(_BLANKS)
+        # An expression in parentheses could be arguments elsewhere.
+        if not bare or "(" in bare or ("," in bare and bare[0] not in "{["):
+            raise _Unread
+        if bare is not piece and bare != piece:
+            operand = self[piece] = self[bare]
+            return operand
+        m = _COMMON.match(bare)
+        operand = None
+        if m is not None:
+            operand = _common(m)
+        elif bare[0] == "{" and bare[-1] == "}":
+            operand = self.vector(bare[1:-1])
+        if operand is None:
+            try:
+                (operand,) = read_operands(bare)
+            except (Bad, ValueError):
+                raise _Unread from None
+        self[piece] = operand
+        return operand
 
 
-def _pieces(text: str) -> list[str] | None:
-    """The text of each operand of a list; None where brackets do not balance or there are parentheses."""
-    if "{" not in text and "[" not in text:
-        return text.split(",")
+def _pieces(text: str) -> list[str]:
+    """The text of each operand of a list. Raises _Unread where brackets do not balance, or parentheses stand."""
     pieces: list[str] = []
     position = 0
     while True:
         m = _PIECE.match(text, position)
         if m is None:
-            return None
+            raise _Unread
         pieces.append(m[1])
         if not m[2]:
             return pieces
@@ -130,25 +123,15 @@ def _pieces(text: str) -> list[str] | None:
 
 
 def _common(m: re.Match[str]) -> Operand | None:
-    name = m["name"]
-    if name is not None:
-        if name == "_":
-            return None if m["far"] else _SINK
-        if name == "WARP_SZ":
-            return None
-        far = m["far"]
-        if far is None:
-            return Name(name)
-        return Address(Name(name), int(far), False) if _plain(far) else None
-    number = m["number"]
+    name, far, number, base, offset = m.groups()
     if number is not None:
         return Immediate(int(number)) if _plain(number) else None
-    base, offset = m["base"], m["offset"]
-    if base == "_" or base == "WARP_SZ":
+    added = far or offset
+    if (name or base) in ("_", "WARP_SZ") or (added is not None and not _plain(added)):
         return None
-    if offset is None:
-        return Address(Name(base))
-    return Address(Name(base), int(offset)) if _plain(offset) else None
+    if name is not None:
+        return Address(Name(name), int(far), False)
+    return Address(Name(base), int(offset or 0))
 
 
 def _plain(number: str) -> bool:

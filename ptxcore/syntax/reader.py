@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
@@ -39,7 +41,7 @@ _INSTRUCTION = re.compile(
     \s*+
     (?:(@)\s*+(!\s*+)?+({NAME})\s*+)?+              # 1-3: the guard
     ([A-Za-z_]\w*+(?:\s*+\.[\w:]++)*+)(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
-    ([^;]*+);                                        # 5: the operands
+    \s*+([^;]*+);                                    # 5: the operands
     """,
     re.VERBOSE | re.ASCII,
 )
@@ -117,7 +119,8 @@ class Reader:
                 inside = bool(self.blocks) or self.thread
                 continue
             at, negated, name, opcode, rest = m.groups()
-            start = opcode_start = m.start(4)
+            opcode_start, opcode_end = m.span(4)
+            start = opcode_start
             guard = None
             if at is not None:
                 start = m.start(1)
@@ -130,15 +133,15 @@ class Reader:
             column = start - base
             first, modifiers = _opcode(opcode)
             try:
-                read = operands(rest, first == "call") if rest and not rest.isspace() else ()
+                read = operands(rest, first == "call") if rest else ()
             except Bad as bad:
                 position = self._recover(start, _behind(bad, m.start(5), rest), m.end())
                 continue
             position = m.end()
-            if (at is not None or "\n" in opcode) and "\n" in text[start : m.end(4)]:
-                span = self.span(opcode_start, m.end(4))
+            if (at is not None or "\n" in opcode) and "\n" in text[start:opcode_end]:
+                span = self.span(opcode_start, opcode_end)
             else:
-                span = new_span(Span, (line, opcode_start - base, m.end(4) - base))
+                span = new_span(Span, (line, opcode_start - base, opcode_end - base))
             append(Instruction(first, modifiers, read, guard, span, text[start : position - 1], (line, column)))
 
     def _other(self, position: int) -> int:
@@ -306,19 +309,32 @@ def _not_in_thread(span: Span, directive: str) -> Diagnostic:
                       "variables are declared in the init block; registers by .reg")  # fmt: skip
 
 
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Keeps the garbage collector away while many objects are built that all stay: looking for cycles in them again and
+    again costs as much as building them."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():
+            # Together these let what was built count as old at once, without a look at each object.
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
+
+
 def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
     """A whole translation unit (PTX ISA 9.0, chapter 4), and what is wrong with its syntax, in source order.
 
     Faulty statements are left out; reading goes on behind them. Nothing is raised, whatever the text.
     """
-    collecting = gc.isenabled()
-    gc.disable()  # the tree has no cycles, and looking for some in it costs as much as reading
-    try:
-        reader = Reader(text)
+    reader = Reader(text)
+    with collection_paused():
         reader.run()
-    finally:
-        if collecting:
-            gc.enable()
     found = reader.found
     if reader.blocks:
         found.append(_open_at_end(reader))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import Value
 
@@ -44,3 +45,11 @@ FORMS = (
     Form("ret{.uni}", nothing, kind="exit", section="9.7.12.6", repeats="uni"),
     Form("exit", nothing, kind="exit", section="9.7.12.7"),
 )  # fmt: skip
+
+DIFFERENCES = (
+    Difference(
+        "9.7.12.5",
+        "A call with results may leave out the empty list of arguments: `call (r), f`.",
+        "Where results are listed, arguments are too.",
+    ),
+)

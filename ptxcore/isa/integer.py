@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import (
     Value,
@@ -168,4 +169,20 @@ FORMS = (
     Form("bmsk.mode.b32 d:u32, a:u32, b:u32", section="9.7.1.22", version="7.6", target="sm_70", mode="clamp wrap"),
     _dot("dp4a.atype.btype d:u32, a, b, c:u32", section="9.7.1.23"),
     _dot("dp2a.mode.atype.btype d:u32, a, b, c:u32", section="9.7.1.24", mode="lo hi", first="mode"),
+)
+
+DIFFERENCES = (
+    Difference(
+        "9.7.1",
+        "The name of a function may stand for a value of any type that the instruction states, whatever its size: "
+        "`add.u16 h, f, 1`.",
+        "The address of a function is had by `mov`.",
+    ),
+    Difference(
+        "9.7.1.8",
+        "64-bit `div` and `rem` are expanded while they are read, and the expansion takes neither addresses (`v+4`) nor "
+        "names of functions. The checker takes them as for other instructions.",
+        "All instructions of a type take the same operands.",
+        checked=False,
+    ),
 )

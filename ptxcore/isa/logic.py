@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import extend, fit
 from ptxcore.values.terms import Value, ashr, bit_and, bit_not, bit_or, bit_xor, lshr, zext
@@ -43,25 +44,47 @@ def shr(how: Use, a: Value, b: Value) -> Value:
 
 
 _BITS = "b16 b32 b64"
+_LOGIC = f"pred {_BITS}"
 _ANY = f"{_BITS} u16 u32 u64 s16 s32 s64"
 
 _lop3 = partial(Form, section="9.7.8.6", version="4.3", target="sm_50")
+_lop3_or = partial(Form, section="9.7.8.6", version="8.2", target="sm_70", bool="or and")
 _shf = partial(Form, section="9.7.8.7", version="3.1", target="sm_32", dir="l r", mode="clamp wrap", first="dir")
 
 FORMS = (
-    Form("and.type d, a, b", and_, section="9.7.8.1", type=_BITS),
-    Form("and.pred d, {!}a, {!}b", and_, section="9.7.8.1"),
-    Form("or.type d, a, b", or_, section="9.7.8.2", type=_BITS),
-    Form("or.pred d, {!}a, {!}b", or_, section="9.7.8.2"),
-    Form("xor.type d, a, b", xor, section="9.7.8.3", type=_BITS),
-    Form("xor.pred d, {!}a, {!}b", xor, section="9.7.8.3"),
-    Form("not.type d, a", not_, section="9.7.8.4", type=_BITS),
-    Form("not.pred d, {!}a", not_, section="9.7.8.4"),
+    Form("and.type d, a, b", and_, section="9.7.8.1", type=_LOGIC),
+    Form("and.pred d, {!}a, {!}b", and_, section="9.7.8.1", only="ptxas"),
+    Form("or.type d, a, b", or_, section="9.7.8.2", type=_LOGIC),
+    Form("or.pred d, {!}a, {!}b", or_, section="9.7.8.2", only="ptxas"),
+    Form("xor.type d, a, b", xor, section="9.7.8.3", type=_LOGIC),
+    Form("xor.pred d, {!}a, {!}b", xor, section="9.7.8.3", only="ptxas"),
+    Form("not.type d, a", not_, section="9.7.8.4", type=_LOGIC),
+    Form("not.pred d, {!}a", not_, section="9.7.8.4", only="ptxas"),
     Form("cnot.type d, a", section="9.7.8.5", type=_BITS),
-    _lop3("lop3.b32 d, a, b, c, lut:imm u32"),
+    _lop3("lop3.b32 d, a, b, c, lut:imm u32 0..255", only="manual"),
     _lop3("lop3.b32 d:sink, a, b, c, lut:imm u32", only="ptxas"),
-    _lop3("lop3.bool.b32 d|p:sink, a, b, c, lut:imm u32, {!}q:in pred", version="8.2", target="sm_70", bool="or and"),
+    _lop3_or("lop3.bool.b32 d|p:sink, a, b, c, lut:imm u32 0..255, {!}q:in pred", only="manual"),
+    _lop3_or("lop3.bool.b32 d|p:sink, a, b, c, lut:imm u32, {!}q:in pred", only="ptxas"),
     _shf("shf.dir.mode.b32 d, a, b, c:u32"),
     Form("shl.type d, a, b:u32", shl, section="9.7.8.8", type=_BITS),
     Form("shr.type d, a, b:u32", shr, section="9.7.8.9", type=_ANY),
+)
+
+DIFFERENCES = (
+    Difference(
+        "9.7.8.1",
+        "`and`, `or`, `xor` and `not` of `.pred` take negated predicates: `and.pred p, !q, r`.",
+        "The operands are predicates; a `!` before one is not mentioned.",
+    ),
+    Difference(
+        "9.7.8.1",
+        "`and`, `or`, `xor` and `not` of `.pred` take `.f16x2` registers for predicates. The checker does not.",
+        "The operands are predicates.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.8.6",
+        "`immLut` of `lop3` may be any integer, and `_` may stand for `d` in every form.",
+        "`immLut` lies in 0 to 255, and `_` may stand for `d` only with `.or` or `.and`.",
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ptxcore.isa.control import nothing
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form
 
 #: Architectures whose warps may trade registers.
@@ -22,10 +23,23 @@ _trade = partial(
 
 FORMS = (
     Form("brkpt", section="9.7.19.1", target="sm_11"),
-    Form("nanosleep.u32 t:u32", nothing, kind="nothing", section="9.7.19.2", version="6.2", target="sm_70"),
+    Form(
+        "nanosleep.u32 t:u32",
+        nothing,
+        kind="nothing",
+        section="9.7.19.2",
+        version="6.2",
+        target="sm_70",
+        manual={"": "6.3 sm_70"},
+    ),
     Form("pmevent a:imm u32 0..15", section="9.7.19.3", version="1.4"),
     Form("pmevent.mask a:imm u32 0..65535", section="9.7.19.3", version="3.0", target="sm_20"),
     Form("trap", section="9.7.19.4"),
     _trade("setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8"),
     _trade("setmaxnreg.action.sync.aligned.s32 a:imm 24..256 *8", only="ptxas"),
+)
+
+DIFFERENCES = (
+    Difference("9.7.19.2", "`nanosleep` is known from PTX ISA 6.2 on.", "It came with PTX ISA 6.3."),
+    Difference("9.7.19.5", "`setmaxnreg` may have the type `.s32`.", "Its type is `.u32`."),
 )

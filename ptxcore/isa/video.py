@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form
 
 _WORDS = "u32 s32"
@@ -89,4 +90,32 @@ FORMS = (
         for form in _parallel(f"{name}4", "9.7.18.2.3", _FOUR)
     ),
     _simd(f"vset4.atype.btype.cmp{{.add}} {_FOUR_SET}", section="9.7.18.2.4", cmp=_COMPARE),
+)
+
+DIFFERENCES = (
+    Difference(
+        "9.7.18.1.1",
+        "Scalar instructions may have `c` without saying what becomes of it: neither a second operation nor a selector "
+        "of `d`. So does the checker, in both modes.",
+        "With `c` there is either a second operation or a selector of `d`.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.18.1.1",
+        "The selector `.b01` of `d` and `c` is taken for none. The checker rejects it.",
+        "`.b0` to `.b3`, `.h0` and `.h1` can be selected, and nothing of `c`.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.18",
+        "Components of vectors (`v.x`) and addresses (`v+4`) stand for no operand: instructions that the target lacks "
+        "are expanded while they are read, and the expansion does not take them. The checker takes them.",
+        "Operands are as for other instructions.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.18.2",
+        "The operands of the instructions on two halves and four bytes are registers.",
+        "Constants are not excluded.",
+    ),
 )

@@ -107,6 +107,8 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
     if type(kind) is tuple and kind[0] == "|":
         if second is None:
             return Trouble(path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result")
+        if kind[1] == kind[2] == "_":
+            return Trouble(path, "'_|_' cannot stand here: one of the two results is wanted")
         trouble = _fit_plain(use, e, kind[1], (*path, 0), manual)
         return trouble or _fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
     if second is not None and not second.optional:

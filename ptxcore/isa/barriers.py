@@ -55,7 +55,7 @@ _warp = partial(Form, kind="effect", section="9.7.13.2", version="6.0", target="
 _cluster = partial(Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"})
 
 FORMS = (
-    _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync"),
+    _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync", only="manual"),
     *_barriers("bar", "", "2.0", "sm_20"),
     *_barriers("barrier", "{.aligned}", "6.0", "sm_30"),
     _warp("bar.warp.sync membermask:u32", first="warp sync", repeats="sync"),

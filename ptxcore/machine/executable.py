@@ -26,6 +26,9 @@ SPECIAL_REGISTERS = words(
 #: Opcodes whose first modifier belongs to the name by which they are refused.
 _FAMILIES = words("mbarrier cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem cvt red st")
 
+#: Opcodes that are refused with all their modifiers: one of them is what is not executed.
+_WHOLE = words("bar barrier fence membar")
+
 
 def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
     """The form that an instruction has, with its modifiers; where several have, the first that takes as many operands.
@@ -50,5 +53,6 @@ def _refusal(instruction: Instruction) -> Exception:
     for i, word in enumerate(modifiers):
         if word in NOT_EXECUTED:
             return fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
-    name = ".".join((opcode, *modifiers[:1])) if opcode in _FAMILIES else opcode
+    named = len(modifiers) if opcode in _WHOLE else opcode in _FAMILIES
+    name = ".".join((opcode, *modifiers[:named]))
     return fail(instruction.span, f"'{name}' is not supported yet")

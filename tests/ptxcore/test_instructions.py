@@ -226,7 +226,8 @@ def test_exchange_and_compare_and_swap() -> None:
         ("membar.cta", ("fence", "sc", "cta", "generic", "generic")),
         ("fence.proxy.alias", ("proxy_fence", "weak", None, "alias", "generic")),
         ("fence.proxy.async", ("proxy_fence", "weak", None, "async", "generic")),
-        ("membar.proxy.async.shared::cta", ("proxy_fence", "weak", None, "async.shared::cta", "generic")),
+        ("membar.proxy.alias", ("proxy_fence", "weak", None, "alias", "generic")),
+        ("fence.proxy.async.shared::cta", ("proxy_fence", "weak", None, "async.shared::cta", "generic")),
         ("bar.sync 0", ("barrier", "weak", None, "generic", "generic")),
     ],
 )

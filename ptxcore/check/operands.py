@@ -314,7 +314,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         bits = FUNDAMENTAL[base]
         if base[0] not in "bus" or bits > 64:
             return Trouble(path, f"an address needs an integer register, not {describe(base)}")
-        if bits < 64 and not manual and all(s in _WIDE_SPACES for s in spaces):
+        narrow = manual or "narrow" in e.parameter.flags
+        if bits < 64 and not narrow and all(s in _WIDE_SPACES for s in spaces):
             return Trouble(path, f"an address in .{spaces[0]} space has 64 bits, {describe(base)} has {bits}",
                            "32-bit compilation is no longer supported")  # fmt: skip
         return None

@@ -28,6 +28,7 @@ and further words behind the colon:
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
     [a:registers]  an address in a register, no variable
     [a:any]        an address of which nothing more is asked
+    [a:narrow]     an address that may have 32 bits in every space
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be
     if=WORD        there exactly when the modifier (or a word of that slot) is
@@ -96,7 +97,7 @@ class Parameter(NamedTuple):
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
-    registers power_of_two nonzero dropped kept""".split()
+    registers power_of_two nonzero dropped kept narrow""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?)\Z")

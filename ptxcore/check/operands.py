@@ -477,4 +477,14 @@ def check_values(use: Use, places: Sequence[int | None], values: Sequence[int | 
             return Trouble((place,), f"{value} cannot stand here: a power of two can")
         if p.multiple > 1 and value % p.multiple:
             return Trouble((place,), f"{value} cannot stand here: a multiple of {p.multiple} can")
+        limit = _value_of(use, p.upto, places, values) if p.upto else None
+        if limit is not None and value > limit:
+            return Trouble((place,), f"{value} cannot stand here: {p.upto} is {limit}, and this is at most that")
+    return None
+
+
+def _value_of(use: Use, name: str, places: Sequence[int | None], values: Sequence[int | None]) -> int | None:
+    for e, place in zip(use.expected, places, strict=True):
+        if e is not None and place is not None and e.parameter.name == name:
+            return values[place]
     return None

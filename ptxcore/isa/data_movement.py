@@ -203,7 +203,7 @@ _CACHES = (
     _cached("applypriority{.space}.L2::evict_normal [a], size:imm 128..128", section="9.7.9.16", space="global"),
     _cached("discard{.space}.L2 [a], size:imm 128..128", section="9.7.9.17", space="global"),
     _cached(
-        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32, total:u32",
+        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32 upto=total, total:u32",
         section="9.7.9.18", first="range", space="global", primary=_PRIORITY, secondary=_SECOND,
     ),
     _cached(

@@ -14,7 +14,8 @@ and further words behind the colon:
 
     loose          a register at least as wide will do (section 9.4.1)
     vec            a vector as long as the chosen `.v2 .v4 .v8` says, a plain operand without one
-    x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives
+    x4             a vector of 4; `x1` of one; `x?` of the count that the form's `layout` gives; `x*` of any
+    {a:u16, b:u16} a vector of operands that differ
     reg, imm       a register only; an integer only
     strict         no register of an untyped `.bN`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
@@ -28,9 +29,12 @@ and further words behind the colon:
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
     [a:registers]  an address in a register, no variable
     [a:any]        an address of which nothing more is asked
+    [a:tensor]     an address in Tensor Memory, in an untyped register of 32 bits
+    untyped        ptxas asks for the size only, and takes vectors too; predicates count as 32 bits
     [a:narrow]     an address that may have 32 bits in every space
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be
+    upto=NAME      an integer not above that operand, where both are constants
     if=WORD        there exactly when the modifier (or a word of that slot) is
 """
 
@@ -64,7 +68,7 @@ SELECTORS = {
 
 
 class Parameter(NamedTuple):
-    """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, or one of ROLES. `type` names a
+    """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, `tuple`, or one of ROLES. `type` names a
     type or a slot; "" for the form's own. `length` is "" for a plain operand, `vec`, or a number of elements."""
 
     name: str
@@ -78,6 +82,7 @@ class Parameter(NamedTuple):
     high: int | None = None
     multiple: int = 1
     condition: str = ""
+    upto: str = ""  # the operand than which an integer is not greater
     second: Parameter | None = None
     parts: tuple[Parameter, ...] = ()
     words: tuple[str, ...] = ()  # of a memory operand: the spaces it may lie in
@@ -100,7 +105,7 @@ _FLAGS = frozenset(
     registers power_of_two nonzero dropped kept narrow""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
-_COUNT = re.compile(r"x(\d+|\?)\Z")
+_COUNT = re.compile(r"x(\d+|\?|\*)\Z")
 
 
 @cache  # as many as the declarations have
@@ -110,12 +115,12 @@ def parameters(text: str) -> tuple[Parameter, ...]:
 
 
 def _split(text: str) -> list[str]:
-    """`text` cut at the commas outside of brackets."""
+    """`text` cut at the commas outside of brackets and braces."""
     parts, depth, start = [], 0, 0
     for i, c in enumerate(text):
-        if c in "[":
+        if c in "[{":
             depth += 1
-        elif c in "]":
+        elif c in "]}":
             depth -= 1
         elif c == "," and depth == 0:
             parts.append(text[start:i].strip())
@@ -136,6 +141,9 @@ def _parameter(text: str) -> Parameter:
         name, _, annotation = inner.partition(":")
         return _annotated(Parameter(name, "memory", optional=optional), f"{annotation} {behind.lstrip(':')}")
     negatable = text.startswith("{!}")
+    if text.startswith("{") and not negatable:
+        parts = _split(text[1:].removesuffix("}"))
+        return Parameter(parts[0].partition(":")[0], "tuple", parts=tuple(_parameter(p) for p in parts))
     name, _, annotation = text.removeprefix("{!}").partition(":")
     name = name.strip()
     second = None
@@ -159,7 +167,7 @@ def _condition(text: str) -> str:
 
 
 def _annotated(parameter: Parameter, annotation: str) -> Parameter:
-    role, kind, count, condition, selector = parameter.role, "", "", "", ""
+    role, kind, count, condition, selector, upto = parameter.role, "", "", "", "", ""
     low, high, multiple = parameter.low, parameter.high, 1
     flags: set[str] = set()
     spaces: list[str] = []
@@ -174,6 +182,8 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
             count = counted[1] if counted else "vec"
         elif word.startswith("if="):
             condition = word[3:]
+        elif word.startswith("upto="):
+            upto = word[5:]
         elif word.startswith("selector="):
             selector = SELECTORS[word[9:]]
         elif word.startswith("*") and word[1:].isdigit():
@@ -196,7 +206,7 @@ def _annotated(parameter: Parameter, annotation: str) -> Parameter:
     if second is not None and "kept" in flags:
         second = second._replace(flags=second.flags - {"sink"})
     return parameter._replace(
-        role=role, type=kind, flags=frozenset(flags), length=count, condition=condition, low=low, high=high,
+        role=role, type=kind, flags=frozenset(flags), length=count, condition=condition, upto=upto, low=low, high=high,
         multiple=multiple, words=tuple(spaces), optional=optional, selector=selector, second=second,
     )  # fmt: skip
 
@@ -208,6 +218,9 @@ def shown(text: str) -> str:
         if part.startswith("["):
             inner, _, _ = part[1:].rpartition("]")
             parts.append("[" + ", ".join(shown(p) for p in _split(inner)) + "]")
+            continue
+        if part.startswith("{") and not part.startswith("{!}"):
+            parts.append("{" + shown(part[1:].removesuffix("}")) + "}")
             continue
         name, colon, annotation = part.partition(":")
         plain = name.strip().removesuffix("?")

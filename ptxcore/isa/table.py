@@ -17,6 +17,8 @@ SECTIONS = (
     "comparison",
     "logic",
     "data_movement",
+    "multimem",
+    "async_copy",
     "conversion",
     "control",
     "synchronization",

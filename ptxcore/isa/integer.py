@@ -179,6 +179,13 @@ DIFFERENCES = (
         "The address of a function is had by `mov`.",
     ),
     Difference(
+        "9.7.1",
+        "`add`, `sub`, `min`, `max`, `abs` and others overlook a type `.pred` beside their own: `add.pred.u32`. The "
+        "checker finds a type too many.",
+        "There is one type.",
+        checked=False,
+    ),
+    Difference(
         "9.7.1.8",
         "64-bit `div` and `rem` are expanded while they are read, and the expansion takes neither addresses (`v+4`) nor "
         "names of functions. The checker takes them as for other instructions.",

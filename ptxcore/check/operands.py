@@ -6,7 +6,7 @@ of the same shape:
     "u32"                   a register of that type; "v4.f32" one of a vector type
     "int"                   an integer;  "0f" "0d" "decimal"  floating-point constants by notation
     "_"                     the sink
-    ("sreg", type, 16?)     a special register of that type; whether it may be read as 16 bits too
+    ("sreg", type, widths)  a special register of that type, or of `v4.` and it; narrower widths that it is read in too
     ("var", space, type)    the name of a variable;  ("var+", space, type)  with an offset, outside of brackets
     "label" "function" "texref" "samplerref" "surfref" "prototype" "targets" "callees"  what such a name stands for
     "any"                   something already reported: fits everywhere
@@ -23,8 +23,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ptxcore.isa.form import Expected, Use
+from ptxcore.isa.form import ANY_LENGTH, Expected, Use
+from ptxcore.isa.operand import Parameter
 from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
+from ptxcore.syntax.tree import Immediate, Operand, Vector
 
 #: A kind, see above.
 Kind = Any
@@ -119,6 +121,8 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
 def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     role = e.parameter.role
     if role in ("destination", "source"):
+        if "untyped" in e.parameter.flags and not manual:
+            return _fit_untyped(use, e, kind, path)
         if e.length or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
             return _fit_vector(use, e, kind, path, manual)
         return _fit_value(use, e, kind, path, manual)
@@ -134,6 +138,8 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         if not e.length or int(count[1:]) != e.length:
             return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
         return _fit_value(use, e._replace(length=0), element, path, manual)
+    if type(kind) is tuple and kind[0] == "sreg" and kind[1][:3] == f"v{e.length}.":
+        return _fit_value(use, e._replace(length=0), (kind[0], kind[1][3:], kind[2]), path, manual)
     if type(kind) is not tuple or kind[0] != "{":
         if kind == "_" and e.parameter.role == "destination" and "sink" in e.parameter.flags:
             return None
@@ -144,53 +150,111 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         if len(kind) == 2 and "braced" in e.parameter.flags:
             return _fit_value(use, e, kind[1], (*path, 0), manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not a vector")
-    if len(kind) - 1 != e.length:
+    if len(kind) - 1 != e.length and e.length != ANY_LENGTH:
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
         return Trouble(path, f"a vector of {e.length} is needed here, not one of {number}")
-    element_of = e._replace(length=0)
-    last = None  # the type of the register before, which constants take
-    for i, element in enumerate(kind[1:]):
-        if element == "_" and (e.parameter.role == "destination" or "sink" in e.parameter.flags):
+    return _fit_elements(use, e._replace(length=0), kind[1:], path, manual)
+
+
+def _fit_elements(
+    use: Use, e: Expected, elements: Sequence[Kind], path: tuple[int, ...], manual: bool
+) -> Trouble | None:
+    """The elements of a vector make one type together, which must fit."""
+    drops = e.parameter.role == "destination" or "sink" in e.parameter.flags
+    if drops and all(element == "_" for element in elements):
+        return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
+    whole = None if manual else _whole(elements)
+    for i, element in enumerate(elements):
+        if element == "_" and drops:
             continue
-        if type(element) is str and element in FUNDAMENTAL:
-            wanted, last = element_of, element
+        plain = _plain(element)
+        if whole is None:
+            trouble = _fit_value(use, e, element, (*path, i), manual)
+        elif plain in _SIZES:
+            trouble = _fit_value(use, e, whole, (*path, i), manual)
         else:
-            beside = last and type(element) is str and (element == "int" or not _fits_constant(element_of, element))
-            wanted = element_of._replace(type=last) if beside and last else element_of
-        trouble = _fit_value(use, wanted, element, (*path, i), manual)
+            trouble = None if _goes_with(whole, plain) else _fit_value(use, e, element, (*path, i), manual)
         if trouble is not None:
             return trouble
-    mixed = _mixed(kind[1:])
+    mixed = _mixed(elements)
     if mixed is not None:
         i, message = mixed
         return Trouble((*path, i), message)
-    if all(element == "_" for element in kind[1:]):
-        return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
     return None
+
+
+#: Bits of the registers that a vector may have, as ptxas counts them there.
+_SIZES = {**FUNDAMENTAL, "pred": 32}
+
+
+def _plain(element: Kind) -> Kind:
+    """An element as it counts within a vector: a special register is one without a type."""
+    if type(element) is tuple and element[0] == "sreg" and element[1] in FUNDAMENTAL:
+        return f"b{FUNDAMENTAL[element[1]]}"
+    return element
+
+
+def _whole(elements: Sequence[Kind]) -> str | None:
+    """The type that a vector has: the one of its registers, or an untyped one where theirs differ. None where no
+    element is a register."""
+    types = {t for t in map(_plain, elements) if type(t) is str and t in _SIZES}
+    if len(types) > 1:
+        return f"b{max(_SIZES[t] for t in types)}"
+    return types.pop() if types else None
+
+
+def _goes_with(register: str, constant: Kind) -> bool:
+    """Whether a constant may stand in a vector of such registers."""
+    if constant == "int":
+        return register[0] in "bus"
+    return type(constant) is str and constant in _CONSTANTS and register[0] in "bf" and register != "f16x2"
 
 
 def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
-    """The first element that cannot stand beside the one before it: sizes differ, or one is an integer and one a
-    floating-point value (untyped registers go with both)."""
-    sized = type(elements[0]) is str and elements[0] in FUNDAMENTAL  # measured: not compared behind a constant
-    for i, (one, other) in enumerate(pairwise(elements), 1):
-        if type(one) is not str or type(other) is not str:
-            continue
-        both = one in FUNDAMENTAL and other in FUNDAMENTAL
-        if both and sized and FUNDAMENTAL[one] != FUNDAMENTAL[other]:
+    """The first element that cannot stand beside the one before it: sizes differ, or both have a type and not the same
+    one (measured: signs do not count, untyped registers go with all, and nothing is compared behind a constant)."""
+    sized = _plain(elements[0]) in _SIZES
+    for i, (one, other) in enumerate(pairwise(map(_plain, elements)), 1):
+        both = one in _SIZES and other in _SIZES
+        if both and sized and _SIZES[one] != _SIZES[other]:
             return i, f"the elements of a vector have one size: {describe(other)} stands beside {describe(one)}"
-        if {_sort(one), _sort(other)} in _APART or (both and one[0] == other[0] == "f" and one != other):
+        if {_sort(one), _sort(other)} in _APART or (both and "b" not in one[0] + other[0] and _apart(one, other)):
             return i, f"the elements of a vector have one type: {describe(other)} stands beside {describe(one)}"
     return None
+
+
+def _apart(one: str, other: str) -> bool:
+    return one != other and not (one[0] in "us" and other[0] in "us")
 
 
 _APART = ({"integer", "float"},)
 
 
-def _sort(kind: str) -> str:
-    if kind in FUNDAMENTAL:
+def _sort(kind: Kind) -> str:
+    if type(kind) is str and kind in FUNDAMENTAL:
         return {"u": "integer", "s": "integer", "f": "float"}.get(kind[0], "untyped")
     return "integer" if kind == "int" else "untyped"
+
+
+def _fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if type(kind) is not tuple or kind[0] != "{":
+        return Trouble(path, f"a vector of {len(e.parts)} is needed here, not {describe(kind)}")
+    if len(kind) - 1 != len(e.parts):
+        return Trouble(path, f"a vector of {len(e.parts)} is needed here, not one of {len(kind) - 1}")
+    return _fit_elements(use, e.parts[0], kind[1:], path, manual)
+
+
+def _fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | None:
+    """ptxas looks at no more than the size: a vector counts by its elements."""
+    whole = kind
+    if type(kind) is tuple and kind[0] == "{":
+        mixed = _mixed(kind[1:])
+        if mixed is not None:
+            return Trouble((*path, mixed[0]), mixed[1])
+        whole = _whole(kind[1:])
+    if type(whole) is str and (_SIZES.get(whole) == WIDTHS[e.type] or (whole == "0f" and WIDTHS[e.type] == 32)):
+        return None
+    return _fit_value(use, e, kind, path, False)
 
 
 def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
@@ -274,7 +338,7 @@ def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
     if spaces and kind[0] in ("var", "var+", "[]") and (kind[1][1] if kind[0] == "[]" else kind[1]) not in spaces:
         return False
     if kind[0] == "sreg":
-        return "special" in flags and (kind[1] in _registers(e) or (kind[2] and WIDTHS.get(e.type) == 16))
+        return "special" in flags and (kind[1] in _registers(e) or WIDTHS.get(e.type) in kind[2])
     if kind[0] == "var":
         return "address" in flags and e.type[:1] in ("u", "s", "b") and e.type in _CONSTANTS["int"]
     if kind[0] == "[]":
@@ -306,6 +370,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     base = kind[1]
     if base == "any" or (not manual and "any" in e.parameter.flags):
         return None
+    if "tensor" in spaces:
+        return _fit_tensor(e, base, path, manual)
     if base == "int":
         if manual or "imm" in e.parameter.flags or "local" in spaces:
             return None
@@ -329,6 +395,16 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             return None
         return Trouble(path, f"the variable is in .{base[1]}, and this goes to .{' or .'.join(spaces)}")
     return Trouble(path, f"{describe(base)} is no address")
+
+
+def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    """Tensor Memory is addressed by 32-bit registers alone."""
+    untyped = "untyped" in e.parameter.flags
+    if base == "b32" or (manual and base in ("u32", "s32")):
+        return None
+    if untyped and not manual and (_SIZES.get(base) == 32 if type(base) is str else base[0] in ("var", "var+")):
+        return None
+    return Trouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
 
 
 def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
@@ -382,6 +458,7 @@ def _fit_list(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: 
 _BY_ROLE = {
     "memory": _fit_memory,
     "bracket": _fit_bracket,
+    "tuple": _fit_tuple,
     "label": _fit_named,
     "function": _fit_named,
     "prototype": _fit_prototype,
@@ -447,7 +524,7 @@ def _wanted(use: Use, e: Expected) -> str:
     else:
         what = f"operand {p.name}"
     if e.length:
-        what = f"a vector of {e.length}"
+        what = f"a vector of {e.length}" if e.length != ANY_LENGTH else "a vector"
     if p.role == "destination" or "reg" in p.flags:
         what += " in a register" if not e.length else ""
     return what
@@ -462,29 +539,69 @@ def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
     return f"the form is: {use.form.shown()}"
 
 
-def check_values(use: Use, places: Sequence[int | None], values: Sequence[int | None]) -> Trouble | None:
-    """What is wrong with the integers among the operands: `values` has None for an operand that is none."""
+#: The integers among the operands: None for an operand that is none, several for a vector.
+Values = Sequence["int | tuple[int | None, ...] | None"]
+
+
+def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trouble | None:
+    """What is wrong with the integers among the operands."""
     for e, place in zip(use.expected, places, strict=True):
-        if e is None or place is None or values[place] is None:
+        value = values[place] if e is not None and place is not None else None
+        if e is None or place is None or value is None:
             continue
-        p, value = e.parameter, values[place]
-        assert value is not None
-        if p.low is not None and p.high is not None and not p.low <= value <= p.high:
-            return Trouble((place,), f"{value} cannot stand here: {p.low} to {p.high} can")
-        if "nonzero" in p.flags and value == 0:
-            return Trouble((place,), "0 cannot stand here")
-        if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
-            return Trouble((place,), f"{value} cannot stand here: a power of two can")
-        if p.multiple > 1 and value % p.multiple:
-            return Trouble((place,), f"{value} cannot stand here: a multiple of {p.multiple} can")
-        limit = _value_of(use, p.upto, places, values) if p.upto else None
-        if limit is not None and value > limit:
-            return Trouble((place,), f"{value} cannot stand here: {p.upto} is {limit}, and this is at most that")
+        if not isinstance(value, tuple):
+            trouble = _check_value(e.parameter, value, (place,))
+            limit = _value_of(use, e.parameter.upto, places, values) if e.parameter.upto else None
+            if trouble is None and limit is not None and value > limit:
+                message = f"{value} cannot stand here: {e.parameter.upto} is {limit}, and this is at most that"
+                trouble = Trouble((place,), message)
+            if trouble is not None:
+                return trouble
+            continue
+        for i, (part, inner) in enumerate(zip(e.parts, value, strict=False)):
+            trouble = None if inner is None else _check_value(part.parameter, inner, (place, i))
+            if trouble is not None:
+                return trouble
     return None
 
 
-def _value_of(use: Use, name: str, places: Sequence[int | None], values: Sequence[int | None]) -> int | None:
+def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> Trouble | None:
+    if p.low is not None and p.high is not None and not p.low <= value <= p.high:
+        return Trouble(path, f"{value} cannot stand here: {p.low} to {p.high} can")
+    if "nonzero" in p.flags and value == 0:
+        return Trouble(path, "0 cannot stand here")
+    if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
+        return Trouble(path, f"{value} cannot stand here: a power of two can")
+    if p.multiple > 1 and value % p.multiple:
+        return Trouble(path, f"{value} cannot stand here: a multiple of {p.multiple} can")
+    return None
+
+
+def _value_of(use: Use, name: str, places: Sequence[int | None], values: Values) -> int | None:
     for e, place in zip(use.expected, places, strict=True):
         if e is not None and place is not None and e.parameter.name == name:
-            return values[place]
+            value = values[place]
+            return value if isinstance(value, int) else None
     return None
+
+
+def values_of(operands: Sequence[Operand]) -> Values:
+    """The integers among operands, as `check_values` takes them."""
+    return [_integers(operand) for operand in operands]
+
+
+def _integers(operand: Operand) -> int | tuple[int | None, ...] | None:
+    if isinstance(operand, Immediate):
+        return operand.value
+    if isinstance(operand, Vector):
+        return tuple(element.value if isinstance(element, Immediate) else None for element in operand.elements)
+    return None
+
+
+def has_limits(use: Use) -> bool:
+    """Whether integers among the operands are limited in what they may be."""
+    return any(_limited(part.parameter) for e in use.expected if e is not None for part in (e, *e.parts))
+
+
+def _limited(p: Parameter) -> bool:
+    return p.low is not None or p.multiple > 1 or bool(p.upto) or not p.flags.isdisjoint(("nonzero", "power_of_two"))

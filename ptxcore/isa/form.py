@@ -299,6 +299,10 @@ def _widened(name: str) -> str:
     return f"{name[0]}{2 * WIDTHS[name]}" if name in WIDTHS else ""
 
 
+#: The length of a vector that may have any.
+ANY_LENGTH = -1
+
+
 class Expected(NamedTuple):
     """What must stand as one operand of a use: the parameter with its type and the number of elements (0: no
     vector) settled."""
@@ -321,6 +325,8 @@ def _expected(use: Use, parameter: Parameter, layout: Mapping[str, str]) -> Expe
     if parameter.length == "vec":
         chosen = use.words["vec"]
         length = int(chosen[1:]) if chosen else 0
+    elif parameter.length == "*":
+        length = ANY_LENGTH
     elif parameter.length:
         length = int(parameter.length)
     parts = tuple(e for p in parameter.parts if (e := _expected(use, p, layout)) is not None)

@@ -68,8 +68,8 @@ SELECTORS = {
 
 
 class Parameter(NamedTuple):
-    """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, `tuple`, or one of ROLES. `type` names a
-    type or a slot; "" for the form's own. `length` is "" for a plain operand, `vec`, or a number of elements."""
+    """One operand of a form. `role` is `destination`, `source`, `memory`, `bracket`, `tuple`, or one of ROLES. `type`
+    names a type or a slot; "" for the form's own. `length` is "" for a plain operand, `vec`, or a number."""
 
     name: str
     role: str
@@ -102,7 +102,7 @@ class Parameter(NamedTuple):
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
-    registers power_of_two nonzero dropped kept narrow""".split()
+    registers power_of_two nonzero dropped kept narrow untyped""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

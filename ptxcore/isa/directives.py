@@ -43,7 +43,7 @@ DIRECTIVES = {
     "pragma": _E("11.4.7", "2.0"),
     "abi_preserve": _E("11.4.8", "9.0 sm_80"),
     "abi_preserve_control": _E("11.4.9", "9.0 sm_80"),
-    "@@dwarf": _E("11.5.1", "1.2", gone=(2, 0)),
+    "@@DWARF": _E("11.5.1", "1.2", gone=(2, 0)),
     "section": _E("11.5.2", "2.0"),
     "file": _E("11.5.3"),
     "loc": _E("11.5.4"),

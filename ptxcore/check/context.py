@@ -1,0 +1,48 @@
+"""What every part of the checker shares: the module's version and target, the findings so far, the open scopes."""
+
+from __future__ import annotations
+
+from ptxcore.check.symbols import Scopes
+from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.isa.targets import Target, missing
+
+#: What a module is taken for whose header says nothing that can be used.
+NEWEST = (9, 0)
+
+
+class Context:
+    """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
+    the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64."""
+
+    __slots__ = ("address_size", "findings", "manual", "options", "scopes", "target", "version")
+
+    def __init__(self, manual: bool) -> None:
+        self.manual = manual
+        self.version = NEWEST
+        self.target: Target | None = None
+        self.options: frozenset[str] = frozenset()
+        self.address_size = 64
+        self.findings: list[Diagnostic] = []
+        self.scopes = Scopes()
+
+    def report(self, span: Span, message: str, hint: str | None = None) -> None:
+        self.findings.append(Diagnostic(span, message, hint))
+
+    def lacks(self, gate: str) -> str | None:
+        """What the module lacks for `gate`, in words (`ptxcore.isa.targets`)."""
+        return missing(gate, self.version, self.target)
+
+    def gate(self, span: Span, what: str, gate: str) -> bool:
+        """Report that `what` needs more than the module says; whether it has it."""
+        lacking = self.lacks(gate)
+        if lacking is not None:
+            self.report(span, f"'{what}' {lacking}")
+        return lacking is None
+
+    def gone(self, span: Span, what: str, since: tuple[int, int], hint: str | None = None) -> bool:
+        """Report that `what` was removed with PTX ISA `since`; whether it still stands."""
+        if self.version < since:
+            return True
+        says = f"the module says {self.version[0]}.{self.version[1]}"
+        self.report(span, f"'{what}' is gone since PTX ISA {since[0]}.{since[1]}, {says}", hint)
+        return False

@@ -1,0 +1,155 @@
+"""Initial values of variables (PTX ISA 9.0, sections 5.3 and 5.4.4): lists by dimension, constants by type, addresses."""
+
+from __future__ import annotations
+
+from ptxcore.check.context import Context
+from ptxcore.check.symbols import Callable, Variable
+from ptxcore.diagnostics import nearest
+from ptxcore.isa.difference import Difference
+from ptxcore.syntax.tree import Address, Declaration, Declarator, Float, Immediate, Name, Operand, Vector, Wrapped
+
+#: Types that an address fits (the measured ones), and those that one byte of it fits.
+_ADDRESS_TYPES = ("u32", "u64")
+_MASK_TYPES = ("u8", "u32", "u64")
+_MASKS = frozenset(0xFF << shift for shift in range(0, 64, 8))
+#: Types that have no initial values.
+_WITHOUT = ("f16", "f16x2")
+_GENERIC = "3.1"
+_MASK = "7.1"
+_FUNCTIONS = "2.1"
+
+_FIELDS = "width height depth channel_data_type channel_order"
+#: Fields of opaque variables (section 5.3), by type.
+FIELDS = {
+    "texref": frozenset(
+        f"{_FIELDS} normalized_coords filter_mode addr_mode_0 addr_mode_1 addr_mode_2 array_size num_mipmap_levels "
+        "num_samples".split()
+    ),
+    "samplerref": frozenset(["force_unnormalized_coords", "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"]),
+    "surfref": frozenset(f"{_FIELDS} array_size memory_layout".split()),
+}
+
+
+def check_initialiser(context: Context, declaration: Declaration, name: Declarator) -> None:
+    """Whether the value has the shape and the type of the variable."""
+    # Each level of braces is a dimension; the elements of a vector type are one more.
+    sizes = [*name.dimensions, *([int(declaration.vector[1:])] if declaration.vector else [])]
+    assert name.value is not None
+    if sizes[:1] == [None] and isinstance(name.value, Vector) and not name.value.elements:
+        context.report(name.span, f"'{name.name}' gets its size from its initial value, which is empty")
+        return
+    waiting: list[tuple[Operand, int]] = [(name.value, 0)]
+    while waiting:
+        value, level = waiting.pop()
+        if level < len(sizes):
+            if not isinstance(value, Vector):
+                context.report(name.span, f"the initial value of '{name.name}' needs {len(sizes)} levels of braces")
+                return
+            size = sizes[level]
+            if size is not None and len(value.elements) > size:
+                what = f"{len(value.elements)} initial values for {size} elements of '{name.name}'"
+                context.report(name.span, what)
+                return
+            waiting += [(element, level + 1) for element in reversed(value.elements)]
+        elif isinstance(value, Vector):
+            context.report(name.span, f"too many braces around the initial value of '{name.name}'")
+            return
+        elif not _check_element(context, declaration, name, value):
+            return  # one finding for one list
+
+
+def _check_element(context: Context, declaration: Declaration, name: Declarator, value: Operand) -> bool:
+    type_ = declaration.type
+    if type_ in _WITHOUT:
+        context.report(name.span, f"a .{type_} variable has no initial value", "declare it as .b16 or .b32")
+        return False
+    if isinstance(value, Immediate):
+        return type_[0] in "usb" or _mismatch(context, name, f"an integer does not fit .{type_}", "write it as 1.0")
+    if isinstance(value, Float):
+        return type_[0] in "fb" or _mismatch(context, name, f"a floating-point value does not fit .{type_}")
+    if isinstance(value, Wrapped):
+        return _check_wrapped(context, type_, name, value)
+    return _check_address(context, type_, name, value)
+
+
+def _mismatch(context: Context, name: Declarator, message: str, hint: str | None = None) -> bool:
+    context.report(name.span, message, hint)
+    return False
+
+
+def _check_wrapped(context: Context, type_: str, name: Declarator, value: Wrapped) -> bool:
+    """`generic(x)`, `0xFF00(x)`."""
+    inner: Operand = value
+    masked = False
+    while isinstance(inner, Wrapped):
+        gate = _GENERIC if inner.operator == "generic" else _MASK
+        what = "generic()" if inner.operator == "generic" else f"{inner.mask:#x}()"
+        if not context.gate(name.span, what, gate):
+            return False
+        if inner.operator == "mask":
+            masked = True
+            if inner.mask not in _MASKS:
+                return _mismatch(context, name, f"{inner.mask:#x} picks no byte", "it is 0xFF, 0xFF00, 0xFF0000 ...")
+        elif _function(context, inner.inner):
+            return _mismatch(context, name, "functions have no generic address", "write the function's name alone")
+        inner = inner.inner
+    return _check_address(context, type_, name, inner, masked)
+
+
+def _function(context: Context, value: Operand) -> bool:
+    return isinstance(value, Name) and isinstance(context.scopes.find(value.name), Callable)
+
+
+def _check_address(context: Context, type_: str, name: Declarator, value: Operand, masked: bool = False) -> bool:
+    """The address of a variable, with an offset, or of a function."""
+    base = value.base if isinstance(value, Address) and not value.bracketed and not value.indexed else value
+    if not isinstance(base, Name) or base.prefix:
+        return _mismatch(context, name, f"the initial value of '{name.name}' is neither a constant nor an address")
+    symbol = context.scopes.find(base.name)
+    if symbol is None:
+        hint = nearest(base.name, context.scopes.known()) or "declare it before"
+        return _mismatch(context, name, f"'{base.name}' is not declared", hint)
+    if isinstance(symbol, Callable):
+        if not context.gate(name.span, "the address of a function", _FUNCTIONS):
+            return False
+        if base is not value:
+            return _mismatch(context, name, "the address of a function takes no offset")
+    elif not isinstance(symbol, Variable) or symbol.space not in ("global", "const"):
+        return _mismatch(context, name, f"'{base.name}' has no address that is known before the kernel runs",
+                         "variables in .global and .const and functions have one")  # fmt: skip
+    fits = _MASK_TYPES if masked else _ADDRESS_TYPES
+    if type_ not in fits:
+        wanted = " or ".join(f".{t}" for t in fits)
+        return _mismatch(context, name, f"an address does not fit .{type_}", f"declare '{name.name}' as {wanted}")
+    return True
+
+
+def check_opaque(context: Context, declaration: Declaration, name: Declarator) -> None:
+    """`{ field = value, ... }` of a texture, sampler or surface."""
+    known = FIELDS[declaration.type]
+    for field in _fields(name.value):
+        if field not in known:
+            hint = nearest(field, known) or f"its fields are {' '.join(sorted(known))}"
+            context.report(name.span, f"a .{declaration.type} has no field '{field}'", hint)
+
+
+def _fields(value: Operand | None) -> list[str]:
+    """The names of the fields; of an array those of all its elements."""
+    found = []
+    waiting = [value]
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, Vector):
+            waiting += reversed(at.elements)
+        elif isinstance(at, Wrapped) and at.operator.startswith("field "):
+            found.append(at.operator.removeprefix("field "))
+    return found
+
+
+DIFFERENCES = (
+    Difference("5.4.4", "addresses initialise .u32 and .u64 only; integers wider than the type are cut",
+               "the type is an integer of the address's size", checked=True),
+    Difference("5.4.4", "floating-point constants initialise untyped variables of any width", "types must agree"),
+    Difference("5.4.5", "parameters of kernels may be aligned to any power of two", "to 16 bytes at most",
+               checked=False),
+)  # fmt: skip

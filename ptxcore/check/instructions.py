@@ -1,0 +1,241 @@
+"""Instructions: forms, operands, versions and targets (PTX ISA 9.0, chapters 6 and 9).
+
+What an instruction is judged by (its opcode, modifiers and the kinds of its operands) repeats in real code, so judgements
+are remembered; most instructions cost one look-up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ptxcore.check.calls import check_call
+from ptxcore.check.context import Context
+from ptxcore.check.kinds import Kind, Kinds
+from ptxcore.check.operands import Trouble, arrange, check_values, describe, has_limits, judge, values_of
+from ptxcore.check.symbols import Callable as Function
+from ptxcore.diagnostics import Span
+from ptxcore.isa.form import Misfit, Use
+from ptxcore.isa.table import candidates, explain
+from ptxcore.isa.targets import missing
+from ptxcore.isa.types import WIDTHS as _TYPES
+from ptxcore.syntax.spans import guard_span, operand_span
+from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vector
+
+#: Judgements that are kept; beyond, all are forgotten.
+_MOST_VERDICTS = 8192
+
+
+class Verdict(NamedTuple):
+    """What is to be said of every instruction of one shape. `misfit` (True: the opcode is unknown) is about modifiers,
+    `trouble` about an operand, `lacking` about versions and targets; `use` where operands have values to look at."""
+
+    misfit: Misfit | bool = False
+    trouble: Trouble | None = None
+    lacking: tuple[str, ...] = ()
+    use: Use | None = None
+
+
+#: Nothing to say.
+_SOUND = Verdict()
+
+
+class Instructions:
+    """Checks the instructions of one module."""
+
+    __slots__ = ("_guards", "_verdicts", "context", "kinds", "labels", "tensor_groups")
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.kinds = Kinds(context)
+        self._guards: set[str] = set()
+        self._verdicts: dict[Any, Verdict] = {}
+        #: `.cta_group` of the tcgen05 instructions of the function that is open, and what it calls.
+        self.tensor_groups: dict[str, Span] = {}
+
+    def forget(self) -> None:
+        """Names may mean something else from here on."""
+        self.kinds.known.clear()
+        self._guards.clear()
+
+    def check(self, s: Instruction) -> None:
+        """One instruction."""
+        guard = s.guard
+        if guard is not None and guard.name not in self._guards:
+            self._check_guard(s, guard)
+        opcode = s.opcode
+        special = _SPECIAL.get(opcode)
+        kinds: tuple[Kind, ...]
+        if special is None:
+            known = self.kinds.known
+            try:
+                kinds = tuple([known[id(o)] for o in s.operands])
+            except KeyError:
+                kinds = self.kinds.of(s)
+        else:
+            kinds = special(self, s)
+        key = (opcode, s.modifiers, kinds)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._judge(s, kinds)
+            if len(self._verdicts) >= _MOST_VERDICTS:
+                self._verdicts.clear()
+            self._verdicts[key] = verdict
+        if verdict is not _SOUND:
+            self._tell(s, kinds, verdict)
+
+    # Judging a shape.
+
+    def _judge(self, s: Instruction, kinds: tuple[Kind, ...]) -> Verdict:
+        manual = self.context.manual
+        uses = candidates(s.opcode, s.modifiers, manual=manual)
+        if uses is None:
+            return Verdict(misfit=True)
+        if isinstance(uses, Misfit):
+            return Verdict(misfit=uses)
+        waiting = uses
+        verdict = None
+        while waiting:
+            result = judge(waiting, kinds, manual=manual)
+            if isinstance(result, Trouble):
+                return verdict or Verdict(trouble=result)
+            trouble = _check_parameters(s.opcode, kinds)
+            if trouble is not None:
+                return Verdict(trouble=trouble)
+            lacking = self._lacking(result)
+            use = result if has_limits(result) else None
+            if not lacking:
+                return Verdict(use=use) if use else _SOUND
+            verdict = verdict or Verdict(lacking=lacking, use=use)
+            waiting = waiting[waiting.index(result) + 1 :]
+        assert verdict is not None
+        return verdict
+
+    def _lacking(self, use: Use) -> tuple[str, ...]:
+        """What the module's version and target lack for a use."""
+        context = self.context
+        name = ".".join((use.form.mnemonic, *use.types[:1]))
+        found = []
+        for what, gate in use.gates(manual=context.manual):
+            lacking = context.lacks(gate)
+            if lacking is not None:
+                found.append(f"'.{what}' {lacking}" if what else f"'{_shown(use)}' {lacking}")
+        until = use.form.until
+        if until and missing(until, context.version, context.target) is None:
+            found.append(f"'{name}' in this form is gone since {_since(until)}")
+        return tuple(dict.fromkeys(found))
+
+    # Telling.
+
+    def _tell(self, s: Instruction, kinds: tuple[Kind, ...], verdict: Verdict) -> None:
+        context = self.context
+        if verdict.misfit:
+            misfit = None if verdict.misfit is True else verdict.misfit
+            assert misfit is None or isinstance(misfit, Misfit)
+            context.findings += explain(s, misfit, manual=context.manual).diagnostics
+        for lacking in verdict.lacking:
+            context.report(s.span, lacking)
+        trouble = verdict.trouble
+        if trouble is None and verdict.use is not None:
+            places = arrange(verdict.use, len(kinds))
+            if places is not None:
+                trouble = check_values(verdict.use, places, values_of(s.operands))
+        if trouble is not None:
+            span = operand_span(s, *trouble.path) if trouble.path else s.span
+            context.report(span, _worded(s, kinds, trouble), trouble.hint)
+
+    # Guards.
+
+    def _check_guard(self, s: Instruction, guard: Name) -> None:
+        before = len(self.context.findings)
+        kind = self.kinds.classify(Name(guard.name), s)
+        if len(self.context.findings) > before:
+            found = self.context.findings.pop()
+            self.context.findings.append(found._replace(span=guard_span(s)))
+        elif kind in ("pred", "any") or (type(kind) is tuple and kind[:2] == ("sreg", "pred")):
+            self._guards.add(guard.name)
+        else:
+            hint = "setp makes a predicate of a comparison"
+            self.context.report(guard_span(s), f"a guard is a predicate, '{guard.name}' is {describe(kind)}", hint)
+
+    # Opcodes that ask more.
+
+    def _branch(self, s: Instruction) -> tuple[Kind, ...]:
+        """Labels may come later, so branches are kept until the scope that has the label is closed."""
+        operand = s.operands[0] if len(s.operands) == 1 else None
+        if not isinstance(operand, Name) or operand.prefix:
+            return self.kinds.of(s)
+        symbol = self.context.scopes.find(operand.name)
+        if symbol is not None and not isinstance(symbol, Function):
+            return (symbol.kind,)
+        self.context.scopes.stack[-1].pending.setdefault(operand.name, []).append((s, operand))
+        return ("label",)
+
+    def _call(self, s: Instruction) -> tuple[Kind, ...]:
+        return check_call(self.context, self.kinds, s)
+
+    def _tensor(self, s: Instruction) -> tuple[Kind, ...]:
+        for word in s.modifiers:
+            if word.startswith("cta_group::"):
+                self.tensor_groups.setdefault(word, s.span)
+        return self.kinds.of(s)
+
+
+_SPECIAL = {"bra": Instructions._branch, "call": Instructions._call, "tcgen05": Instructions._tensor}
+
+
+#: What each opcode does with a parameter that it addresses, and the roles that forbid it.
+_FORBIDDEN = {
+    "st": (("kernel", "input"), "a function does not write its input parameters"),
+    "ld": (("output",), "a function does not read its return parameters"),
+    "mov": (("local",), "a .param variable of a function's body has no address"),
+    "cvta": (("local",), "a .param variable of a function's body has no address"),
+}
+
+
+def _check_parameters(opcode: str, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """What may be done with parameters depends on whose they are (sections 5.1.6 and 7.1)."""
+    forbidden = _FORBIDDEN.get(opcode)
+    if forbidden is None:
+        return None
+    for index, kind in enumerate(kinds):
+        base = kind[1] if type(kind) is tuple and kind[0] in ("[", "[]") else kind
+        if type(base) is tuple and base[0] in ("var", "var+") and base[-1] in forbidden[0]:
+            return Trouble((index,), forbidden[1])
+    return None
+
+
+def _shown(use: Use) -> str:
+    """The form of a use in short: its mnemonic and fixed words."""
+    return ".".join((use.form.mnemonic, *(w for w in use.words.values() if w in use.form.syntax), *use.types[:1]))
+
+
+def _since(gate: str) -> str:
+    words = gate.split()
+    return " on ".join(f"PTX ISA {w}" if w[0].isdigit() else f"{w} and later" for w in words)
+
+
+_MIDDLE = " is needed here, not "
+
+
+def _worded(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str:
+    """The message with the names that stand in the instruction."""
+    if _MIDDLE not in trouble.message or not trouble.path:
+        return trouble.message
+    wanted, _, found = trouble.message.partition(_MIDDLE)
+    operand: Operand | None = s.operands[trouble.path[0]]
+    for index in trouble.path[1:]:
+        parts = _parts(operand)
+        operand = parts[index] if index < len(parts) else None
+    if not isinstance(operand, Name):
+        return trouble.message
+    types = [w for w in s.modifiers if w in _TYPES]
+    head = ".".join((s.opcode, *types[:1]))
+    return f"'{head}' wants {wanted} here, '{operand.name}' is {found}"
+
+
+def _parts(operand: Operand | None) -> tuple[Operand, ...]:
+    if isinstance(operand, Pair):
+        return operand.first, operand.second
+    if isinstance(operand, Address):
+        return (operand.base,)
+    return operand.elements if isinstance(operand, Vector) else getattr(operand, "elements", ())

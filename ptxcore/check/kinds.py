@@ -1,0 +1,181 @@
+"""What the operands of an instruction are: names looked up, and the kinds that `ptxcore.check.operands` judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxcore.check.context import Context
+from ptxcore.check.symbols import Symbol, Variable
+from ptxcore.diagnostics import nearest
+from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
+from ptxcore.syntax.spans import find_span
+from ptxcore.syntax.tree import (
+    Address,
+    Arguments,
+    Bracket,
+    Float,
+    Immediate,
+    Instruction,
+    Name,
+    Operand,
+    Pair,
+    Sink,
+    Text,
+    Vector,
+    Wrapped,
+)
+
+Kind = Any
+
+#: Components of vectors (section 6.4.2), by their place.
+_ELEMENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
+#: Suggestions cost time, so only the first names that are not declared get one, among not too many.
+_MOST_SUGGESTIONS = 16
+_MOST_NAMES = 4096
+
+
+class Kinds:
+    """Kinds of operands in the scopes that are open. `known` has those of operand objects that were met before, by
+    identity (the reader makes one object for each spelling); it is emptied whenever a name may mean something else."""
+
+    __slots__ = ("_suggestions", "context", "known")
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.known: dict[int, Kind] = {}
+        self._suggestions = 0
+
+    def of(self, instruction: Instruction) -> tuple[Kind, ...]:
+        """The kinds of all operands; what has none is reported, and is of the kind "any"."""
+        known = self.known
+        return tuple([known.get(id(o)) or self.classify(o, instruction) for o in instruction.operands])
+
+    def classify(self, operand: Operand, instruction: Instruction) -> Kind:
+        """The kind of one operand, remembered where nothing is wrong with it."""
+        before = len(self.context.findings)
+        kind = _BY_TYPE[type(operand)](self, operand, instruction)
+        if len(self.context.findings) == before:
+            self.known[id(operand)] = kind
+        return kind
+
+    def _inner(self, operands: tuple[Operand, ...], instruction: Instruction) -> list[Kind]:
+        known = self.known
+        return [known.get(id(o)) or self.classify(o, instruction) for o in operands]
+
+    # Names.
+
+    def name(self, operand: Name, instruction: Instruction) -> Kind:
+        kind = self._plain(operand, instruction)
+        return (operand.prefix, kind) if operand.prefix else kind
+
+    def _plain(self, operand: Name, instruction: Instruction) -> Kind:
+        name = operand.name
+        symbol = self.context.scopes.find(name)
+        if symbol is not None:
+            return symbol.kind
+        base, dot, part = name.rpartition(".")
+        if dot and base:
+            owner = self.context.scopes.find(base)
+            if owner is not None:
+                return self._part(owner, base, part, operand, instruction)
+        return self._special(operand, base if dot else name, part if dot else "", instruction)
+
+    def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> Kind:
+        """A component of a vector (`v.x`) or a selector of a video instruction (`r.b0`)."""
+        if owner.kind == "any":
+            return "any"
+        if not isinstance(owner, Variable) or owner.space != "reg":
+            return self._trouble(operand, instruction, f"'{base}' is no register: it has no '.{part}'")
+        if owner.vector:
+            place = _ELEMENTS.get(part)
+            if place is None or (self.context.manual and place >= int(owner.vector[1:])):
+                components = " ".join(f".{c}" for c in COMPONENTS[: int(owner.vector[1:])])
+                return self._trouble(
+                    operand, instruction, f"'{base}' has no component '.{part}'", f"it has {components}"
+                )
+            return owner.type
+        if part[0] not in "bh":
+            hint = f"'{base}' is a .{owner.type} register, no vector"
+            return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
+        return ("sel", owner.type, part)
+
+    def _special(self, operand: Name, base: str, part: str, instruction: Instruction) -> Kind:
+        register = SPECIAL_REGISTERS.get(base)
+        if register is None:
+            return self._undeclared(operand, instruction)
+        lacking = self.context.lacks(register.gate)
+        if lacking is not None:
+            return self._trouble(operand, instruction, f"'{base}' {lacking}")
+        if part and (not register.vector or part not in COMPONENTS):
+            hint = "its components are .x .y .z .w" if register.vector else f"'{base}' is a single .{register.type}"
+            return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
+        type_ = f"v4.{register.type}" if register.vector and not part else register.type
+        return ("sreg", type_, register.narrow)
+
+    def _undeclared(self, operand: Name, instruction: Instruction) -> Kind:
+        scopes = self.context.scopes
+        hint = None
+        self._suggestions += 1
+        if self._suggestions <= _MOST_SUGGESTIONS:
+            known = [n for n, _ in zip(scopes.known(), range(_MOST_NAMES), strict=False)]
+            hint = nearest(operand.name, [*known, *SPECIAL_REGISTERS] if operand.name[0] == "%" else known)
+            hint = hint or scopes.range_hint(operand.name)
+        return self._trouble(operand, instruction, f"'{operand.name}' is not declared", hint)
+
+    def _trouble(self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None) -> Kind:
+        self.context.report(find_span(instruction, operand), message, hint)
+        return "any"
+
+    # Everything else.
+
+    def address(self, operand: Address, instruction: Instruction) -> Kind:
+        base = "int" if isinstance(operand.base, Immediate) else self._base(operand.base, instruction)
+        if operand.indexed:
+            index = "int" if operand.index is None else self._base(operand.index, instruction)
+            return "any" if base == "any" else ("[]", base, index)
+        if operand.bracketed:
+            return ("[", base)
+        return ("var+", *base[1:]) if type(base) is tuple and base[0] == "var" else ("+", base)
+
+    def _base(self, name: Name, instruction: Instruction) -> Kind:
+        kind = self.known.get(id(name)) or self.classify(name, instruction)
+        if type(kind) is tuple and kind[0] == "sreg" and not self.context.manual:
+            return kind[1]  # ptxas takes a special register for a register here
+        return kind
+
+    def bracket(self, operand: Bracket, instruction: Instruction) -> Kind:
+        parts = self._inner(operand.elements, instruction)
+        return ("[", *(p[1] if type(p) is tuple and p[0] == "+" else p for p in parts))
+
+    def vector(self, operand: Vector, instruction: Instruction) -> Kind:
+        return ("{", *self._inner(operand.elements, instruction))
+
+    def arguments(self, operand: Arguments, instruction: Instruction) -> Kind:
+        return ("(", *self._inner(operand.elements, instruction))
+
+    def pair(self, operand: Pair, instruction: Instruction) -> Kind:
+        return ("|", *self._inner((operand.first, operand.second), instruction))
+
+
+def _constant(kind: Kind) -> Callable[[Kinds, Any, Instruction], Kind]:
+    return lambda kinds, operand, instruction: kind
+
+
+def _float(kinds: Kinds, operand: Float, instruction: Instruction) -> Kind:
+    return "decimal" if operand.decimal else f"0{'f' if operand.width == 32 else 'd'}"
+
+
+_BY_TYPE: dict[type[Any], Callable[[Kinds, Any, Instruction], Kind]] = {
+    Name: Kinds.name,
+    Immediate: _constant("int"),
+    Float: _float,
+    Sink: _constant("_"),
+    Text: _constant("text"),
+    Wrapped: _constant("wrapped"),
+    Address: Kinds.address,
+    Bracket: Kinds.bracket,
+    Vector: Kinds.vector,
+    Arguments: Kinds.arguments,
+    Pair: Kinds.pair,
+}

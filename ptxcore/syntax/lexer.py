@@ -20,7 +20,7 @@ _COMMENT = re.compile(
     r"""//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|\#[ \t]*+(?:line\b|[0-9])[^\n]*+|"[^"\n]*+"?+""", re.ASCII
 )
 _NUMBER = re.compile(
-    r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|(?P<dec>0|[1-9][0-9]*)|0(?P<oct>[0-7]+))(?P<u>U?)\Z", re.ASCII
+    r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|(?P<dec>0|[1-9][0-9]*)|0(?P<oct>[0-7]+))U?\Z", re.ASCII
 )
 _TOKEN = re.compile(
     rf"""\s*+(?:
@@ -93,14 +93,14 @@ def integer_literal(word: str) -> Integer | str:
     m = _NUMBER.match(word)
     if m is None:
         return f"'{shown(word)}' is not {'a number' if '.' in word else 'an integer literal'}"
-    kind = next(k for k in ("hex", "bin", "dec", "oct") if m[k] is not None)
+    kind = m.lastgroup or "dec"
     digits = m[kind].lstrip("0")
     if len(digits) > 64:
         return "the literal does not fit into 64 bits"
     value = int(digits or "0", {"hex": 16, "bin": 2, "oct": 8, "dec": 10}[kind])
     if value >= 1 << 64:
         return "the literal does not fit into 64 bits"
-    return Integer(value, bool(m["u"]) or value >= 1 << 63)
+    return Integer(value, word[-1] == "U" or value >= 1 << 63)
 
 
 def hexadecimal_float(word: str) -> tuple[int, int] | str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxcore.syntax.directives import SHAPES
 from ptxcore.syntax.lexer import bits_float
 from ptxcore.syntax.tree import (
     Address,
@@ -11,34 +12,128 @@ from ptxcore.syntax.tree import (
     Close,
     Declaration,
     Declarator,
+    Directive,
     Float,
+    Function,
     Immediate,
     Instruction,
     Label,
+    Module,
     Name,
     Open,
     Operand,
     Pair,
+    Prototype,
+    Section,
     Sink,
     Text,
     Vector,
+    Wrapped,
 )
 
 #: The brackets of lists.
 _AROUND = {Vector: "{{{}}}", Bracket: "[{}]", Arguments: "({})"}
 
 
+_INDENT = "    "
+
+
+def print_module(module: Module) -> str:
+    """A whole module, a statement on each line, blocks indented. `read_module` reads an equal module from it."""
+    lines: list[str] = []
+    depth = 0
+    for statement in module.statements:
+        if isinstance(statement, Close):
+            depth = max(0, depth - 1)
+        indent = "" if isinstance(statement, Label) else _INDENT * min(depth, 20)
+        lines.append(indent + print_statement(statement) + (";" if _ended(statement) else ""))
+        depth += isinstance(statement, Open)
+    return "\n".join(lines) + "\n"
+
+
+def _ended(statement: AnyStatement) -> bool:
+    """Whether a statement ends with `;`."""
+    if isinstance(statement, Directive):
+        shape = SHAPES.get(statement.name)
+        return shape is not None and shape.ended
+    if isinstance(statement, Function):
+        return not statement.defined
+    return isinstance(statement, Instruction | Declaration | Prototype)
+
+
 def print_statement(statement: AnyStatement) -> str:
-    """A statement on one line, without `;` at its end; a label with its `:`."""
+    """A statement without `;` at its end; a label with its `:`. On one line, but for sections of debugging data."""
     if isinstance(statement, Instruction):
         return print_instruction(statement)
     if isinstance(statement, Label):
         return f"{statement.name}:"
     if isinstance(statement, Declaration):
         return print_declaration(statement)
-    if isinstance(statement, Open | Close):
-        return "{" if isinstance(statement, Open) else "}"
-    raise NotImplementedError(type(statement).__name__)
+    if isinstance(statement, Directive):
+        return _directive(statement)
+    if isinstance(statement, Function):
+        return _function(statement)
+    if isinstance(statement, Prototype):
+        return " ".join((".callprototype", *_signature(statement, "_"), *_head(statement.directives)))
+    if isinstance(statement, Section):
+        return "\n".join((f".section {statement.name}", "{", *map(_section_line, statement.lines), "}"))
+    return "{" if isinstance(statement, Open) else "}"
+
+
+def _directive(directive: Directive) -> str:
+    name, arguments = directive.name, directive.arguments
+    if name == "@@DWARF":
+        return f"{name} {arguments[0].text if isinstance(arguments[0], Text) else ''}".rstrip()
+    printed = [print_operand(a) for a in arguments]
+    if name == "version":
+        return f".version {'.'.join(printed)}"
+    if name == "file":
+        return f".file {printed[0]} {', '.join(printed[1:])}"
+    if name == "loc":
+        return _loc(printed)
+    return f".{name} {', '.join(printed)}".rstrip()
+
+
+def _loc(arguments: list[str]) -> str:
+    place, more = arguments[:3], arguments[3:]
+    text = f".loc {' '.join(place)}"
+    if more[:1] == ["function_name"]:
+        text += f", function_name {more[1]}"
+        more = more[2:]
+    return text + (f", {' '.join(more)}" if more else "")
+
+
+def _head(directives: tuple[Directive, ...]) -> list[str]:
+    """The directives of a function's head."""
+    return [_directive(d) + (";" if _ended(d) else "") for d in directives]
+
+
+def _signature(signature: Function | Prototype, name: str) -> list[str]:
+    results, parameters = signature.results, signature.parameters
+    return [
+        *([f"({', '.join(map(print_declaration, results))})"] if results else []),
+        name + ("" if parameters is None else f"({', '.join(map(print_declaration, parameters))})"),
+    ]
+
+
+def _function(function: Function) -> str:
+    words = [f".{function.linkage}"] if function.linkage else []
+    words.append(f".{function.kind}")
+    if function.attributes:
+        words.append(f".attribute({', '.join(map(_attribute, function.attributes))})")
+    return " ".join((*words, *_signature(function, function.name), *_head(function.directives)))
+
+
+def _section_line(line: tuple[str, str, tuple[Operand, ...]]) -> str:
+    label, kind, values = line
+    if not kind:
+        return f"{label}:"
+    return f"{label + ': ' if label else ''}.{kind} {', '.join(map(_section_value, values))}"
+
+
+def _section_value(value: Operand) -> str:
+    # Sections take no expressions.
+    return str(value.value) if isinstance(value, Immediate) else print_operand(value)
 
 
 def print_instruction(instruction: Instruction) -> str:
@@ -115,8 +210,20 @@ def print_operand(operand: Operand) -> str:
     if isinstance(operand, Vector | Bracket | Arguments):
         inner = ", ".join(map(print_operand, operand.elements))
         return _AROUND[type(operand)].format(inner)
-    inner = print_operand(operand.inner)
-    return f"generic({inner})" if operand.operator == "generic" else f"{operand.mask:#X}({inner})"
+    return _wrapped(operand)
+
+
+def _wrapped(wrapped: Wrapped) -> str:
+    operator, inner = wrapped.operator, wrapped.inner
+    if operator == "-" and isinstance(inner, Vector):
+        return "-".join(map(print_operand, inner.elements))
+    if operator == "mask":
+        return f"0x{wrapped.mask:X}({print_operand(inner)})"
+    if operator != "generic":
+        return f"{operator} = {print_operand(inner)}"
+    if isinstance(inner, Address):
+        return f"generic({print_operand(inner.base)})+{_integer(inner.offset)}"
+    return f"generic({print_operand(inner)})"
 
 
 def _address(address: Address) -> str:
@@ -126,5 +233,6 @@ def _address(address: Address) -> str:
             return f"{base}[{_integer(offset)}]"
         return f"{base}[{address.index.name}{f'+{_integer(offset)}' if offset else ''}]"
     if address.bracketed:
-        return f"[{base}+{_integer(offset)}]" if offset else f"[{base}]"
+        inner = f"{base}+{_integer(offset)}" if offset else base
+        return f"[{inner}]{'.' + address.qualifier if address.qualifier else ''}"
     return f"{base}+{_integer(offset)}"

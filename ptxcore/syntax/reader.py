@@ -31,6 +31,7 @@ from ptxcore.syntax.tree import (
     Module,
     Name,
     Open,
+    Operand,
     Section,
     Text,
 )
@@ -55,8 +56,13 @@ _END = re.compile(
     r"|address_size|reg|shared|local|param|alias|tex)\b)",
     re.ASCII,
 )
-#: `.loc 1 2 3` and nothing more.
-_LOC = re.compile(r"\.loc\s++([1-9]\d*+)\s++(\d++)\s++(\d++)(?![\w$.])(?!\s*+,)", re.ASCII)
+_PLACE = r"(0|[1-9]\d*+)\s++(0|[1-9]\d*+)\s++(0|[1-9]\d*+)(?![\w$.])"
+#: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
+_LOC = re.compile(
+    rf"\.loc\s++{_PLACE}(?:\s*+,\s*+(function_name)\s++({NAME})(?![.])(?:\s*+\+\s*+(\d{{1,15}}+)(?![\w$.]))?+"
+    rf"\s*+,\s*+(inlined_at)\s++{_PLACE})?+(?!\s*+,)",
+    re.ASCII,
+)
 _DWARF = re.compile(r"@@DWARF\b([^\n]*+)", re.IGNORECASE)
 #: Behind a faulty statement longer than this, reading goes on at its `;` and looks for no better place.
 _FAR = 10_000
@@ -209,8 +215,7 @@ class Reader:
         text = self.text
         m = _LOC.match(text, position)
         if m is not None and self.blocks:
-            place = self.operands.read(",".join(m.groups()))
-            self._keep(Directive("loc", place), position, m.end(), position + 4)
+            self._keep(Directive("loc", self._place(m)), position, m.end(), position + 4)
             return m.end()
         m = _DIRECTIVE.match(text, position)
         if m is None:
@@ -225,6 +230,16 @@ class Reader:
         if isinstance(statement, Section):
             statement.text = ""  # may be most of a module, and no finding is shown within it
         return cursor.stop if cursor.text == ";" and isinstance(statement, Declaration) else end
+
+    def _place(self, m: re.Match[str]) -> tuple[Operand, ...]:
+        """The arguments of a `.loc`."""
+        known = self.operands
+        file, line, column, function_name, label, offset, inlined_at, *call = m.groups()
+        place = (known[file], known[line], known[column])
+        if function_name is None:
+            return place
+        name = known[label] if offset is None else known[f"{label}+{offset}"]
+        return *place, known[function_name], name, known[inlined_at], *map(known.__getitem__, call)
 
     def _structured(self, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
         """The directive on which the cursor stands, and the offset where it ends."""

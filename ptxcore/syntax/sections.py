@@ -11,10 +11,19 @@ from ptxcore.syntax.tree import Immediate, Name, Operand, Section, Vector, Wrapp
 Line = tuple[str, str, tuple[Operand, ...]]
 
 _LABEL = re.compile(rf"\s*+({NAME})\s*+:(?!:)", re.ASCII)
-#: The common lines: one type, decimal or hexadecimal numbers, or one name.
-_PLAIN = re.compile(
-    r"\s*+\.(b(?:8|16|32|64))\s++(-?(?:0x[0-9a-fA-F]{1,16}|0|[1-9]\d{0,14})|\.?[A-Za-z$]\w*+)(?=\s*+[.}])", re.ASCII
+_ITEM = rf"(?:-?(?:0[xX][0-9a-fA-F]{{1,16}}+|0|[1-9][0-9]{{0,14}}+)(?![\w$])|\.?(?!_[^\w$]){NAME})"
+#: The common rows: a type, and numbers and names on the same line.
+_ROW = re.compile(
+    rf"\s*+\.(b(?:8|16|32|64))[ \t]++({_ITEM}(?:[ \t]*+,[ \t]*+{_ITEM})*+)(?=\s*+(?:[.}}]|{NAME}\s*+:))", re.ASCII
 )
+
+
+class _Values(dict[str, Operand]):
+    """The values of rows by their text."""
+
+    def __missing__(self, text: str) -> Operand:
+        value = self[text] = _value(Cursor(text))
+        return value
 
 
 def read_section(cursor: Cursor) -> Section:
@@ -26,42 +35,36 @@ def read_section(cursor: Cursor) -> Section:
     cursor.advance()
     if cursor.text != "{":
         raise cursor.missing("'{'", "behind the name of the section")
-    lines = _Lines(cursor)
-    return Section(name, tuple(lines.read()))
+    return Section(name, tuple(_lines(cursor)))
 
 
-class _Lines:
-    """The lines of a section; those that were read before are looked up by their text."""
-
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
-        self.known: dict[tuple[str, str], Line] = {}
-
-    def read(self) -> list[Line]:
-        cursor = self.cursor
-        source, known = cursor.source, self.known
-        lines: list[Line] = []
-        position = cursor.stop
-        while True:
-            m = _PLAIN.match(source, position)
-            if m is not None:
-                kind, text = key = m[1], m[2]
-                line = known.get(key)
-                if line is None:
-                    line = known[key] = ("", kind, (_value(Cursor(text)),))
-                lines.append(line)
-                position = m.end()
-                continue
-            m = _LABEL.match(source, position)
-            if m is not None:
-                lines.append((m[1], "", ()))
-                position = m.end()
-                continue
-            cursor.goto(position)
-            if cursor.accept("}"):
-                return lines
-            lines.append(_line(cursor))
-            position = cursor.start
+def _lines(cursor: Cursor) -> list[Line]:
+    """The lines of a section; rows that were read before are looked up by their text."""
+    source = cursor.source
+    values = _Values()
+    rows: dict[tuple[str, str], Line] = {}
+    lines: list[Line] = []
+    position = cursor.stop
+    while True:
+        m = _ROW.match(source, position)
+        if m is not None:
+            kind, text = key = m[1], m[2]
+            row = rows.get(key)
+            if row is None:
+                row = rows[key] = ("", kind, tuple(map(values.__getitem__, text.split(","))))
+            lines.append(row)
+            position = m.end()
+            continue
+        m = _LABEL.match(source, position)
+        if m is not None:
+            lines.append((m[1], "", ()))
+            position = m.end()
+            continue
+        cursor.goto(position)
+        if cursor.accept("}"):
+            return lines
+        lines.append(_line(cursor))
+        position = cursor.start
 
 
 def _line(cursor: Cursor) -> Line:

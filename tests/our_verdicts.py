@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ptxcore.check.operands import Trouble, arrange, check_values, judge
+from ptxcore.check.operands import Trouble, arrange, check_values, judge, values_of
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.form import Misfit, Use
 from ptxcore.isa.table import TYPED, candidates, explain
@@ -74,7 +74,7 @@ def _named(name: str) -> Any:
     if name.startswith("%"):
         if name == "%tid" or re.match(r"%(n?ctaid|ntid)\Z", name):
             return "v4.u32"
-        return ("sreg", "u64" if _WIDE_SPECIAL.match(name) else "u32", bool(_HALF_SPECIAL.match(name)))
+        return ("sreg", "u64" if _WIDE_SPECIAL.match(name) else "u32", (16,) if _HALF_SPECIAL.match(name) else ())
     register = _REGISTER.match(name)
     if register and register[1] in REGISTERS:
         plain = REGISTERS[register[1]]
@@ -122,8 +122,7 @@ def _instruction(read: Instruction, at: tuple[int, int], have: Target | None, ma
             return _gated(gated, at, have, manual)
         assert isinstance(gated, Trouble)
         return gated.message
-    values = tuple(o.value if isinstance(o, Immediate) else None for o in read.operands)
-    trouble = check_values(chosen, arrange(chosen, len(kinds)) or (), values)
+    trouble = check_values(chosen, arrange(chosen, len(kinds)) or (), values_of(read.operands))
     return trouble.message if trouble else None
 
 

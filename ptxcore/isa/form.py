@@ -73,6 +73,7 @@ class Form:
     their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
     `layout`: for operands whose type or count no annotation can say: `layout(how) -> {name: annotation}`.
+    A slot that has one of these names is given with an underscore behind it (`layout_="row col"`).
     """
 
     __slots__ = (
@@ -109,7 +110,7 @@ class Form:
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
-        self.where = where
+        self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)
         self.mnemonic = syntax[: end.start()] if end else syntax
         self._pattern: Pattern | None = None

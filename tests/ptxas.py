@@ -25,41 +25,21 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import layout
+from layout import Declaration, Layout, is_balanced
 
 RELEASE = "13.0"
 WHEEL = "nvidia-cuda-nvcc"
 CRASH = "(crash)"
 
-DECLARATIONS = """\
-.reg .pred p<8>;
-.reg .b8 b<16>;
-.reg .b16 h<32>;
-.reg .b32 r<160>;
-.reg .b64 d<32>;
-.reg .b128 q<8>;
-.reg .f32 f<16>;
-.reg .f64 e<16>;
-"""
-MODULE_DECLARATIONS = """\
-.global .align 128 .b8 G[1024];
-.shared .align 128 .b8 S[1024];
-.const .align 16 .b8 C[256];
-.global .texref T;
-.global .surfref U;
-.func fn { ret; }
-"""
-
 _ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
-_PER_ENTRY = 250
 _PER_MODULE = 2000
 _MESSAGE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal)\s*: (.*)$")
 _UNPLACED = re.compile(r"^ptxas (?:error|fatal)\s*: +(.*)$")
-_NAME = re.compile(r"(?<![\w$%.])[A-Za-z_$%][\w$]*")
-_DECLARED = re.compile(r"([A-Za-z_$%][\w$]*)(<\d+>)?\s*(?:\[[^\]]*\])*\s*(?:[;,={(]|$)")
-_CTA_GROUP = re.compile(r"\.cta_group::\w+")
 
 
 @functools.cache
@@ -169,87 +149,20 @@ def check_module(text: str, arch: str | None = None) -> list[tuple[int, str]]:
     return sorted(errors, key=lambda error: error[0])
 
 
-@dataclass(frozen=True)
-class _Declaration:
-    text: str
-    plain: frozenset[str]
-    numbered: tuple[str, ...]
-
-    def is_mentioned(self, names: Iterable[str]) -> bool:
-        return any(
-            name in self.plain or any(name.startswith(stem) and name[len(stem) :].isdigit() for stem in self.numbered)
-            for name in names
-        )
-
-
-@functools.cache
-def _declarations(text: str) -> tuple[_Declaration, ...]:
-    parsed = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        names = _DECLARED.findall(re.sub(r"\.\w+(?:::\w+)*|\b\d+\b(?!>)", " ", line.split("{")[0].split("=")[0]))
-        parsed.append(
-            _Declaration(
-                line,
-                frozenset(name for name, numbers in names if not numbers),
-                tuple(name for name, numbers in names if numbers),
-            )
-        )
-    return tuple(parsed)
-
-
 class _Batch:
     """The statements of one call, and their verdicts as far as they are known."""
 
-    def __init__(self, oracle: Oracle, statements: Sequence[str], header: str, registers: str, variables: str):
+    def __init__(self, oracle: Oracle, layout: Layout):
         self.oracle = oracle
-        self.statements = [statement.replace("\n", " ") for statement in statements]
-        self.names = [frozenset(_NAME.findall(statement)) for statement in self.statements]
-        self.header = header
-        self.registers = _declarations(registers)
-        self.variables = _declarations(variables)
-        self.verdicts: list[str | None] = [None] * len(self.statements)
-
-    def module(self, chosen: Sequence[int]) -> tuple[str, dict[int, int | _Declaration]]:
-        """The text of a module with these statements, and what stands on which of its lines."""
-        names: frozenset[str] = frozenset().union(*(self.names[i] for i in chosen))
-        lines = self.header.splitlines()
-        standing: dict[int, int | _Declaration] = {}
-
-        def put(text: str, what: int | _Declaration | None = None) -> None:
-            lines.append(text)
-            if what is not None:
-                standing[len(lines)] = what
-
-        for declaration in self.variables:
-            if declaration.is_mentioned(names):
-                put(declaration.text, declaration)
-        registers = [declaration for declaration in self.registers if declaration.is_mentioned(names)]
-        for number, members in enumerate(self._functions(chosen)):
-            put(f".entry k{number} () {{")
-            for declaration in registers:
-                put(declaration.text, declaration)
-            for i in members:
-                put(f"{{ {self.statements[i]} }}", i)
-            put("ret; }")
-        return "\n".join(lines) + "\n", standing
-
-    def _functions(self, chosen: Iterable[int]) -> list[list[int]]:
-        groups: dict[str, list[int]] = {}
-        for i in chosen:
-            found = _CTA_GROUP.search(self.statements[i])
-            groups.setdefault(found[0] if found else "", []).append(i)
-        return [
-            members[start : start + _PER_ENTRY]
-            for members in groups.values()
-            for start in range(0, len(members), _PER_ENTRY)
-        ]
+        self.layout = layout
+        self.verdicts: list[str | None] = [None] * len(layout.statements)
 
     def decide(self) -> None:
         """Fills in the verdicts."""
-        unbalanced = [i for i, statement in enumerate(self.statements) if not _is_balanced(statement)]
+        unbalanced = [i for i, statement in enumerate(self.layout.statements) if not is_balanced(statement)]
         for i in unbalanced:  # it would draw its neighbours in
             self._judge([i])
-        everything = self._in_order(sorted(set(range(len(self.statements))) - set(unbalanced)))
+        everything = self.layout.in_order(sorted(set(range(len(self.verdicts))) - set(unbalanced)))
         for start in range(0, len(everything), _PER_MODULE):
             batch = everything[start : start + _PER_MODULE]
             self._read(batch)
@@ -258,7 +171,7 @@ class _Batch:
     def _read(self, batch: Sequence[int]) -> None:
         """Rejects what has a syntax error, in time linear in the batch: each error ends one reading and starts the next."""
         while batch:
-            text, standing = self.module(batch)
+            text, standing = self.layout.module(batch)
             said = self.oracle.ask(text)
             self._reject(batch, standing, said)
             if said.syntax_error is None:
@@ -275,7 +188,7 @@ class _Batch:
             left = [i for i in todo.pop() if self.verdicts[i] is None]
             if not left:
                 continue
-            text, standing = self.module(left)
+            text, standing = self.layout.module(left)
             said = self.oracle.ask(text)
             if said.accepted:
                 continue
@@ -290,27 +203,18 @@ class _Batch:
                 middle = len(left) // 2
                 todo += [left[middle:], left[:middle]]
 
-    def _in_order(self, chosen: Iterable[int]) -> list[int]:
-        return [i for function in self._functions(chosen) for i in function]
-
-    def _reject(self, batch: Sequence[int], standing: dict[int, int | _Declaration], said: Said) -> bool:
+    def _reject(self, batch: Sequence[int], standing: dict[int, int | Declaration], said: Said) -> bool:
         """Takes the errors over; whether a statement was rejected that was not before."""
         new = False
         for line, message in said.errors:
             what = standing.get(line)
-            if isinstance(what, int):
-                meant: Iterable[int] = (what,)
-            elif what is not None:
-                meant = (i for i in batch if what.is_mentioned(self.names[i]))
-            else:
-                continue
-            for i in meant:
+            for i in () if what is None else self.layout.meant(what, batch):
                 if self.verdicts[i] is None:
                     self.verdicts[i] = message
                     new = True
         return new
 
-    def _blame(self, standing: dict[int, int | _Declaration], error: tuple[int, str]) -> int | None:
+    def _blame(self, standing: dict[int, int | Declaration], error: tuple[int, str]) -> int | None:
         """Rejects and returns the statement with a syntax error."""
         line, message = error
         what = standing.get(line)
@@ -320,28 +224,21 @@ class _Batch:
         return what
 
 
-def _is_balanced(statement: str) -> bool:
-    return not re.search(r'["\']|/[/*]', statement) and all(
-        statement.count(opening) == statement.count(closing) for opening, closing in ("{}", "[]", "()")
-    )
-
-
 def accepts(
     statements: Sequence[str],
     *,
     version: str = "9.0",
     target: str = "sm_90",
-    declarations: str = DECLARATIONS,
-    module_declarations: str = MODULE_DECLARATIONS,
+    declarations: str = layout.DECLARATIONS,
+    module_declarations: str = layout.MODULE_DECLARATIONS,
     whole: bool = False,
 ) -> list[str | None]:
     """For each statement None where ptxas accepts it, else its first error for it (`(crash)` where it dies)."""
-    number = tuple(map(int, version.split(".")))
-    header = f".version {version}\n.target {target}\n" + (".address_size 64\n" if number >= (2, 3) else "")
+    header = layout.header(version, target)
     with Oracle(architecture(target, whole=whole)) as oracle:
         said = oracle.ask(header + ".entry k () { ret; }\n")
         if not said.accepted:  # a version that does not know the target, say
             return [said.unplaced or (said.syntax_error or (said.errors or [(0, CRASH)])[0])[1]] * len(statements)
-        batch = _Batch(oracle, statements, header, declarations, module_declarations)
+        batch = _Batch(oracle, Layout(statements, header, declarations, module_declarations))
         batch.decide()
     return batch.verdicts

@@ -43,7 +43,8 @@ _shared: WeakValueDictionary[tuple[Any, ...], Term] = WeakValueDictionary()
 _serials = itertools.count()
 
 
-def _make(op: str, width: int, *args: Any) -> Term:
+def make(op: str, width: int, *args: Any) -> Term:
+    """The term of an operation over these operands, as it stands: folding is the matter of the functions below."""
     key = (op, width, *[(1, a.serial) if type(a) is Term else a for a in args])
     term = _shared.get(key)
     if term is None:
@@ -100,6 +101,17 @@ _COMPARISON: dict[str, Callable[[int, int, int], int]] = {
 OPERATIONS = frozenset({*_ARITHMETIC, *_COMPARISON, "ite", "extract", "concat", "zext", "sext", "not", "all", "any"})
 
 
+#: Operations of other files over bit-vectors: how to apply one to known operands, how to build it over others.
+_extended: dict[str, tuple[Callable[[Term, tuple[Any, ...]], int], Callable[[Term, list[Any]], Value]]] = {}
+
+
+def extend_operations(
+    op: str, apply: Callable[[Term, tuple[Any, ...]], int], rebuild: Callable[[Term, list[Any]], Value]
+) -> None:
+    """Makes terms with another operation known to `evaluate` and `substitute`."""
+    _extended[op] = apply, rebuild
+
+
 def _truncated(a: int, b: int) -> tuple[int, int]:
     if b == 0:
         return (1 if a < 0 else -1), a
@@ -135,7 +147,7 @@ def _arithmetic(op: str, a: Value, b: Value, width: int) -> Value:
             return 0
         if op in ("and", "or"):
             return a
-    return _make(op, width, a, b)
+    return make(op, width, a, b)
 
 
 def add(a: Value, b: Value, width: int) -> Value:
@@ -215,21 +227,21 @@ def extract(a: Value, high: int, low: int) -> Value:
         return 0
     if a.op == "extract":
         return extract(a.args[0], a.args[2] + high, a.args[2] + low)
-    return _make("extract", high - low + 1, a, high, low)
+    return make("extract", high - low + 1, a, high, low)
 
 
 def zext(a: Value, width: int) -> Value:
     """`a`, widened with zeros to `width` bits. The width of a known number need not be said."""
     if type(a) is not Term or a.width == width:
         return a
-    return _make("zext", width, a)
+    return make("zext", width, a)
 
 
 def sext(a: Value, from_width: int, width: int) -> Value:
     """`a` of `from_width` bits, widened with copies of its sign to `width` bits."""
     if type(a) is not Term:
         return signed(a, from_width) & mask(width)  # type: ignore[arg-type]
-    return a if a.width == width else _make("sext", width, a)
+    return a if a.width == width else make("sext", width, a)
 
 
 def concat(high: Value, low: Value, high_width: int, low_width: int) -> Value:
@@ -237,7 +249,7 @@ def concat(high: Value, low: Value, high_width: int, low_width: int) -> Value:
         return high << low_width | low
     if type(high) is int and high == 0:
         return zext(low, high_width + low_width)
-    return _make("concat", high_width + low_width, high, low)
+    return make("concat", high_width + low_width, high, low)
 
 
 # Comparisons.
@@ -262,7 +274,7 @@ def eq(a: Value, b: Value) -> Value:
             return eq(a.args[0], (b - a.args[1]) & mask(a.width))
     elif type(b) is Term and b.serial < a.serial:
         a, b = b, a
-    return _make("eq", 1, a, b)
+    return make("eq", 1, a, b)
 
 
 def ne(a: Value, b: Value) -> Value:
@@ -274,7 +286,7 @@ def _compare(op: str, a: Value, b: Value, width: int) -> Value:
         return _COMPARISON[op](a, b, width)
     if a is b:
         return int(op in ("ule", "sle"))
-    return _make(op, 1, a, b)
+    return make(op, 1, a, b)
 
 
 def ult(a: Value, b: Value, width: int) -> Value:
@@ -305,7 +317,7 @@ def ite(condition: Value, a: Value, b: Value, width: int) -> Value:
         a = a.args[1]
     if type(b) is Term and b.op == "ite" and b.args[0] is condition:
         b = b.args[2]
-    return _make("ite", width, condition, a, b)
+    return make("ite", width, condition, a, b)
 
 
 # Truth values. `all` and `any` are flat and sorted; `not` stands on neither.
@@ -320,7 +332,7 @@ def negate(a: Value) -> Value:
     if a.op == "not":
         return a.args[0]  # type: ignore[no-any-return]
     if a.op not in ("all", "any"):
-        return _make("not", 1, a)
+        return make("not", 1, a)
     # From below, and each part once: what paths share, terms share, and unshared it would grow with every fork.
     stack = [a]
     while a.negation is None:
@@ -478,7 +490,7 @@ def _join(op: str, parts: list[Term], empty: int) -> Value:
         return empty
     if len(parts) == 1:
         return parts[0]
-    return _make(op, 1, *sorted(parts, key=lambda t: t.serial))
+    return make(op, 1, *sorted(parts, key=lambda t: t.serial))
 
 
 # Walking terms. None of these recurses: terms may be as deep as a loop is long.
@@ -543,7 +555,7 @@ def apply(term: Term, args: tuple[Any, ...]) -> int:
     if op == "concat":
         low_width = term.args[1].width if type(term.args[1]) is Term else term.width - term.args[0].width
         return args[0] << low_width | args[1]  # type: ignore[no-any-return]
-    raise AssertionError(op)
+    return _extended[op][0](term, args)
 
 
 def evaluate(value: Value, symbols: Mapping[Term, int]) -> int:
@@ -597,7 +609,7 @@ def rebuild(term: Term, args: list[Any]) -> Value:
     if op == "concat":
         low = term.args[1].width if type(term.args[1]) is Term else term.width - term.args[0].width
         return concat(args[0], args[1], term.width - low, low)
-    raise AssertionError(op)
+    return _extended[op][1](term, args)
 
 
 def render(value: Value) -> str:

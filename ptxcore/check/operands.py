@@ -422,9 +422,18 @@ def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manua
 
 
 def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
+    if "tensormap" in e.parameter.flags and not manual:
+        return _fit_tensor_map(kind, path)
     if e.parameter.words or not e.type:  # an address within the bracket
         return _fit_memory(use, e, ("[", kind), path, manual)
     return _fit_plain(use, e, kind, path, manual)
+
+
+def _fit_tensor_map(kind: Kind, path: tuple[int, ...]) -> Trouble | None:
+    """Measured: any register, or a variable in .global without an offset."""
+    if (type(kind) is str and (kind in FUNDAMENTAL or kind in _OPAQUE)) or kind[:2] == ("var", "global"):
+        return None
+    return Trouble(path, f"the address of a tensor map is needed here, not {describe(kind)}")
 
 
 def _shown_bracket(e: Expected) -> str:

@@ -107,7 +107,8 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
     p = e.parameter
     second = p.second
     if type(kind) is tuple and kind[0] == "|":
-        if second is None and kind[2] == "_" and not manual and type(kind[1]) is str and kind[1] in FUNDAMENTAL:
+        dropped = path == (0,) and kind[2] == "_" and type(kind[1]) is str and kind[1] in FUNDAMENTAL
+        if second is None and dropped and not manual:
             return _fit_plain(use, e, kind[1], (*path, 0), manual)  # measured: a second result is dropped everywhere
         if second is None:
             return Trouble(path, f"one destination stands here, not two: '{use.form.mnemonic}' gives no second result")

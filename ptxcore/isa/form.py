@@ -387,7 +387,7 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
             taken.append(word)
         elif not slots:
             wrong.append((i, ""))
-        elif word not in form.repeats.split():
+        elif word not in form.repeats.split() or word not in taken:
             before = chosen[slots[0].name]
             wrong.append((i, f"'.{word}' stands twice" if before == word else f"'.{word}' conflicts with '.{before}'"))
     missing = [slot for slot in pattern.slots if slot.required and slot.name not in chosen]

@@ -36,7 +36,7 @@ def words(text: str) -> frozenset[str]:
 
 
 #: What a form does, see `Form`.
-KINDS = ("value", "effect", "branch", "exit", "nothing")
+KINDS = ("value", "effect", "branch", "exit", "nothing", "warp", "jump", "call", "return")
 
 
 class Slot(NamedTuple):
@@ -57,6 +57,9 @@ class Form:
     - `branch`: `run(how, *sources) -> truth value` of "goes to the label"
     - `exit`: ends the thread
     - `nothing`: no effect that a program could observe
+    - `warp`: `run(how, lanes) -> {lane: result}`; `lanes` has the sources of each thread of the warp that takes part, by
+      its number in the warp. Threads wait for each other where the form has a member mask (`mask` names its operand)
+    - `jump`, `call`, `return`: what the machine alone can do
 
     `section`, `version`, `target`: where the manual has it and what introduced it. `needs`: what single modifiers or
     types need beyond that, by condition (below), as a gate (`ptxcore.isa.targets.gates`). `until`: the gate from which
@@ -69,6 +72,11 @@ class Form:
     `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `. A rule that begins with `manual:`
     or `ptxas:` holds in that mode only.
 
+    `carry`: `in`, `out` or `in out` where the form reads or writes the carry flag (section 9.7.2): `run` then gets it
+    behind the sources, and gives it behind the result.
+
+    `explored`: false for a form whose meaning asks more than the explorer of litmus threads gives so far.
+
     `first`: slots and words that must directly follow the mnemonic, in order. `ordered`: slots and words that keep
     their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
@@ -77,7 +85,7 @@ class Form:
     """
 
     __slots__ = (
-        "_pattern", "absent", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
+        "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
         "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
@@ -98,6 +106,8 @@ class Form:
         ordered: str = "",
         repeats: str = "",
         rules: Sequence[str] = (),
+        carry: str = "",
+        explored: bool = True,
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
         layout: Callable[[Use], Mapping[str, str]] | None = None,

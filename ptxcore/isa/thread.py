@@ -43,3 +43,48 @@ class Thread(Protocol):
     def effect(self, kind: str, how: Use, **fields: Any) -> Effect:
         """Any other effect, by its kind and fields."""
         ...
+
+    # What only kernels do: the explorer of litmus threads refuses these by name.
+
+    def copy(
+        self, how: Use, to: Value, source: Value, size: Value, *, fill: Value = 0, completion: Value | None
+    ) -> None:
+        """An asynchronous copy of `size` bytes, then `fill` zeros. `completion` is the address of the mbarrier object that
+        learns of it; None where groups do (`commit`, `wait`)."""
+        ...
+
+    def reduce_copy(self, how: Use, to: Value, source: Value, size: Value, *, completion: Value | None) -> None:
+        """As `copy`, but each element of `how.type` is combined with what stands there by the operation `how.op`."""
+        ...
+
+    def commit(self, how: Use) -> None:
+        """Closes the group of the thread's asynchronous copies so far."""
+        ...
+
+    def wait(self, how: Use, pending: Value) -> None:
+        """Waits until at most `pending` of the thread's groups are under way."""
+        ...
+
+    def in_space(self, address: Value, space: str) -> Value:
+        """The truth value of "the generic address lies in that space"."""
+        ...
+
+    def map_address(self, how: Use, address: Value, rank: Value) -> Value:
+        """The address of the same variable in the shared memory of the CTA `rank` of the cluster."""
+        ...
+
+    def rank_of(self, how: Use, address: Value) -> Value:
+        """The rank of the CTA in whose shared memory an address lies."""
+        ...
+
+    def allocate(self, how: Use, size: Value, alignment: Value) -> Value:
+        """Memory of the thread's own, until its function returns or the stack is restored."""
+        ...
+
+    def stack_pointer(self, restored: Value | None = None) -> Value:
+        """Where the thread's stack stands; with `restored`, puts it back there."""
+        ...
+
+    def stop(self, how: Use, reason: str) -> None:
+        """Ends the whole launch with an error (`trap`), or stops for a debugger (`brkpt`)."""
+        ...

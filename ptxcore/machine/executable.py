@@ -23,6 +23,9 @@ SPECIAL_REGISTERS = words(
     %total_smem_size %aggr_smem_size %dynamic_smem_size %reserved_smem_offset_begin %current_graph_exec"""
 )
 
+#: What the explorer does with a form.
+_KINDS = ("value", "effect", "branch", "exit", "nothing")
+
 #: Opcodes whose first modifier belongs to the name by which they are refused.
 _FAMILIES = words("mbarrier cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem cvt red st")
 
@@ -39,7 +42,7 @@ def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
-    uses = [use for use in found if use.form.run is not None]
+    uses = [use for use in found if use.form.run is not None and use.form.explored and use.form.kind in _KINDS]
     if not uses:
         raise _refusal(instruction)
     for i, word in enumerate(modifiers):

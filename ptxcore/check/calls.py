@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ptxcore.check.context import Context
@@ -41,14 +42,16 @@ def check_call(context: Context, kinds: Kinds, s: Instruction) -> tuple[Kind, ..
     arguments = operands[at + 1] if len(operands) > at + 1 else None
     listed = arguments if isinstance(arguments, Arguments) else None
     last = operands[-1] if len(operands) > at + 1 + (listed is not None) else None
+    signatures: list[Signature] = []
     if found[at] == "function" and last is None:
-        signature = signature_of(symbol)
+        signatures = _signatures([symbol])
     elif isinstance(last, Name) and found[at] not in ("function", "any"):
-        found[-1], signature = _through(context, kinds, s, last)
-    else:
-        signature = None
+        found[-1], signatures = _through(context, kinds, s, last)
     result: list[Kind] = [k or kinds.classify(o, s) for k, o in zip(found, operands, strict=True)]
-    if signature is not None:
+    before = len(context.findings)
+    for signature in signatures:
+        if len(context.findings) > before:  # one of several callees is enough
+            break
         results = operands[0] if at else None
         _check_list(context, kinds, s, 0, results if isinstance(results, Arguments) else None, signature[0], True)
         _check_list(context, kinds, s, at + 1, listed, signature[1], False)
@@ -69,34 +72,36 @@ def _target_kind(context: Context, kinds: Kinds, s: Instruction, at: int, target
     return kinds.classify(target, s)
 
 
-def signature_of(symbol: Symbol | None) -> Signature | None:
-    """Results and parameters of a function or a prototype."""
-    if isinstance(symbol, Callable) and symbol.head is not None:
-        return symbol.head.results, symbol.head.parameters or ()
-    if isinstance(symbol, LabelSymbol) and symbol.prototype is not None:
-        return symbol.prototype.results, symbol.prototype.parameters or ()
-    return None
+def _signatures(symbols: Iterable[Symbol | None]) -> list[Signature]:
+    """Results and parameters of functions and prototypes, each that is different once."""
+    found: list[Signature] = []
+    for symbol in symbols:
+        head = symbol.head if isinstance(symbol, Callable) else getattr(symbol, "prototype", None)
+        if head is not None and (head.results, head.parameters or ()) not in found[-1:]:
+            found.append((head.results, head.parameters or ()))
+    return found
 
 
-def _through(context: Context, kinds: Kinds, s: Instruction, last: Name) -> tuple[Any, Signature | None]:
+def _through(context: Context, kinds: Kinds, s: Instruction, last: Name) -> tuple[Any, list[Signature]]:
     """What a call through a register names last: a prototype, `.calltargets`, or an array of functions."""
     symbol = context.scopes.find(last.name)
     if isinstance(symbol, LabelSymbol):
-        if symbol.sort != "callees":
-            return symbol.kind, signature_of(symbol)
-        return symbol.kind, signature_of(context.scopes.find(symbol.names[0])) if symbol.names else None
+        if symbol.signatures is None:
+            callees = map(context.scopes.find, symbol.names) if symbol.sort == "callees" else [symbol]
+            symbol.signatures = _signatures(callees)
+        return symbol.kind, symbol.signatures
     if not isinstance(symbol, Variable):
-        return None, None
+        return None, []
     span = operand_span(s, len(s.operands) - 1)
     first = _first_function(symbol.value)
     called = context.scopes.find(first) if first else None
     if symbol.space not in ("global", "const") or not symbol.dimensions:
         context.report(span, f"'{last.name}' is no array of functions in .global or .const")
-        return "any", None
+        return "any", []
     if not isinstance(called, Callable):
         context.report(span, f"'{last.name}' does not begin with a function", "give it the functions as initial value")
-        return "any", None
-    return symbol.kind, signature_of(called)
+        return "any", []
+    return symbol.kind, _signatures([called])
 
 
 def _first_function(value: Operand | None) -> str | None:

@@ -39,7 +39,11 @@ def enter(context: Context, head: Function, at_module: bool = True) -> Callable:
     """Check a head; declare its name where it belongs, and its parameters in a scope of their own, which is left open."""
     check_linkage(context, head)
     for name, numbers in head.attributes:
-        check_attribute(context, word_span(head, f".{name}"), name, numbers)
+        span = word_span(head, f".{name}")
+        if name == "managed":
+            context.report(span, "'.managed' is for variables", "functions take .unified")
+        else:
+            check_attribute(context, span, name, numbers)
     found = _declare_name(context, head)
     context.scopes.open()
     if head.kind == "entry":
@@ -264,10 +268,17 @@ def check_directives(
 ) -> None:
     """What a head asks of the compiler and the launch (sections 11.4, 11.7 and 11.8)."""
     seen: dict[str, Span] = {}
+    kind = head.kind if isinstance(head, Function) else "prototype"
+    if kind == "entry" and directives and not head.defined:  # type: ignore[attr-defined]
+        context.report(word_span(head, f".{directives[0].name}"), "a kernel's directives stand at its definition")
     for directive in directives:
         name = directive.name
         span = directive.span if directive.span.line else word_span(head, f".{name}")
         check_gates(context, directive, span)
+        if name == "noreturn" and seen:
+            context.report(span, "'.noreturn' stands once, before other directives")
+        if name == "pragma" and kind != "entry":
+            context.report(span, "'.pragma' stands in the head of kernels only", "write it in the body")
         if name in _ONCE and name in seen:
             context.report(span, f"'.{name}' stands twice")
         for pair in _EXCLUSIVE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxcore.check.context import Context
-from ptxcore.check.symbols import Callable, Variable
+from ptxcore.check.symbols import ADDRESS_GATES, Callable, Variable
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.difference import Difference
 from ptxcore.syntax.tree import Address, Declaration, Declarator, Float, Immediate, Name, Operand, Vector, Wrapped
@@ -16,7 +16,6 @@ _MASKS = frozenset(0xFF << shift for shift in range(0, 64, 8))
 _WITHOUT = ("f16", "f16x2")
 _GENERIC = "3.1"
 _MASK = "7.1"
-_FUNCTIONS = "2.1"
 
 _FIELDS = "width height depth channel_data_type channel_order"
 #: Fields of opaque variables (section 5.3), by type.
@@ -28,6 +27,8 @@ FIELDS = {
     "samplerref": frozenset(["force_unnormalized_coords", "filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"]),
     "surfref": frozenset(f"{_FIELDS} array_size memory_layout".split()),
 }
+#: What may stand as a value besides numbers.
+FIELD_VALUES = frozenset(["nearest", "linear", "wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"])
 
 
 def check_initialiser(context: Context, declaration: Declaration, name: Declarator) -> None:
@@ -93,6 +94,8 @@ def _check_wrapped(context: Context, type_: str, name: Declarator, value: Wrappe
         elif _function(context, inner.inner):
             return _mismatch(context, name, "functions have no generic address", "write the function's name alone")
         inner = inner.inner
+    if masked and isinstance(inner, Immediate):
+        return type_[0] in "usb" or _mismatch(context, name, f"a byte of an integer does not fit .{type_}")
     return _check_address(context, type_, name, inner, masked)
 
 
@@ -110,7 +113,9 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
         hint = nearest(base.name, context.scopes.known()) or "declare it before"
         return _mismatch(context, name, f"'{base.name}' is not declared", hint)
     if isinstance(symbol, Callable):
-        if not context.gate(name.span, "the address of a function", _FUNCTIONS):
+        assert symbol.head is not None
+        what = "kernel" if symbol.head.kind == "entry" else "function"
+        if not context.gate(name.span, f"the address of a {what}", ADDRESS_GATES[symbol.head.kind]):
             return False
         if base is not value:
             return _mismatch(context, name, "the address of a function takes no offset")
@@ -125,25 +130,25 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
 
 
 def check_opaque(context: Context, declaration: Declaration, name: Declarator) -> None:
-    """`{ field = value, ... }` of a texture, sampler or surface."""
+    """`{ field = value, ... }` of a texture, sampler or surface; of an array, such lists."""
     known = FIELDS[declaration.type]
-    for field in _fields(name.value):
-        if field not in known:
-            hint = nearest(field, known) or f"its fields are {' '.join(sorted(known))}"
-            context.report(name.span, f"a .{declaration.type} has no field '{field}'", hint)
-
-
-def _fields(value: Operand | None) -> list[str]:
-    """The names of the fields; of an array those of all its elements."""
-    found = []
-    waiting = [value]
+    if not isinstance(name.value, Vector):
+        context.report(name.span, f"'{name.name}' is initialised by its fields", "as in { filter_mode = nearest }")
+        return
+    waiting: list[tuple[Operand, int]] = [(element, 1) for element in reversed(name.value.elements)]
     while waiting:
-        at = waiting.pop()
-        if isinstance(at, Vector):
-            waiting += reversed(at.elements)
-        elif isinstance(at, Wrapped) and at.operator.startswith("field "):
-            found.append(at.operator.removeprefix("field "))
-    return found
+        value, level = waiting.pop()
+        if isinstance(value, Vector) and level <= len(name.dimensions):
+            waiting += [(element, level + 1) for element in reversed(value.elements)]
+        elif not isinstance(value, Wrapped) or value.operator in ("generic", "mask"):
+            context.report(name.span, f"'{name.name}' is initialised by its fields", "as in { filter_mode = nearest }")
+            return
+        elif value.operator not in known:
+            hint = nearest(value.operator, known) or f"its fields are {' '.join(sorted(known))}"
+            context.report(name.span, f"a .{declaration.type} has no field '{value.operator}'", hint)
+        elif isinstance(value.inner, Name) and value.inner.name not in FIELD_VALUES:
+            hint = nearest(value.inner.name, FIELD_VALUES) or f"names are {' '.join(sorted(FIELD_VALUES))}"
+            context.report(name.span, f"'{value.inner.name}' is no value of '{value.operator}'", hint)
 
 
 DIFFERENCES = (

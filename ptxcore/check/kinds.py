@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ptxcore.check.context import Context
-from ptxcore.check.symbols import Symbol, Variable
+from ptxcore.check.symbols import ADDRESS_GATES, Symbol, Variable
+from ptxcore.check.symbols import Callable as Function
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.syntax.spans import find_span
@@ -73,13 +74,22 @@ class Kinds:
         name = operand.name
         symbol = self.context.scopes.find(name)
         if symbol is not None:
-            return symbol.kind
+            return self._function(symbol, operand, instruction) if isinstance(symbol, Function) else symbol.kind
         base, dot, part = name.rpartition(".")
         if dot and base:
             owner = self.context.scopes.find(base)
             if owner is not None:
                 return self._part(owner, base, part, operand, instruction)
         return self._special(operand, base if dot else name, part if dot else "", instruction)
+
+    def _function(self, symbol: Function, operand: Name, instruction: Instruction) -> Kind:
+        """The address of a function or kernel (section 9.7.9.3)."""
+        assert symbol.head is not None
+        lacking = self.context.lacks(ADDRESS_GATES[symbol.head.kind])
+        if lacking is not None:
+            what = "kernel" if symbol.head.kind == "entry" else "function"
+            return self._trouble(operand, instruction, f"the address of a {what} {lacking}")
+        return symbol.kind
 
     def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> Kind:
         """A component of a vector (`v.x`) or a selector of a video instruction (`r.b0`)."""

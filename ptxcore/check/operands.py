@@ -327,7 +327,7 @@ def _fits_constant(e: Expected, kind: str) -> bool:
         return "opaque" in flags
     if kind == "int" and "imm" in flags:
         return True
-    if kind in ("function", "label"):
+    if kind == "function":
         return "address" in flags and WIDTHS.get(e.type, 0) >= 32
     return e.type in _CONSTANTS.get(kind, ())
 

@@ -18,6 +18,10 @@ from ptxcore.syntax.tree import Declaration, Function, Operand, Prototype
 _MOST_DIGITS = 8
 
 
+#: What taking the address of a function or a kernel needs.
+ADDRESS_GATES = {"func": "2.1", "entry": "3.1 sm_35"}
+
+
 @dataclass(slots=True)
 class Symbol:
     """`sort`: register, variable, function, label, prototype, targets (`.branchtargets`) or callees (`.calltargets`).
@@ -76,6 +80,7 @@ class LabelSymbol(Symbol):
 
     prototype: Prototype | None = None
     names: tuple[str, ...] = ()
+    signatures: list[tuple[tuple[Declaration, ...], tuple[Declaration, ...]]] | None = None
 
 
 @dataclass(slots=True)

@@ -110,23 +110,23 @@ _atom = partial(
 _red = partial(_atomic, section="9.7.13.6", version="1.2", manual=_MANUAL_NEEDS, sem="relaxed release")
 
 
-def _shared(name: str, form: Callable[..., Form], run: Callable[..., object], d: str) -> list[Form]:
-    """The forms that `atom` and `red` share; `d` is the destination with a comma, or nothing."""
+def _shared(name: str, form: Callable[..., Form], run: Callable[..., object] | None, d: str, a: str) -> list[Form]:
+    """The forms that `atom` and `red` share; `d` is the destination with a comma, or nothing; `a` the address."""
     hinted = partial(form, hint="L2::cache_hint", rules=(_HINT_RULE,))
     vector = d.replace(":", ":vec ")
     return [
         *(
-            hinted(f"{name}{_SLOTS}.op{{.hint}}.type {d}[a], b, {_POLICY}", run, op=ops, type=types,
+            hinted(f"{name}{_SLOTS}.op{{.hint}}.type {d}{a}, b, {_POLICY}", run, op=ops, type=types,
                    needs={**_NEEDS, **needs})
             for ops, types, needs in _INTEGER
         ),
         *(
-            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}[a], b, {_POLICY}", op="add", type=types,
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}{a}, b, {_POLICY}", op="add", type=types,
                    needs={**_NEEDS, **needs})
             for noftz, types, needs in _FLOAT
         ),
         *(
-            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}[a], b:vec, {_POLICY}", op=ops, vec=lengths,
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}{a}, b:vec, {_POLICY}", op=ops, vec=lengths,
                    type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"})
             for ops, noftz, lengths, types in _VECTORS
         ),
@@ -145,6 +145,13 @@ _EXCHANGES = (
     _compare(type="b128", needs=_WIDEST),
 )
 
+# ptxas takes a third operand of the instruction's type where no number can be meant for a cache policy.
+_surplus = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c:reg", only="ptxas")
+_SURPLUS = (
+    _surplus(op="and or xor exch", type="b32", needs=_NEEDS),
+    _surplus(op="exch", type="b128", needs=_WIDEST),
+)
+
 #: Operations of red.async and their types.
 _ASYNC = (("and or xor", "b32"), ("add", "u32 s32 u64 s64"), ("inc dec", "u32"), ("min max", "u32 s32"))
 
@@ -161,22 +168,31 @@ _completing = partial(_async, completion="mbarrier::complete_tx::bytes")
 
 _RED_ASYNC = (
     *(
-        _completing("red.async.sem.scope{.space}{.completion}{.mmio}.op.type [a], b, [mbar]?", sem="relaxed release",
-                    scope="cluster gpu sys", space="shared::cluster global", op=ops, type=types, only="ptxas",
+        _completing("red.async.sem.scope{.space}{.completion}{.mmio}.op.type [a:narrow], b, [mbar:narrow]?",
+                    sem="relaxed release", scope="cluster gpu sys", space="shared::cluster global", op=ops,
+                    type=types, only="ptxas",
                     rules=("cluster -> relaxed", "cluster -> completion", "cluster -> !global",
                            "gpu sys -> !completion", "gpu sys -> !shared::cluster", "mmio -> release"))
         for ops, types in _ASYNC
     ),
     *(
-        _completing("red.async.sem.scope{.space}.completion.op.type [a], b, [mbar]", sem="relaxed", scope="cluster",
-                    space="shared::cluster", op=ops, type=types.removesuffix(" s64"), only="manual")
+        _completing("red.async.sem.scope{.space}.completion.op.type [a:narrow], b, [mbar:narrow]",
+                    sem="relaxed", scope="cluster", space="shared::cluster", op=ops,
+                    type=types.removesuffix(" s64"), only="manual")
         for ops, types in _ASYNC
     ),
-    _async("red.async{.mmio}.sem.scope{.space}.op.type [a], b", sem="release", scope="gpu cluster sys", space="global",
-           op="add", type="u32 s32 u64 s64", only="manual", rules=("mmio -> sys",)),
+    _async("red.async{.mmio}.sem.scope{.space}.op.type [a:narrow], b", sem="release", scope="gpu cluster sys",
+           space="global", op="add", type="u32 s32 u64 s64", only="manual", rules=("mmio -> sys",)),
 )  # fmt: skip
 
-FORMS = (*_shared("atom", _atom, atom, "d:sink, "), *_EXCHANGES, *_shared("red", _red, red, ""), *_RED_ASYNC)
+FORMS = (
+    *_shared("atom", _atom, atom, "d:sink, ", "[a]"),
+    *_EXCHANGES,
+    *_SURPLUS,
+    *_shared("red", _red, red, "", "[a]"),
+    *_shared("red", partial(_red, only="ptxas"), None, "", "_:out dropped"),
+    *_RED_ASYNC,
+)
 
 DIFFERENCES = (
     Difference("9.7.13.5", "atom is accepted from PTX 1.0 on where the target has it", "atom came with PTX 1.1"),
@@ -184,6 +200,18 @@ DIFFERENCES = (
         "9.7.13.5",
         "the sub-qualifier ::cta asks for PTX 7.8 only, on any target that has shared atomics; in red too",
         "::cta asks for sm_30 as well",
+    ),
+    Difference(
+        "9.7.13.5",
+        "atom.{and,or,xor,exch}.b32 and atom.exch.b128 take a further register of their type, which means nothing",
+        "only atom.cas has a third source; a fourth operand is a cache policy and asks for .L2::cache_hint",
+    ),
+    Difference("9.7.13.6", "'_' stands for the address of red", "the address is an address"),
+    Difference(
+        "9.7.13.5",
+        "the type .pred may be written anywhere among the modifiers of atom and red, and means nothing",
+        "these instructions have one type",
+        checked=False,
     ),
     Difference(
         "9.7.13.7",

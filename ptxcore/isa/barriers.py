@@ -70,5 +70,11 @@ DIFFERENCES = (
         "bar.sync takes a register and a thread count on every target",
         "both came with PTX 2.0 and sm_20; sm_1x takes a constant barrier number alone",
     ),
+    Difference(
+        "9.7.13.1",
+        ".all and .any may be added to bar.sync, and mean nothing",
+        "there are no such modifiers",
+        checked=False,
+    ),
     Difference("9.7.13.1", "bar.cta asks for sm_20 as well as PTX 7.8", ".cta asks for PTX 7.8"),
 )

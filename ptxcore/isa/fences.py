@@ -38,7 +38,7 @@ _restricted = partial(_fence, version="8.6", target="sm_90", scope="cluster")
 _proxy = partial(_fence, first="proxy", version="8.0", target="sm_90")
 _one_way = partial(_proxy, version="8.3", scope=SCOPES, between="tensormap::generic")
 _async = partial(
-    _proxy, version="8.6", scope="cluster", between="async::generic", of=_OF, rules=("manual:of -> never",)
+    _proxy, version="8.6", scope="cluster", between="async::generic", of=f"shared {_OF}", rules=("manual:of -> never",)
 )
 _ALSO = {"restrict": "8.6 sm_90"}
 
@@ -60,10 +60,9 @@ FORMS = (
     _proxy("membar.proxy.between", proxy_fence, version="7.5", target="sm_60", between="alias"),
     _proxy("membar.proxy.between{.of}", proxy_fence, between="async", of=_OF, only="manual"),
     # Between proxies, one way.
-    _one_way("fence.proxy.between{.of}.sem.scope{.restrict}", sem="release", of=_OF, restrict=_RESTRICTS, needs=_ALSO,
-             rules=(*_BEYOND, "manual:of -> never")),
-    _one_way("fence.proxy.between{.of}.sem.scope [addr:any], size:u32 imm 128..128", sem="acquire", of=_OF,
-             rules=("manual:of -> never",)),
+    _one_way("fence.proxy.between{.of}.sem.scope{.restrict}", sem="release", of=f"shared {_OF}",
+             restrict=_RESTRICTS, needs=_ALSO, rules=(*_BEYOND, "manual:of -> never")),
+    _one_way("fence.proxy.between.sem.scope [addr:any], size:u32 imm 128..128", sem="acquire"),
     _async("fence.proxy.between{.of}.sem.restrict.scope", sem="acquire", restrict=_TO_CLUSTER),
     _async("fence.proxy.between{.of}.sem.restrict.scope", sem="release", restrict=_TO_CTA),
 )  # fmt: skip
@@ -87,7 +86,7 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.13.4",
-        "a state space may be added to the fences between proxies that work one way",
+        "a state space may be added to the fences between proxies that work one way and take no address",
         "only fence.proxy.async has one",
     ),
     Difference(

@@ -15,11 +15,11 @@ _query = partial(Form, section="9.7.13.18", version="8.6", target="sm_100", firs
 FORMS = (
     Form("griddepcontrol.action", kind="effect", section="9.7.13.13", version="7.8", target="sm_90",
          action="launch_dependents wait"),
-    Form("tensormap.cp_fenceproxy.global.shared::cta.between.sem.scope.sync.aligned [dst:global], [src:shared::cta],"
+    Form("tensormap.cp_fenceproxy.global.shared::cta.between.sem.scope.sync.aligned [dst:global narrow], [src:shared::cta],"
          " size:u32 imm 128..128", kind="effect", section="9.7.13.16", version="8.3", target="sm_90",
          between="tensormap::generic", sem="release", scope=SCOPES, first="cp_fenceproxy",
          ordered="global shared::cta", repeats="sync"),
-    _cancel("clusterlaunchcontrol.try_cancel.async{.space}.completion{.multicast}.b128 [addr], [mbar]",
+    _cancel("clusterlaunchcontrol.try_cancel.async{.space}.completion{.multicast}.b128 [addr:narrow], [mbar:narrow]",
             space="shared::cta", completion="mbarrier::complete_tx::bytes", multicast="multicast::cluster::all",
             needs={"multicast": "8.6 sm_100a sm_101a sm_120a / 8.8 sm_100f sm_101f sm_120f"},
             first="try_cancel async"),

@@ -268,7 +268,7 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
         kind = kind[1]
     if type(kind) is tuple and kind[0] == "-" and ("negative" in p.flags or "negated" in p.flags):
         kind = kind[1]
-        if "f16x2" in (kind, kind[1]):  # which fits an integer otherwise
+        if "f16x2" in (kind[1:2] if type(kind) is tuple else (kind,)):  # which fits an integer otherwise
             return Trouble(path, f"'-' stands before an integer, not {describe('f16x2')}")
     elif "negated" in p.flags:
         return Trouble(path, f"'-' is needed before {describe(kind)}")

@@ -54,6 +54,7 @@ def _multiply() -> tuple[Form, ...]:
         form(f"{head} d, {_AB}, c:negated"),
         form(f"{head} d, a:negated selector=part, b:negated selector=part, c:negated"),
         form(f"{head}.po d, {_AB}, c"),
+        form(f"{head}.po d, a:negated selector=part, b:negated selector=part, c", only="ptxas"),
     )
 
 
@@ -93,6 +94,11 @@ FORMS = (
 )
 
 DIFFERENCES = (
+    Difference(
+        "9.7.18.1.3",
+        "`vmad.po` takes two negated factors, whose product is none.",
+        "With `.po` no operand is negated.",
+    ),
     Difference(
         "9.7.18.1.1",
         "Scalar instructions may have `c` without saying what becomes of it: neither a second operation nor a selector "

@@ -59,6 +59,7 @@ def test_only_the_product_or_the_sum_of_vmad_is_negated() -> None:
     for a, b in ((minus, R), (R, minus)):
         assert not fits("vmad.s32.s32.s32", R, a, b, minus)
         assert not fits("vmad.s32.s32.s32.po", R, a, b, R)
+    assert fits("vmad.s32.s32.s32.po", R, minus, minus, R)
     assert fits("vmad.s32.s32.s32", R, ("-", part("b0")), part("h1"), R)
     assert not fits("vadd.s32.s32.s32", R, minus, R)
 

@@ -85,7 +85,7 @@ class Form:
     """
 
     __slots__ = (
-        "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
+        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
         "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
@@ -119,6 +119,7 @@ class Form:
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
+        self.carry, self.explored = carry, explored
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)

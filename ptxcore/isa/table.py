@@ -14,6 +14,9 @@ from ptxcore.syntax.tree import Instruction
 SECTIONS = (
     "integer",
     "extended_precision",
+    "floating_point",
+    "half_precision",
+    "mixed_precision",
     "comparison",
     "logic",
     "data_movement",

@@ -328,7 +328,7 @@ def _constant(e: Expected, rng: random.Random) -> str:
 
 def _fault(form: Form, parts: Parts, rng: random.Random) -> tuple[str, Parts]:
     """One change that mostly makes the statement illegal, by name."""
-    name = rng.choice(_FAULTS_WITH if parts.modifiers and parts.operands else ("extra modifier", "extra operand"))
+    name = rng.choice(FAULTS if parts.modifiers and parts.operands else ("extra modifier", "extra operand"))
     modifiers, operands = list(parts.modifiers), list(parts.operands)
     if name == "missing modifier":
         del modifiers[rng.randrange(len(modifiers))]
@@ -356,7 +356,7 @@ def _fault(form: Form, parts: Parts, rng: random.Random) -> tuple[str, Parts]:
     return name, Parts(parts.opcode, tuple(modifiers), tuple(operands))
 
 
-_FAULTS_WITH = (
+FAULTS = (
     "missing modifier", "extra modifier", "double modifier", "other modifier", "other type", "other order",
     "missing operand", "extra operand", "other operand", "other operand", "other operand",
 )  # fmt: skip

@@ -124,6 +124,8 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
 def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     role = e.parameter.role
     if role in ("destination", "source"):
+        if e.parameter.flags & _HANDLES:
+            return _fit_handle(e, kind, path)
         if "untyped" in e.parameter.flags and not manual:
             return _fit_untyped(use, e, kind, path)
         if e.length or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
@@ -146,14 +148,15 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     if type(kind) is not tuple or kind[0] != "{":
         if kind == "_" and e.parameter.role == "destination" and "sink" in e.parameter.flags:
             return None
-        if e.length == 1 and "bare" in e.parameter.flags:
+        if (e.length == 1 or "longer" in e.parameter.flags) and "bare" in e.parameter.flags:
             return _fit_value(use, e, kind, path, manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
     if not e.length:
         if len(kind) == 2 and "braced" in e.parameter.flags:
             return _fit_value(use, e, kind[1], (*path, 0), manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not a vector")
-    if len(kind) - 1 != e.length and e.length != ANY_LENGTH:
+    longer = "longer" in e.parameter.flags and e.length < len(kind) - 1 in (2, 4)
+    if len(kind) - 1 != e.length and e.length != ANY_LENGTH and not longer:
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
         return Trouble(path, f"a vector of {e.length} is needed here, not one of {number}")
     return _fit_elements(use, e._replace(length=0), kind[1:], path, manual)
@@ -179,10 +182,15 @@ def _fit_elements(
             trouble = None if _goes_with(whole, plain) else _fit_value(use, e, element, (*path, i), manual)
         if trouble is not None:
             return trouble
-    mixed = _mixed(elements)
+    indices = 2 * ("twice_indexed" in e.parameter.flags) or int("indexed" in e.parameter.flags)
+    for i, element in enumerate(elements[:indices]):
+        trouble = _fit_value(use, e._replace(type="u32"), element, (*path, i), manual)
+        if trouble is not None:
+            return trouble
+    mixed = _mixed(elements[indices:])
     if mixed is not None:
         i, message = mixed
-        return Trouble((*path, i), message)
+        return Trouble((*path, indices + i), message)
     return None
 
 
@@ -317,6 +325,18 @@ _CONSTANTS = {
 
 
 _OPAQUE = ("texref", "samplerref", "surfref")
+_HANDLES = frozenset((*_OPAQUE, "handle"))
+
+
+def _fit_handle(e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | None:
+    """A texture, sampler or surface by its name, or a register that holds the address of one (sections 9.7.10, 9.7.11)."""
+    flags = e.parameter.flags
+    if type(kind) is str and (kind in flags or kind == "any" or ("handle" in flags and kind in EXACT["u64"] - {"f64"})):
+        return None
+    wanted = [_NOUNS[name] for name in _OPAQUE if name in flags]
+    if "handle" in flags:
+        wanted.append("a .u64 register with the address of one")
+    return Trouble(path, f"{' or '.join(wanted)} is needed here, not {describe(kind)}")
 
 
 def _fits_constant(e: Expected, kind: str) -> bool:
@@ -375,6 +395,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
     base = kind[1]
     if base == "any" or (not manual and "any" in e.parameter.flags):
         return None
+    if e.parameter.flags & _HANDLES:
+        return _fit_handle(e, base, path)
     if "tensor" in spaces:
         return _fit_tensor(e, base, path, manual)
     if base == "int":
@@ -415,9 +437,12 @@ def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) ->
 def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     if type(kind) is not tuple or kind[0] != "[":
         return Trouble(path, f"{_shown_bracket(e)} is needed here, not {describe(kind)}")
-    if len(kind) - 1 != len(e.parts):
+    parts = e.parts
+    if len(kind) - 1 < len(parts):
+        parts = tuple(part for part in parts if not part.parameter.optional)
+    if len(kind) - 1 != len(parts):
         return Trouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
-    for i, (part, inner) in enumerate(zip(e.parts, kind[1:], strict=True)):
+    for i, (part, inner) in enumerate(zip(parts, kind[1:], strict=True)):
         trouble = _fit_part(use, part, inner, (*path, i), manual)
         if trouble is not None:
             return trouble
@@ -427,6 +452,8 @@ def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manua
 def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     if "tensormap" in e.parameter.flags and not manual:
         return _fit_tensor_map(kind, path)
+    if e.parameter.flags & _HANDLES:
+        return _fit_handle(e, kind, path)
     if e.parameter.words or not e.type:  # an address within the bracket
         return _fit_memory(use, e, ("[", kind), path, manual)
     return _fit_plain(use, e, kind, path, manual)

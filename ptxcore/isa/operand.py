@@ -22,9 +22,12 @@ and further words behind the colon:
     sink           may be `_`; for a vector that is read: its elements may
     dropped        must be `_`;  kept  the second destination must not be
     braced         a vector of one element will do for a plain operand
+    texref, samplerref, surfref    the name of such a variable;  handle  a register that holds the address of one
+    longer         (of coordinates) a vector of 2 or 4 will do where fewer are needed; with `bare` a plain register
+    indexed        the first element is an array's index; twice_indexed  the first two are indices
     opaque         the name of a texture, sampler or surface reference stands for its address
     unified        an address that may be marked `.unified`
-    pred, label, function, prototype, barrier, texref, samplerref, surfref ...   what must stand there
+    pred, label, function, prototype, barrier ...   what must stand there
     0..15          an integer in that range;  *32 a multiple;  power_of_two;  nonzero
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
     [a:registers]  an address in a register, no variable
@@ -102,7 +105,8 @@ class Parameter(NamedTuple):
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
-    registers power_of_two nonzero dropped kept narrow untyped""".split()
+    registers power_of_two nonzero dropped kept narrow untyped longer handle
+    indexed twice_indexed""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

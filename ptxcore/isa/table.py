@@ -23,6 +23,8 @@ SECTIONS = (
     "multimem",
     "async_copy",
     "tensor_copy",
+    "texture",
+    "surface",
     "conversion",
     "control",
     "synchronization",

@@ -27,8 +27,18 @@ def verdicts(
 
 def _judge(laid: Layout, batch: Sequence[int], said: list[str | None], manual: bool) -> None:
     text, standing = laid.module(batch)
-    module, faults = read_module(text)
-    for diagnostic in (*faults, *check(module, manual=manual)):
+    try:
+        module, faults = read_module(text)
+        found = [*faults, *check(module, manual=manual)]
+    except Exception as error:  # never to happen; which statement it is shall be told
+        if len(batch) == 1:
+            said[batch[0]] = f"(our crash: {error!r})"
+        else:
+            middle = len(batch) // 2
+            _judge(laid, batch[:middle], said, manual)
+            _judge(laid, batch[middle:], said, manual)
+        return
+    for diagnostic in found:
         if diagnostic.severity == "error":
             what = standing.get(diagnostic.span.line)
             for i in batch if what is None else laid.meant(what, batch):

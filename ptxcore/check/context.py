@@ -10,6 +10,11 @@ from ptxcore.isa.targets import Target, missing
 NEWEST = (9, 0)
 
 
+def quoted(what: str) -> str:
+    """A word of the language in quotes; several words as they are."""
+    return what if " " in what else f"'{what}'"
+
+
 class Context:
     """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
     the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64."""
@@ -36,7 +41,7 @@ class Context:
         """Report that `what` needs more than the module says; whether it has it."""
         lacking = self.lacks(gate)
         if lacking is not None:
-            self.report(span, f"'{what}' {lacking}")
+            self.report(span, f"{quoted(what)} {lacking}")
         return lacking is None
 
     def gone(self, span: Span, what: str, since: tuple[int, int], hint: str | None = None) -> bool:
@@ -44,5 +49,5 @@ class Context:
         if self.version < since:
             return True
         says = f"the module says {self.version[0]}.{self.version[1]}"
-        self.report(span, f"'{what}' is gone since PTX ISA {since[0]}.{since[1]}, {says}", hint)
+        self.report(span, f"{quoted(what)} is gone since PTX ISA {since[0]}.{since[1]}, {says}", hint)
         return False

@@ -203,7 +203,6 @@ def check_attribute(context: Context, span: Span, name: str, numbers: tuple[int,
         return False
     if len(numbers) != _ATTRIBUTE_NUMBERS[name]:
         context.report(span, f"'.{name}' takes {_ATTRIBUTE_NUMBERS[name] or 'no'} numbers, not {len(numbers)}")
-    context.gate(span, ".attribute", "4.0")
     return context.gate(span, f".{name}", ATTRIBUTE_GATES[name])
 
 

@@ -302,9 +302,10 @@ def check_gates(context: Context, directive: Directive, span: Span) -> None:
     if entry is None:
         return
     gate = entry.manual_gate if context.manual and entry.manual_gate else entry.gate
-    context.gate(span, f".{directive.name}", gate)
+    name = directive.name if directive.name.startswith("@") else f".{directive.name}"
+    context.gate(span, name, gate)
     if entry.gone and (not context.manual or entry.gone_by_manual):
-        context.gone(span, f".{directive.name}", entry.gone)
+        context.gone(span, name, entry.gone)
 
 
 def check_pragma(context: Context, directive: Directive, span: Span, in_function: bool) -> None:
@@ -329,7 +330,7 @@ def check_pragma(context: Context, directive: Directive, span: Span, in_function
 def check_alias(context: Context, directive: Directive) -> None:
     """`.alias new, old;` (section 11.2.3)."""
     names = [a.name for a in directive.arguments if isinstance(a, Name)]
-    if len(names) != 2 or not context.gate(directive.span, ".alias", DIRECTIVES["alias"].gate):
+    if len(names) != 2 or context.lacks(DIRECTIVES["alias"].gate):
         return
     found = [context.scopes.find(name) for name in names]
     for name, symbol in zip(names, found, strict=True):

@@ -44,7 +44,9 @@ def check_initialiser(context: Context, declaration: Declaration, name: Declarat
         value, level = waiting.pop()
         if level < len(sizes):
             if not isinstance(value, Vector):
-                context.report(name.span, f"the initial value of '{name.name}' needs {len(sizes)} levels of braces")
+                context.report(
+                    name.span, f"the initial value of '{name.name}' needs more braces: each dimension has its own"
+                )
                 return
             size = sizes[level]
             if size is not None and len(value.elements) > size:

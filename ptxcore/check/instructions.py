@@ -23,6 +23,8 @@ from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vecto
 
 #: Judgements that are kept; beyond, all are forgotten.
 _MOST_VERDICTS = 8192
+#: Explaining an opcode compares it with all others, so only the first that are wrong get more than a short word.
+_MOST_EXPLAINED = 100
 
 
 class Verdict(NamedTuple):
@@ -42,11 +44,12 @@ _SOUND = Verdict()
 class Instructions:
     """Checks the instructions of one module."""
 
-    __slots__ = ("_guards", "_verdicts", "context", "kinds", "labels", "tensor_groups")
+    __slots__ = ("_explained", "_guards", "_verdicts", "context", "kinds", "labels", "tensor_groups")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.kinds = Kinds(context)
+        self._explained = 0
         self._guards: set[str] = set()
         self._verdicts: dict[Any, Verdict] = {}
         #: `.cta_group` of the tcgen05 instructions of the function that is open, and what it calls.
@@ -131,7 +134,11 @@ class Instructions:
         if verdict.misfit:
             misfit = None if verdict.misfit is True else verdict.misfit
             assert misfit is None or isinstance(misfit, Misfit)
-            context.findings += explain(s, misfit, manual=context.manual).diagnostics
+            self._explained += 1
+            if self._explained <= _MOST_EXPLAINED:
+                context.findings += explain(s, misfit, manual=context.manual).diagnostics
+            else:
+                context.report(s.span, misfit.message if misfit else f"unknown instruction '{s.opcode}'")
         for lacking in verdict.lacking:
             context.report(s.span, lacking)
         trouble = verdict.trouble
@@ -141,7 +148,7 @@ class Instructions:
                 trouble = check_values(verdict.use, places, values_of(s.operands))
         if trouble is not None:
             span = operand_span(s, *trouble.path) if trouble.path else s.span
-            context.report(span, _worded(s, kinds, trouble), trouble.hint)
+            context.report(span, _worded(s, trouble), _hint(s, kinds, trouble))
 
     # Guards.
 
@@ -217,7 +224,17 @@ def _since(gate: str) -> str:
 _MIDDLE = " is needed here, not "
 
 
-def _worded(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str:
+def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str | None:
+    """What would be right."""
+    kind: Kind = kinds
+    for index in trouble.path:
+        kind = kind[index if kind is kinds else index + 1] if type(kind) is tuple else None
+    if type(kind) is tuple and kind[0] == "sreg" and s.opcode not in ("mov", "cvt"):
+        return "mov and cvt alone take special registers: move it to a register before"
+    return trouble.hint
+
+
+def _worded(s: Instruction, trouble: Trouble) -> str:
     """The message with the names that stand in the instruction."""
     if _MIDDLE not in trouble.message or not trouble.path:
         return trouble.message

@@ -29,6 +29,8 @@ SECTIONS = (
     "control",
     "synchronization",
     "wmma",
+    "mma",
+    "matrix_moves",
     "stack",
     "video",
     "miscellaneous",

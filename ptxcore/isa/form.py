@@ -460,7 +460,16 @@ def _dotted(choices: Iterable[str]) -> str:
     return " ".join(f".{word.partition('=')[2] or word}" for word in choices)
 
 
-_WHAT = {"sem": "a semantics", "op": "an operation", "cmp": "a comparison", "cop": "a cache operator"}
+_WHAT = {
+    "sem": "a semantics",
+    "op": "an operation",
+    "cmp": "a comparison",
+    "cop": "a cache operator",
+    "rnd": "a rounding modifier",
+    "frnd": "a rounding modifier",
+    "irnd": "an integer rounding modifier",
+    "part": "a part of the result",
+}
 
 
 def _article(slot: str) -> str:

@@ -14,6 +14,8 @@ from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, Te
 
 #: Names that one `N<5>` of a list may stand for.
 MOST_LABELS = 1 << 16
+#: Characters that a label takes at least where it stands: `N0:`.
+_SHORTEST_LABEL = 3
 
 
 class Shape(NamedTuple):
@@ -144,8 +146,8 @@ def _labels(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
         if cursor.accept("<"):
             start, stop = cursor.start, cursor.stop
             count = read_number(cursor, "a number of labels")
-            if count > MOST_LABELS:
-                raise Bad(start, stop, f"more than {MOST_LABELS} labels in one name")
+            if count > min(MOST_LABELS, len(cursor.source) // _SHORTEST_LABEL):
+                raise Bad(start, stop, f"{count} labels in one name are more than this module has")
             cursor.expect(">", "behind the number of labels")
             labels += [Name(f"{label}{i}") for i in range(count)]
         else:

@@ -40,11 +40,12 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 class Bad(Exception):
-    """A finding inside a statement, by offsets into the text; reading goes on behind the statement, or with `again`
-    perhaps where the finding is."""
+    """A finding inside a statement, by offsets into the text; reading goes on behind the statement, at `resume` if that
+    is known, or with `again` perhaps where the finding is."""
 
     def __init__(self, start: int, end: int, message: str, hint: str | None = None, again: bool = False) -> None:
         self.start, self.end, self.message, self.hint, self.again = start, end, message, hint, again
+        self.resume = 0
 
 
 def shown(word: str) -> str:

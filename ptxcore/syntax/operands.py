@@ -265,7 +265,7 @@ def _simple(cursor: Cursor, initial: bool, bracketed: bool = False) -> Operand:
                 return mask
         value: Immediate | Float = read_expression(cursor)
         return value
-    if cursor.kind == "end" or cursor.text in (",", "}", "]", ")"):
+    if cursor.kind == "end" or cursor.text in (",", ";", "}", "]", ")"):
         raise Bad(cursor.start, max(cursor.stop, cursor.start + 1), "an operand is missing here")
     raise Bad(cursor.start, cursor.stop, f"{cursor.quoted()} is not an operand")
 

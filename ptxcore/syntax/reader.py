@@ -52,7 +52,7 @@ _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
 _WORD = re.compile(r"[^\s;{}]++|\S")
 #: Where a faulty statement can end.
 _END = re.compile(
-    r"[;{}]|\n\s*+(?=\.(?:visible|extern|weak|common|global|const|entry|func|section|file|loc|pragma|version|target"
+    r"[;{}]|\n[ \t]*+(?=\.(?:visible|extern|weak|common|global|const|entry|func|section|file|loc|pragma|version|target"
     r"|address_size|reg|shared|local|param|alias|tex)\b)",
     re.ASCII,
 )
@@ -255,8 +255,8 @@ class Reader:
             declaration = read_declaration(cursor, self.span, self.operands, linkage)
             return declaration, cursor.start
         statement: AnyStatement
+        self.body_follows = word in HEADS
         if word in HEADS and place == "module":
-            self.body_follows = True
             function = read_function(cursor, self.span, linkage)
             self.body_follows = function.defined
             statement = function
@@ -286,6 +286,8 @@ class Reader:
         self.found.append(Diagnostic(self.span(bad.start, bad.end), bad.message, bad.hint))
         if limit is not None and limit - start > _FAR:
             return limit
+        if bad.resume:
+            return bad.resume
         text = self.text
         if bad.again and bad.start > start and not text[text.rfind("\n", 0, bad.start) + 1 : bad.start].strip():
             return bad.start  # a forgotten `;`: the next line is a statement of its own
@@ -305,7 +307,7 @@ class Reader:
                 depth -= 1
                 if depth < 0:
                     return m.start() if self.blocks or self.thread else m.end()
-            elif m.start() >= found:
+            elif m.end() >= found:
                 if mark == ";":
                     self.body_follows = False
                 return m.end()

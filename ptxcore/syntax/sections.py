@@ -35,7 +35,12 @@ def read_section(cursor: Cursor) -> Section:
     cursor.advance()
     if cursor.text != "{":
         raise cursor.missing("'{'", "behind the name of the section")
-    return Section(name, tuple(_lines(cursor)))
+    try:
+        return Section(name, tuple(_lines(cursor)))
+    except Bad as bad:
+        end = cursor.source.find("}", bad.start)
+        bad.resume = end + 1 if end >= 0 else len(cursor.source)
+        raise
 
 
 def _lines(cursor: Cursor) -> list[Line]:

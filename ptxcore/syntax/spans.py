@@ -89,8 +89,8 @@ def _operand_place(instruction: Instruction, index: int, inner: tuple[int, ...])
         return None
     place, operand = places[index], instruction.operands[index]
     for i in inner:
-        found = _part_place(text, place, operand, i)
-        if found is None or not 0 <= i < len(_parts(operand)):
+        found = _part_place(text, place, operand, i) if 0 <= i < len(_parts(operand)) else None
+        if found is None:
             return None
         place, operand = found, _parts(operand)[i]
     return place

@@ -43,6 +43,8 @@ MODULE_DECLARATIONS = """\
 .func fn { ret; }
 """
 
+#: Lines in front of the first statement, so that an error on a smaller line is known not to be about one.
+EMPTY = 20000
 _PER_ENTRY = 250
 _NAME = re.compile(r"(?<![\w$%.])[A-Za-z_$%][\w$]*")
 _DECLARED = re.compile(r"([A-Za-z_$%][\w$]*)(<\d+>)?\s*(?:\[[^\]]*\])*\s*(?:[;,={(]|$)")
@@ -103,7 +105,7 @@ class Layout:
         """The text of a module with these statements, and what stands on which of its lines."""
         functions = self._functions(chosen)
         names: frozenset[str] = frozenset().union(*(self.names[i] for members in functions for i in members))
-        lines = self.header.splitlines()
+        lines = self.header.splitlines() + [""] * EMPTY
         standing: dict[int, int | Declaration] = {}
 
         def put(text: str, what: int | Declaration | None = None) -> None:

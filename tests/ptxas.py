@@ -8,8 +8,8 @@ of it measured:
 - Some errors are looked for only in a module without others, so a module without its rejected lines is asked about
   again until ptxas accepts all of it. A verdict `None` therefore always comes from a module that was accepted.
 - ptxas dies on some statements without a word; such a batch is halved until the statement is found.
-- Some instructions are expanded into text that ptxas reads after the module, and it places errors in that text on
-  lines that have nothing to do with it. Such errors are believed of a statement only where it has them alone.
+- Some instructions are expanded into text that ptxas reads after the module, and errors in it have lines of that
+  text. So the statements stand behind more empty lines than it has (`layout.EMPTY`): an error before them is nobody's.
 - All tcgen05 instructions of a function must have the same `.cta_group`, so statements are grouped by it.
 - A declaration can be what is refused (`.b128` registers before PTX ISA 8.3): that is then said of every statement
   that uses it. Declarations that no statement of the batch mentions are left out.
@@ -41,8 +41,6 @@ CRASH = "(crash)"
 _ARCHITECTURES = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 _PER_MODULE = 2000
 _MESSAGE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal)\s*: (.*)$")
-# Some instructions become calls of functions whose text ptxas reads after the module; errors in it have lines of its own.
-_INTERNAL = re.compile(r"^Call to |formal parameter")
 _UNPLACED = re.compile(r"^ptxas (?:error|fatal)\s*: +(.*)$")
 
 
@@ -212,9 +210,6 @@ class _Batch:
         new = False
         for line, message in said.errors:
             what = standing.get(line)
-            if _INTERNAL.search(message) and len(batch) > 1 and isinstance(what, int):
-                new |= self._alone(what)
-                continue
             for i in () if what is None else self.layout.meant(what, batch):
                 if self.verdicts[i] is None:
                     self.verdicts[i] = message
@@ -227,25 +222,8 @@ class _Batch:
         what = standing.get(line)
         if not isinstance(what, int):
             return None
-        near = re.search(r"near '(.*)'", message)
-        if (near is None or not _is_telling(near[1], self.layout.statements[what])) and not self._alone(what):
-            return None
         self.verdicts[what] = self.verdicts[what] or message
         return what
-
-    def _alone(self, i: int) -> bool:
-        """Asks about one statement by itself; whether it was rejected then."""
-        if self.verdicts[i] is None:
-            said = self.oracle.ask(self.layout.module([i])[0])
-            if not said.accepted:
-                errors = [*said.errors, *filter(None, [said.syntax_error])]
-                self.verdicts[i] = errors[0][1] if errors else said.unplaced or CRASH
-        return self.verdicts[i] is not None
-
-
-def _is_telling(token: str, statement: str) -> bool:
-    """Whether an error near a token can only be one in this statement."""
-    return len(token) > 1 and token in statement
 
 
 def accepts(

@@ -90,6 +90,6 @@ FORMS = (
     _setp_float("setp.cmp{.ftz}.type p|q?:pred sink, a, b"),
     _setp_float("setp.cmp.bool{.ftz}.type p|q?:pred sink, a, b, {!}c", bool=COMBINATIONS),
     Form("selp.type d, a, b, {!}c", selp, section="9.7.6.3", type=_ALL, manual=_DOUBLES),
-    _slct("slct.dtype.s32 d, a, b, c:s32"),
-    _slct("slct{.ftz}.dtype.f32 d, a, b, c:f32", needs=_FTZ),
+    _slct("slct.dtype.ctype d, a, b, c", ctype="s32"),
+    _slct("slct{.ftz}.dtype.ctype d, a, b, c", ctype="f32", needs=_FTZ),
 )

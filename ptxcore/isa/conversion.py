@@ -49,6 +49,11 @@ def _saturations() -> tuple[str, ...]:
     )
 
 
+def _in_space(how: Use) -> dict[str, str]:
+    """A variable whose address is converted lies in the space that it is converted from."""
+    return {"a": f"address {how.space.partition('::')[0]}"}
+
+
 _SPACES = "const global local shared shared::cta shared::cluster param param::entry"
 
 _cvta = partial(
@@ -138,13 +143,14 @@ _pack = partial(Form, section="9.7.9.22", version="6.5", target="sm_72", repeats
 
 #: Two integers into one register, below what stands in a third.
 _PACK = (
-    _pack("cvt.pack.sat.dtype.s32 d:u32 loose, a:s32 loose, b:s32 loose", dtype="u16 s16"),
-    _pack("cvt.pack.sat.dtype.s32.b32 d:u32 loose, a:s32 loose, b:s32 loose, c:b32 loose", dtype="u2 s2 u4 s4 u8 s8",
+    _pack("cvt.pack.sat.type.abtype d:abtype loose, a:abtype loose, b:abtype loose", type="u16 s16", abtype="s32"),
+    _pack("cvt.pack.sat.type.abtype.ctype d:abtype loose, a:abtype loose, b:abtype loose, c:loose",
+          type="u2 s2 u4 s4 u8 s8", abtype="s32", ctype="b32",
           needs={"u2 s2 u4 s4": "6.5 sm_75"}),
 )  # fmt: skip
 
 FORMS = (
-    _cvta("cvta.space.type d, a:address"),
+    _cvta("cvta.space.type d, a:address", layout=_in_space),
     _cvta("cvta.to.space.type d, a"),
     *_PLAIN,
     *_FORMATS,

@@ -18,6 +18,7 @@ SECTIONS = (
     "half_precision",
     "mixed_precision",
     "comparison",
+    "half_comparison",
     "logic",
     "data_movement",
     "multimem",

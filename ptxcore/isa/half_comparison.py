@@ -1,0 +1,72 @@
+"""Half precision comparison (PTX ISA 9.0, section 9.7.7)."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from ptxcore.isa.comparison import COMBINATIONS, COMPARISONS, FLOAT_COMPARISONS, orders
+from ptxcore.isa.difference import Difference
+from ptxcore.isa.form import Form
+
+_SOURCES = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f16 f32 f64"
+
+_HALF: dict[str, Any] = {"version": "4.2", "target": "sm_53"}
+_MASK: dict[str, Any] = {"version": "6.5", "target": "sm_53"}  # all bits set, as integers are compared
+_BFLOAT: dict[str, Any] = {"version": "7.8", "target": "sm_90"}
+
+_set = partial(Form, section="9.7.7.1")
+_setp = partial(Form, section="9.7.7.2", cmp=FLOAT_COMPARISONS)
+
+
+def _both(make: Any, types: str, operands: str, **where: Any) -> tuple[Form, Form]:
+    """A comparison, and one that is combined with a predicate."""
+    name = "setp" if make is _setp else "set"
+    return (
+        make(f"{name}.cmp{types} {operands}", **where),
+        make(f"{name}.cmp.bool{types} {operands}, {{!}}c", bool=COMBINATIONS, **where),
+    )
+
+
+_of = partial(_both, partial(_set, cmp=FLOAT_COMPARISONS))
+_any = partial(_both, partial(_set, cmp=COMPARISONS))
+_predicate = partial(_both, _setp)
+
+FORMS = tuple(
+    chain(
+        _any("{.ftz}.f16.stype", "d, a:stype, b:stype", stype=_SOURCES, **_HALF,
+             rules=(*orders("stype", "f16 f32 f64"), "ftz -> stype=f16 stype=f32")),
+        _any(".bf16.stype", "d:u16, a:stype, b:stype", stype=f"{_SOURCES} bf16", **_BFLOAT,
+             rules=(*orders("stype", "f16 f32 f64 bf16"), "manual:stype=bf16 -> never")),
+        _of("{.ftz}.dtype.f16", "d, a:f16, b:f16", dtype="u16 s16 u32 s32", **_MASK),
+        _of(".dtype.bf16", "d, a:bf16, b:bf16", dtype="u16 s16 u32 s32", **_BFLOAT),
+        _of("{.ftz}.f16x2.f16x2", "d, a, b", **_HALF),
+        _of("{.ftz}.dtype.f16x2", "d, a:f16x2, b:f16x2", dtype="u32 s32", **_MASK),
+        _of(".bf16x2.bf16x2", "d:untyped, a, b", **_BFLOAT),
+        _of(".dtype.bf16x2", "d, a:bf16x2, b:bf16x2", dtype="u32 s32", **_BFLOAT),
+        _predicate("{.ftz}.f16", "p:pred sink, a, b", **_HALF),
+        _predicate("{.ftz}.f16x2", "p|q?:pred sink, a, b", **_HALF),
+        _predicate(".bf16", "p:pred sink, a, b", **_BFLOAT),
+        _predicate(".bf16x2", "p|q?:pred sink, a, b", **_BFLOAT),
+    )
+)  # fmt: skip
+
+DIFFERENCES = (
+    Difference(
+        "9.7.7.1",
+        "`set.bf16.bf16` is an instruction.",
+        "`.bf16` sources are compared into integers only.",
+    ),
+    Difference(
+        "9.7.7.1",
+        "The result of `set` as `.bf16` may go to a 16-bit integer register of any kind, as `.bf16x2` to any register of "
+        "32 bits.",
+        "Values of these types are in `.b16` and `.b32` registers.",
+    ),
+    Difference(
+        "9.7.7.2",
+        "`setp` of `.f16x2` and `.bf16x2` may have one destination.",
+        "It has two, one for each half.",
+    ),
+)

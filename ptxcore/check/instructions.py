@@ -12,9 +12,9 @@ from ptxcore.check.calls import check_call
 from ptxcore.check.context import Context
 from ptxcore.check.kinds import Kind, Kinds
 from ptxcore.check.operands import Trouble, arrange, check_values, describe, has_limits, judge, values_of
+from ptxcore.check.rules import broken_rule
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.diagnostics import Span
-from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Misfit, Use
 from ptxcore.isa.table import candidates, explain
 from ptxcore.isa.targets import missing
@@ -102,7 +102,7 @@ class Instructions:
             result = judge(waiting, kinds, manual=manual)
             if isinstance(result, Trouble):
                 return verdict or Verdict(trouble=result)
-            trouble = _check_parameters(s.opcode, kinds) or (None if manual else _check_width(result, kinds))
+            trouble = broken_rule(self.context, result, kinds)
             if trouble is not None:
                 return Verdict(trouble=trouble)
             lacking = self._lacking(result)
@@ -191,38 +191,6 @@ class Instructions:
 _SPECIAL = {"bra": Instructions._branch, "call": Instructions._call, "tcgen05": Instructions._tensor}
 
 
-#: What each opcode does with a parameter that it addresses, and the roles that forbid it.
-_FORBIDDEN = {
-    "st": (("kernel", "input"), "a function does not write its input parameters"),
-    "ld": (("output",), "a function does not read its return parameters"),
-    "mov": (("local",), "a .param variable of a function's body has no address"),
-    "cvta": (("local",), "a .param variable of a function's body has no address"),
-}
-
-
-def _check_parameters(opcode: str, kinds: tuple[Kind, ...]) -> Trouble | None:
-    """What may be done with parameters depends on whose they are (sections 5.1.6 and 7.1)."""
-    forbidden = _FORBIDDEN.get(opcode)
-    if forbidden is None:
-        return None
-    for index, kind in enumerate(kinds):
-        base = kind[1] if type(kind) is tuple and kind[0] in ("[", "[]") else kind
-        if type(base) is tuple and base[0] in ("var", "var+") and base[-1] in forbidden[0]:
-            return Trouble((index,), forbidden[1])
-    return None
-
-
-def _check_width(use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
-    """ptxas 13.0 gives up a module that has 32-bit addresses of generic or .global memory."""
-    narrow = use.width == 32
-    hint = "32-bit compilation is no longer supported: write .u64"
-    if narrow and use.form.mnemonic == "cvta":
-        return Trouble((), "generic addresses have 64 bits", hint)
-    if narrow and use.form.mnemonic == "mov" and len(kinds) > 1 and kinds[1][:2] == ("var", "global"):
-        return Trouble((1,), "addresses of .global variables have 64 bits", hint)
-    return None
-
-
 def _shown(use: Use) -> str:
     """The form of a use in short: its mnemonic and fixed words."""
     return ".".join((use.form.mnemonic, *(w for w in use.words.values() if w in use.form.syntax), *use.types[:1]))
@@ -268,11 +236,3 @@ def _parts(operand: Operand | None) -> tuple[Operand, ...]:
     if isinstance(operand, Address):
         return (operand.base,)
     return operand.elements if isinstance(operand, Vector) else getattr(operand, "elements", ())
-
-
-DIFFERENCES = (
-    Difference("5.1.4", "32-bit addresses of generic and .global memory, cvta.u32 and 32-bit mov of such addresses end "
-               "the compilation", "they are the addresses of a module with `.address_size 32`"),
-    Difference("6.4.2", "components .z and .w of a .v2 vector pass", "it has .x and .y"),
-    Difference("10", "a special register passes as the base of an address", "mov and cvt alone read them"),
-)  # fmt: skip

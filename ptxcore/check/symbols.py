@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptxcore.diagnostics import Span
-from ptxcore.isa.types import WIDTHS
+from ptxcore.isa.types import OPAQUE, WIDTHS
 from ptxcore.syntax.tree import Declaration, Function, Operand, Prototype
 
 #: A name of a parameterised declaration has a number of at most as many digits.
@@ -203,7 +203,10 @@ def variable(declaration: Declaration, index: int, role: str = "", kind: Any = N
     d = declaration.names[index]
     space, type_ = declaration.space, declaration.type
     if kind is None:
-        kind = kind_of(space, type_, declaration.vector, role)
+        single = not d.dimensions
+        kind = (
+            kind_of(space, type_, declaration.vector, role) if single or type_ not in OPAQUE else ("var", space, type_)
+        )
     return Variable(
         "register" if space == "reg" else "variable", kind, d.span, 0, space, type_, declaration.vector, d.dimensions,
         declaration.align, declaration.linkage, role, d.value,
@@ -212,7 +215,7 @@ def variable(declaration: Declaration, index: int, role: str = "", kind: Any = N
 
 def kind_of(space: str, type_: str, vector: str, role: str) -> Any:
     """What an operand is that names such a variable."""
-    if type_ in ("texref", "samplerref", "surfref"):
+    if type_ in OPAQUE:
         return type_
     if space == "reg":
         return f"{vector}.{type_}" if vector else type_

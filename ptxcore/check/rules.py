@@ -1,0 +1,84 @@
+"""What instructions ask beyond their forms: of parameters, of addresses, of the texture mode."""
+
+from __future__ import annotations
+
+from ptxcore.check.context import Context
+from ptxcore.check.operands import Kind, Trouble
+from ptxcore.isa.difference import Difference
+from ptxcore.isa.form import Use
+
+
+def broken_rule(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """The first rule that a use with operands of these kinds breaks in this module."""
+    rules = _RULES.get(use.form.mnemonic, ())
+    return next((trouble for rule in rules if (trouble := rule(context, use, kinds)) is not None), None)
+
+
+#: What each opcode does with a parameter that it addresses, and the roles that forbid it.
+_FORBIDDEN = {
+    "st": (("kernel", "input"), "a function does not write its input parameters"),
+    "ld": (("output",), "a function does not read its return parameters"),
+    "mov": (("local",), "a .param variable of a function's body has no address"),
+    "cvta": (("local",), "a .param variable of a function's body has no address"),
+}
+
+
+def _parameters(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """What may be done with parameters depends on whose they are (sections 5.1.6 and 7.1)."""
+    forbidden = _FORBIDDEN.get(use.form.mnemonic)
+    if forbidden is None:
+        return None
+    for index, kind in enumerate(kinds):
+        base = kind[1] if type(kind) is tuple and kind[0] in ("[", "[]") else kind
+        if type(base) is tuple and base[0] in ("var", "var+") and base[-1] in forbidden[0]:
+            return Trouble((index,), forbidden[1])
+    return None
+
+
+def _width(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """ptxas 13.0 gives up a module that has 32-bit addresses of generic or .global memory."""
+    narrow = use.width == 32 and not context.manual
+    hint = "32-bit compilation is no longer supported: write .u64"
+    if narrow and use.form.mnemonic == "cvta":
+        return Trouble((), "generic addresses have 64 bits", hint)
+    if narrow and use.form.mnemonic == "mov" and len(kinds) > 1 and kinds[1][:2] == ("var", "global"):
+        return Trouble((1,), "addresses of .global variables have 64 bits", hint)
+    return None
+
+
+#: Words of `txq` that ask a sampler where textures and samplers are apart.
+_SAMPLER_WORDS = frozenset(("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"))
+
+
+def _texture_mode(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """In the independent texture mode a texture has no sampler by itself (section 5.3)."""
+    if "texmode_independent" not in context.options:
+        return None
+    hint = ".target says texmode_independent"
+    for index, kind in enumerate(kinds):
+        if type(kind) is not tuple or kind[0] != "[":
+            continue
+        if use.form.mnemonic == "txq":
+            if kind[1:] == ("texref",) and _SAMPLER_WORDS & use.present:
+                return Trouble((index,), "a sampler is asked for this, not a texture", hint)
+        elif len(kind) == 3:  # a texture and coordinates
+            return Trouble((index,), "a sampler is needed behind the texture", hint)
+    return None
+
+
+_RULES = {
+    "ld": (_parameters,),
+    "st": (_parameters,),
+    "mov": (_parameters, _width),
+    "cvta": (_parameters, _width),
+    "tex": (_texture_mode,),
+    "tld4": (_texture_mode,),
+    "txq": (_texture_mode,),
+}
+
+DIFFERENCES = (
+    Difference("5.1.4", "32-bit addresses of generic and .global memory, cvta.u32 and 32-bit mov of such addresses end "
+               "the compilation", "they are the addresses of a module with `.address_size 32`"),
+    Difference("6.4.2", "components .z and .w of a .v2 vector pass", "it has .x and .y"),
+    Difference("10", "a special register passes as the base of an address", "mov and cvt alone read them"),
+)  # fmt: skip

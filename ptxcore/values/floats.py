@@ -192,12 +192,13 @@ def _to_integer(form: str, a: int, width: int, signed: bool, mode: str) -> int:
 
 
 def _apply(term: Term, args: tuple[Any, ...]) -> int:
-    value = _rebuild(term, list(args))
+    value = rebuild(term, list(args))
     assert type(value) is int
     return value
 
 
-def _rebuild(term: Term, args: list[Any]) -> Value:
+def rebuild(term: Term, args: list[Any]) -> Value:
+    """The operation of a term over other operands, folded."""
     name, form, mode, *operands = args
     if name in _OPERATIONS:
         return _operation(name, form, mode, term.width, *operands)
@@ -210,4 +211,4 @@ def _rebuild(term: Term, args: list[Any]) -> Value:
     return to_integer(form[0], operands[0], form[1], name == "to_signed", mode)
 
 
-extend_operations("fp", _apply, _rebuild)
+extend_operations("fp", _apply, rebuild)

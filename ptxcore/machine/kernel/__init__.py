@@ -1,0 +1,1 @@
+"""Kernels on numbers: memory, threads, their schedule."""

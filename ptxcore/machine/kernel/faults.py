@@ -1,0 +1,92 @@
+"""What goes wrong while a kernel runs, told with thread, instruction, source line and values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ptxcore.syntax.tree import Instruction
+
+
+class ThreadName(NamedTuple):
+    """A thread by the coordinates of its CTA and its own."""
+
+    cta: tuple[int, int, int]
+    thread: tuple[int, int, int]
+
+    def __str__(self) -> str:
+        return f"thread {_triple(self.thread)} of CTA {_triple(self.cta)}"
+
+
+def _triple(numbers: tuple[int, int, int]) -> str:
+    return f"({numbers[0]}, {numbers[1]}, {numbers[2]})"
+
+
+class Fault(Exception):
+    """Raised where something goes wrong; whoever knows the thread and the instruction makes a `KernelError` of it."""
+
+
+class Undefined(Fault):
+    """A register was used that nothing wrote."""
+
+
+class KernelError(Exception):
+    """An error of a running kernel. `kind` is short and fixed (`out-of-bounds`, `deadlock` ...); `instruction` and `source`
+    (file and line of `.loc`) are None where no single instruction is to blame."""
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        thread: ThreadName | None = None,
+        instruction: Instruction | None = None,
+        source: tuple[str, int] | None = None,
+        path: str = "<module>",
+    ) -> None:
+        self.kind, self.message, self.thread = kind, message, thread
+        self.instruction, self.source, self.path = instruction, source, path
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """`PATH:LINE:COL: error: KIND: what`, the instruction, the thread and the source line."""
+        place = self.path
+        if self.instruction is not None:
+            place = f"{place}:{self.instruction.span.line}:{self.instruction.span.column}"
+        lines = [f"{place}: error: {self.message}"]
+        if self.instruction is not None:
+            lines.append(f"    {' '.join(self.instruction.text.split())}")
+        if self.thread is not None:
+            lines.append(f"    in {self.thread}")
+        if self.source is not None:
+            lines.append(f"    from {self.source[0]}:{self.source[1]}")
+        return "\n".join(lines)
+
+
+def fault(kind: str, message: str) -> Fault:
+    """The fault of one kind; to be raised by the caller."""
+    return Fault(kind, message)
+
+
+class _UndefinedValue:
+    """What a register holds before anything is written to it: using it in any way is a fault, copying is not."""
+
+    __slots__ = ()
+
+    def _use(self, *_: object) -> int:
+        raise Undefined("undefined-register", "a register is used here that nothing wrote")
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._use()
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _use  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __or__ = __ror__ = _use
+    __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floordiv__ = __rfloordiv__ = _use
+    __mod__ = __rmod__ = __neg__ = __invert__ = __index__ = __int__ = _use
+    __hash__ = None  # type: ignore[assignment]
+
+
+UNDEFINED = _UndefinedValue()

@@ -1,0 +1,84 @@
+"""Memory of a launch: one flat space of generic addresses, cut into windows and buffers.
+
+An address of `.shared`, `.local`, `.const` and `.param` is a number below 2**32, so that it fits registers of 32 bits, and
+is the same number as a generic address. Each buffer of `.global` memory has 4 GiB of addresses of its own, so that an
+access beyond its end never meets another one.
+"""
+
+from __future__ import annotations
+
+from ptxcore.machine.kernel.faults import fault
+
+#: Windows below 2**32, by the four bits above `WINDOW_BITS`.
+WINDOW_BITS = 28
+LOCAL, CONST, PARAM, SHARED = (number << WINDOW_BITS for number in (1, 2, 3, 4))
+#: Within the shared window: bits of an offset; above them stands the rank of the CTA in its cluster.
+SHARED_BITS = 24
+GLOBAL_BITS = 32
+#: What a buffer may hold.
+LARGEST = 1 << 31
+
+
+class Segment:
+    """A stretch of memory. `known`, where it is kept, has a 1 for each byte that was written."""
+
+    __slots__ = ("data", "known", "name", "size", "writable")
+
+    def __init__(self, size: int, name: str, *, known: bool = True, writable: bool = True) -> None:
+        if size > LARGEST:
+            raise fault("out-of-memory", f"{size} bytes for '{name}' are more than {LARGEST}")
+        self.data = bytearray(size)
+        self.size, self.name, self.writable = size, name, writable
+        self.known = None if known else bytearray(size)
+
+    def read(self, offset: int, size: int) -> int:
+        """The little-endian number at an offset. Raises Fault beyond the end, and where nothing was written."""
+        if offset + size > self.size:
+            raise self.beyond(offset, size)
+        if self.known is not None and not all(self.known[offset : offset + size]):
+            raise fault("uninitialised", f"{size} bytes at offset {offset} of '{self.name}' are read before a write")
+        return int.from_bytes(self.data[offset : offset + size], "little")
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Writes the low bytes of a number. Raises Fault beyond the end."""
+        if offset + size > self.size:
+            raise self.beyond(offset, size)
+        if not self.writable:
+            raise fault("read-only", f"'{self.name}' cannot be written")
+        self.data[offset : offset + size] = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+        if self.known is not None:
+            self.known[offset : offset + size] = b"\1" * size
+
+    def beyond(self, offset: int, size: int) -> Exception:
+        return fault(
+            "out-of-bounds",
+            f"out of bounds: {size} bytes at offset {offset} of '{self.name}', which has {self.size} bytes",
+        )
+
+
+class GlobalMemory:
+    """Buffers of `.global` memory, by the high bits of their addresses."""
+
+    def __init__(self) -> None:
+        self.segments: dict[int, Segment] = {}
+        self._next = 1
+
+    def allocate(self, size: int, name: str, *, known: bool = True) -> int:
+        """A new buffer of zeros; gives its address."""
+        number = self._next
+        self._next += 1
+        self.segments[number] = Segment(size, name, known=known)
+        return number << GLOBAL_BITS
+
+    def free(self, address: int) -> None:
+        """Gives a buffer back. Raises Fault where none begins there."""
+        if address & ((1 << GLOBAL_BITS) - 1) or (address >> GLOBAL_BITS) not in self.segments:
+            raise fault("bad-free", f"free of {address:#x}, where no buffer begins")
+        del self.segments[address >> GLOBAL_BITS]
+
+    def at(self, address: int) -> Segment:
+        """The buffer that an address lies in. Raises Fault where there is none."""
+        found = self.segments.get(address >> GLOBAL_BITS)
+        if found is None:
+            raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+        return found

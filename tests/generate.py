@@ -76,9 +76,10 @@ class Parts(NamedTuple):
     opcode: str
     modifiers: tuple[str, ...]
     operands: tuple[str, ...]
+    guard: str = ""
 
     def line(self) -> str:
-        text = f"{'.'.join((self.opcode, *self.modifiers))} {', '.join(self.operands)}".rstrip() + ";"
+        text = f"{self.guard} {'.'.join((self.opcode, *self.modifiers))} {', '.join(self.operands)}".strip() + ";"
         named = {word for operand in self.operands for word in re.findall(r"(?<![\w$%.])[A-Za-z]\w*", operand)}
         if "t" in named:
             text = "t: .branchtargets L; " + text
@@ -189,7 +190,8 @@ def _legal(form: Form, slots: Sequence[Slot], wanted: dict[str, str], rng: rando
             modifiers = _shuffled(modifiers, rng)
         uses = match([form], form.mnemonic, modifiers)
         if not isinstance(uses, Misfit):
-            return Parts(form.mnemonic, tuple(modifiers), _operands(uses[0], rng))
+            guard = rng.choice(("@p0", "@!p3")) if rng.random() < 0.04 else ""
+            return Parts(form.mnemonic, tuple(modifiers), _operands(uses[0], rng), guard)
     return None
 
 
@@ -347,18 +349,20 @@ def _fault(form: Form, parts: Parts, rng: random.Random) -> tuple[str, Parts]:
         modifiers[rng.choice(places)] = rng.choice(_STRANGE_WORDS[:26])
     elif name == "other order":
         rng.shuffle(modifiers)
+    elif name == "other guard":
+        return name, parts._replace(guard=rng.choice(("@r1", "@!f2", "@h0", "@nothing", "@1", "@G")))
     elif name == "missing operand":
         del operands[rng.randrange(len(operands))]
     elif name == "extra operand":
         operands.insert(rng.randrange(len(operands) + 1), rng.choice(_STRANGERS))
     else:  # "other operand"
         operands[rng.randrange(len(operands))] = rng.choice(_STRANGERS)
-    return name, Parts(parts.opcode, tuple(modifiers), tuple(operands))
+    return name, Parts(parts.opcode, tuple(modifiers), tuple(operands), parts.guard)
 
 
 FAULTS = (
     "missing modifier", "extra modifier", "double modifier", "other modifier", "other type", "other order",
-    "missing operand", "extra operand", "other operand", "other operand", "other operand",
+    "missing operand", "extra operand", "other guard", "other operand", "other operand", "other operand",
 )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def test_compiled_kernels_are_clean(name: str, target: str, way: str, tmp_path: 
 @pytest.mark.campaign
 @pytest.mark.parametrize(
     ("kernel", "target", "way"),
-    itertools.product(KERNELS, TARGETS, WAYS),
+    list(itertools.product(KERNELS, TARGETS, WAYS)),
     ids=lambda value: value.stem if isinstance(value, Path) else value or "plain",
 )
 def test_every_kernel_for_every_target_is_clean(kernel: Path, target: str, way: str, tmp_path: Path):

@@ -136,7 +136,12 @@ def _check_space(context: Context, declaration: Declaration, in_body: bool) -> N
     if space in ("sreg", "surf"):
         context.report(span, f"'.{space}' cannot be declared", "special registers are there by themselves")
     elif space == "tex":
-        context.gone(span, ".tex", (1, 5), "declare a .global .texref")
+        if not context.manual:
+            context.gone(span, ".tex", (1, 5), "declare a .global .texref")
+        if in_body:
+            context.report(span, "'.tex' stands at module level")
+        if declaration.type not in ("u32", "u64") or any(name.dimensions for name in declaration.names):
+            context.report(span, "a texture in .tex is a single .u32 or .u64")
     elif space in ("reg", "local") and not in_body:
         if context.version >= _WITH_STACK:
             context.report(span, f"'.{space}' cannot stand at module level", "declare it in a function")
@@ -241,6 +246,7 @@ def _check_value(context: Context, declaration: Declaration, name: Declarator) -
 
 
 DIFFERENCES = (
+    Difference("5.1.8", "`.tex` is gone since PTX ISA 1.5", "it is deprecated: a module-level `.global .texref`"),
     Difference("5.2.2", "registers of 8 bits, of a vector type or of .b16 pass as parameters of functions",
                "parameters in registers have 32 bits or more", checked=False),
     Difference("5.4.2", "`.v2 .b64`, `.v4 .b8` and such are also vectors of registers", "vectors fill 16 bits or more",

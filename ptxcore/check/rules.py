@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from ptxcore.check.context import Context
 from ptxcore.check.operands import Kind, Trouble
+from ptxcore.check.symbols import Variable
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
+from ptxcore.syntax.tree import Address, Name, Operand
 
 
 def broken_rule(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
@@ -46,6 +50,22 @@ def _width(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | Non
     return None
 
 
+def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> Trouble | None:
+    """An address of a variable with an offset that cannot be aligned to what is accessed (section 6.4.1)."""
+    for index, e in enumerate(use.expected[: len(operands)]):
+        operand = operands[index]
+        if e is None or e.parameter.role != "memory" or not isinstance(operand, Address) or operand.index is not None:
+            continue
+        symbol = context.scopes.find(operand.base.name) if isinstance(operand.base, Name) else None
+        size = use.width // 8 * int(use.words["vec"][1:] or 1)
+        if not isinstance(symbol, Variable) or symbol.space == "reg" or size < 1:
+            continue
+        offset = operand.offset * (symbol.element_bytes if operand.indexed else 1)
+        if offset % gcd(symbol.alignment, size):
+            return Trouble((index,), f"{size} bytes are accessed, and the address is no multiple of {size}")
+    return None
+
+
 #: Words of `txq` that ask a sampler where textures and samplers are apart.
 _SAMPLER_WORDS = frozenset(("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"))
 
@@ -80,5 +100,7 @@ DIFFERENCES = (
     Difference("5.1.4", "32-bit addresses of generic and .global memory, cvta.u32 and 32-bit mov of such addresses end "
                "the compilation", "they are the addresses of a module with `.address_size 32`"),
     Difference("6.4.2", "components .z and .w of a .v2 vector pass", "it has .x and .y"),
+    Difference("6.4.1", "an address may be misaligned for certain, as in ld.u32 of a variable and 2",
+               "addresses are multiples of what is accessed"),
     Difference("10", "a special register passes as the base of an address", "mov and cvt alone read them"),
 )  # fmt: skip

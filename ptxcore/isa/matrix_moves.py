@@ -12,15 +12,14 @@ from ptxcore.isa.form import Form, Use
 
 _SPACE = "shared shared::cta"
 _NUM = "x1 x2 x4"
-_UNPACKED: dict[str, Any] = {"dtype": "b8x16", "stype": "b6x16_p32 b4x16_p64"}
-# The generic address of shared memory may have 32 bits.
-_ADDRESS = "[p:generic shared]"
+_UNPACKED: dict[str, Any] = {"dst_fmt": "b8x16", "src_fmt": "b6x16_p32 b4x16_p64", "ordered": "dst_fmt src_fmt"}
 
 
 def _matrices(how: Use) -> Mapping[str, str]:
-    """A register for each matrix, two where it has 16 rows and 16 columns of bytes."""
-    each = 2 if how.words["shape"] == "m16n16" else 1
-    return {"d": f"b32 x{each * int(how.words['num'][1:])}", "r": f"b32 x{int(how.words['num'][1:])}"}
+    """A register for each matrix, two where it has 16 rows and 16 columns of bytes. Without a space the address is
+    generic, and may have the 32 bits of a shared one."""
+    number = int(how.words["num"][1:]) * (2 if how.words["shape"] == "m16n16" else 1)
+    return {"d": f"b32 x{number}", "r": f"b32 x{number}", "p": how.words["space"] or "generic shared"}
 
 
 _BYTES = "8.6 sm_100f sm_101f sm_120f"
@@ -34,15 +33,15 @@ _stmatrix = partial(
 )  # fmt: skip
 
 FORMS = (
-    _ldmatrix(f"ldmatrix.sync.aligned.shape.num{{.trans}}{{.space}}.b16 d:x?, {_ADDRESS}", shape="m8n8", num=_NUM),
-    _ldmatrix(f"ldmatrix.sync.aligned.shape.num.trans{{.space}}.b8 d:x?, {_ADDRESS}", shape="m16n16", num="x1 x2",
+    _ldmatrix("ldmatrix.sync.aligned.shape.num{.trans}{.space}.b16 d:x?, [p]", shape="m8n8", num=_NUM),
+    _ldmatrix("ldmatrix.sync.aligned.shape.num.trans{.space}.b8 d:x?, [p]", shape="m16n16", num="x1 x2",
               needs={"": _BYTES}),
-    _ldmatrix(f"ldmatrix.sync.aligned.shape.num{{.space}}.dtype.stype d:x?, {_ADDRESS}", shape="m8n16", num=_NUM,
+    _ldmatrix("ldmatrix.sync.aligned.shape.num{.space}.dst_fmt.src_fmt d:x?, [p]", shape="m8n16", num=_NUM,
               needs={"": _BYTES}, **_UNPACKED),
-    _ldmatrix(f"ldmatrix.sync.aligned.shape.num.trans{{.space}}.dtype.stype d:x?, {_ADDRESS}", shape="m16n16",
+    _ldmatrix("ldmatrix.sync.aligned.shape.num.trans{.space}.dst_fmt.src_fmt d:x?, [p]", shape="m16n16",
               num="x1 x2", needs={"": _BYTES}, **_UNPACKED),
-    _stmatrix(f"stmatrix.sync.aligned.shape.num{{.trans}}{{.space}}.b16 {_ADDRESS}, r:x?", shape="m8n8", num=_NUM),
-    _stmatrix(f"stmatrix.sync.aligned.shape.num.trans{{.space}}.b8 {_ADDRESS}, r:x?", shape="m16n8", num=_NUM,
+    _stmatrix("stmatrix.sync.aligned.shape.num{.trans}{.space}.b16 [p], r:x?", shape="m8n8", num=_NUM),
+    _stmatrix("stmatrix.sync.aligned.shape.num.trans{.space}.b8 [p], r:x?", shape="m16n8", num=_NUM,
               needs={"": _BYTES}),
     Form("movmatrix.sync.aligned.m8n8.trans.b16 d:b32 untyped, a:b32 untyped", kind="effect", section="9.7.14.5.17",
          version="7.8", target="sm_75", repeats="sync"),

@@ -107,7 +107,7 @@ FORMS = (
          shape="m16n8k16 m16n8k32", rules=_ALIKE, needs={"m16n8k16 ctype=f16": "8.7"}, **_F8, **_HALF_OR_SINGLE),
     _mma(f"mma.sync.aligned.shape.row.col.kind.dtype.atype.btype.ctype {_D}",
          version="8.6", target="sm_100f sm_101f sm_120f",
-         shape="m16n8k16 m16n8k32", kind_="kind::f8f6f4", rules=(*_ALIKE, "manual: m16n8k16 -> never"),
+         shape="m16n8k16 m16n8k32", kind_="kind::f8f6f4", rules=(*_ALIKE, f"{_NARROW_TYPES} -> m16n8k32", "manual: m16n8k16 -> never"),
          needs={_NARROW_TYPES: "8.7 sm_120f", "m16n8k16 ctype=f16": "8.7"},
          manual={"": "8.7 sm_120a / 8.8 sm_120f"}, **_F8F6F4, **_HALF_OR_SINGLE),
     _mma(f"mma.sync.aligned.shape.row.col{{.rnd}}.dtype.atype.btype.ctype {_D}", version="7.0", target="sm_80",

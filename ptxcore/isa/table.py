@@ -32,6 +32,8 @@ SECTIONS = (
     "wmma",
     "mma",
     "matrix_moves",
+    "warpgroup_matrix",
+    "tensor_core",
     "stack",
     "video",
     "miscellaneous",

@@ -184,7 +184,8 @@ def _fit_elements(
             return trouble
     indices = 2 * ("twice_indexed" in e.parameter.flags) or int("indexed" in e.parameter.flags)
     for i, element in enumerate(elements[:indices]):
-        trouble = _fit_value(use, e._replace(type="u32"), element, (*path, i), manual)
+        index = e._replace(type="u32", parameter=e.parameter._replace(type="u32"))
+        trouble = _fit_value(use, index, element, (*path, i), manual)
         if trouble is not None:
             return trouble
     mixed = _mixed(elements[indices:])
@@ -440,6 +441,8 @@ def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manua
     parts = e.parts
     if len(kind) - 1 < len(parts):
         parts = tuple(part for part in parts if not part.parameter.optional)
+    elif any(part.parameter.optional for part in parts):
+        parts = tuple(_braced_only(part) for part in parts)
     if len(kind) - 1 != len(parts):
         return Trouble(path, f"{_shown_bracket(e)} has {len(e.parts)} parts, not {len(kind) - 1}")
     for i, (part, inner) in enumerate(zip(parts, kind[1:], strict=True)):
@@ -447,6 +450,11 @@ def _fit_bracket(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manua
         if trouble is not None:
             return trouble
     return None
+
+
+def _braced_only(e: Expected) -> Expected:
+    """Measured: with a sampler, coordinates are a vector even where a plain register would do without one."""
+    return e._replace(parameter=e.parameter._replace(flags=e.parameter.flags - {"bare"}))
 
 
 def _fit_part(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:

@@ -12,7 +12,7 @@ from ptxcore.check.calls import check_call
 from ptxcore.check.context import Context
 from ptxcore.check.kinds import Kind, Kinds
 from ptxcore.check.operands import Trouble, arrange, check_values, describe, has_limits, judge, values_of
-from ptxcore.check.rules import broken_rule, misaligned
+from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Misfit, Use
@@ -106,7 +106,7 @@ class Instructions:
             if trouble is not None:
                 return Verdict(trouble=trouble)
             lacking = self._lacking(result)
-            use = result if manual or has_limits(result) else None
+            use = result if manual or s.opcode in VALUED or has_limits(result) else None
             if not lacking:
                 return Verdict(use=use) if use else _SOUND
             verdict = verdict or Verdict(lacking=lacking, use=use)
@@ -147,8 +147,9 @@ class Instructions:
             places = arrange(verdict.use, len(kinds))
             if places is not None:
                 trouble = check_values(verdict.use, places, values_of(s.operands))
-        if trouble is None and verdict.use is not None and context.manual:
-            trouble = misaligned(context, verdict.use, s.operands)
+            trouble = trouble or wrong_value(verdict.use, s.operands)
+            if trouble is None and context.manual:
+                trouble = misaligned(context, verdict.use, s.operands)
         if trouble is not None:
             span = operand_span(s, *trouble.path) if trouble.path else s.span
             context.report(span, _worded(s, trouble), _hint(s, kinds, trouble))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from math import gcd
 
 from ptxcore.check.context import Context
@@ -9,7 +10,7 @@ from ptxcore.check.operands import Kind, Trouble
 from ptxcore.check.symbols import Variable
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
-from ptxcore.syntax.tree import Address, Name, Operand
+from ptxcore.syntax.tree import Address, Float, Name, Operand
 
 
 def broken_rule(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
@@ -65,6 +66,24 @@ def misaligned(context: Context, use: Use, operands: tuple[Operand, ...]) -> Tro
             return Trouble((index,), f"{size} bytes are accessed, and the address is no multiple of {size}")
     return None
 
+
+def wrong_value(use: Use, operands: tuple[Operand, ...]) -> Trouble | None:
+    """A floating-point constant that the instruction cannot take."""
+    if use.form.mnemonic != "createpolicy":
+        return None
+    for index, operand in enumerate(operands):
+        if isinstance(operand, Float):
+            value = struct.unpack(
+                "<f" if operand.width == 32 else "<d", operand.bits.to_bytes(operand.width // 8, "little")
+            )[0]
+            # The operand is single, so the least doubles are 0 and the next after 1 is 1.
+            if not 2.0**-150 < value < 1.0 + 2.0**-24:
+                return Trouble((index,), f"a fraction is above 0 and at most 1, {value:g} is not")
+    return None
+
+
+#: Instructions that `wrong_value` looks at.
+VALUED = frozenset(("createpolicy",))
 
 #: Words of `txq` that ask a sampler where textures and samplers are apart.
 _SAMPLER_WORDS = frozenset(("filter_mode", "addr_mode_0", "addr_mode_1", "addr_mode_2"))

@@ -295,25 +295,30 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
             return None
         return Trouble(path, "'_' cannot stand here" + ("; the result cannot be dropped" if destination else ""))
     if type(kind) is str and kind in FUNDAMENTAL:
-        if "imm" not in p.flags and kind in _registers(e):
+        if "imm" not in p.flags and kind in _registers(use, e):
             return None
     elif destination:
         pass
     elif type(kind) is str:
-        if _fits_constant(e, kind) or (kind == "function" and not manual and _takes_function(e)):
+        if _fits_constant(e, kind) or (kind == "function" and not manual and not p.words and _takes_function(use, e)):
             return None
-    elif _fits_name(e, kind):
+    elif _fits_name(use, e, kind):
         return None
     return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}", _advice(use, e, kind))
 
 
-def _registers(e: Expected) -> frozenset[str]:
+def _is_stated(use: Use, e: Expected) -> bool:
+    """Whether the instruction's own types have the operand's, rather than the form alone."""
+    return e.parameter.type not in FUNDAMENTAL or e.parameter.type in use.types
+
+
+def _registers(use: Use, e: Expected) -> frozenset[str]:
     fits = LOOSE if "loose" in e.parameter.flags else EXACT
     found = fits.get(e.type, frozenset())
     if "strict" in e.parameter.flags:
         return found - {"b8", "b16", "b32", "b64", "f16x2"}
     # A type that the form states, rather than the instruction, takes no packed register for an integer.
-    return found - {"f16x2"} if e.parameter.type in FUNDAMENTAL and e.type[:1] in ("u", "s") else found
+    return found if e.type[:1] not in ("u", "s") or _is_stated(use, e) else found - {"f16x2"}
 
 
 #: Types of operands that a constant of each notation may stand for.
@@ -349,22 +354,28 @@ def _fits_constant(e: Expected, kind: str) -> bool:
     if kind == "int" and "imm" in flags:
         return True
     if kind == "function":
-        return "address" in flags and WIDTHS.get(e.type, 0) >= 32
+        return "address" in flags and not e.parameter.words and WIDTHS.get(e.type, 0) >= 32
+    if kind != "0f" and "hexadecimal" in flags:
+        return False
     return e.type in _CONSTANTS.get(kind, ())
 
 
-def _takes_function(e: Expected) -> bool:
+#: Types for whose values the name of a function may stand: not bfloat16, nor formats that no register has.
+_ADDRESSABLE = frozenset((*FUNDAMENTAL, "f32x2", "u16x2", "s16x2")) - {"pred"}
+
+
+def _takes_function(use: Use, e: Expected) -> bool:
     """Measured: ptxas takes a function's name for any value whose type the instruction, not the form, states."""
-    return e.parameter.type not in FUNDAMENTAL and not e.parameter.flags & {"reg", "imm"}
+    return e.type in _ADDRESSABLE and _is_stated(use, e) and not e.parameter.flags & {"reg", "imm"}
 
 
-def _fits_name(e: Expected, kind: tuple[Any, ...]) -> bool:
+def _fits_name(use: Use, e: Expected, kind: tuple[Any, ...]) -> bool:
     flags = e.parameter.flags
     spaces = e.parameter.words
     if spaces and kind[0] in ("var", "var+", "[]") and (kind[1][1] if kind[0] == "[]" else kind[1]) not in spaces:
         return False
     if kind[0] == "sreg":
-        return "special" in flags and (kind[1] in _registers(e) or WIDTHS.get(e.type) in kind[2])
+        return "special" in flags and (kind[1] in _registers(use, e) or WIDTHS.get(e.type) in kind[2])
     if kind[0] == "var":
         return "address" in flags and e.type[:1] in ("u", "s", "b") and e.type in _CONSTANTS["int"]
     if kind[0] == "[]":
@@ -583,7 +594,7 @@ def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
     if e.type in FUNDAMENTAL and "imm" not in e.parameter.flags and e.parameter.role in ("destination", "source"):
         if kind == "int" and e.type[0] == "f":
             return "write it with a decimal point, or as 0f.. or 0d.."
-        names = sorted(_registers(e), key=lambda t: (WIDTHS[t], t))
+        names = sorted(_registers(use, e), key=lambda t: (WIDTHS[t], t))
         return "registers that fit: " + " ".join(f".{t}" for t in names) if names else None
     return f"the form is: {use.form.shown()}"
 

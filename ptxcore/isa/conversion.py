@@ -120,7 +120,7 @@ _FORMATS = (
     _single("cvt.frnd2{.relu}{.satfinite}.bf16.f32 d, a:f32", rules=_EITHER),
     _single("cvt.frnd2{.relu}{.satfinite}.bf16x2.f32 d, a:f32, b:f32"),
     _random(f"cvt.rs{{.relu}}{{.satfinite}}.bf16x2.f32 d, a:f32, b:f32, {_RBITS}"),
-    _cvt("cvt.rna{.satfinite}.tf32.f32 d, a:f32", version="7.0", target="sm_80", needs=_SATFINITE),
+    _cvt("cvt.rna{.satfinite}.tf32.f32 d, a:f32 hexadecimal", version="7.0", target="sm_80", needs=_SATFINITE),
     _single("cvt.frnd2{.satfinite}{.relu}.tf32.f32 d, a:f32", version="7.8", target="sm_90",
             needs={"satfinite": "8.6 sm_100"}),
     _eight("cvt.rn.satfinite{.relu}.f8x2type.f32 d, a:f32, b:f32"),

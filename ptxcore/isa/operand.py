@@ -18,6 +18,7 @@ and further words behind the colon:
     {a:u16, b:u16} a vector of operands that differ
     reg, imm       a register only; an integer only
     strict         no register of an untyped `.bN`
+    hexadecimal    of constants only those in the notation `0f...`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
     sink           may be `_`; for a vector that is read: its elements may
     dropped        must be `_`;  kept  the second destination must not be
@@ -106,6 +107,7 @@ _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
     registers power_of_two nonzero dropped kept narrow untyped longer handle
+    hexadecimal
     indexed twice_indexed""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")

@@ -165,7 +165,7 @@ class Scopes:
             self._families.setdefault(name, []).append((count, symbol))
         if count is None and name[-1:].isdigit() and symbol.sort in ("register", "variable"):
             for stem, number in _splits(name):
-                if number < scope.smallest.get(stem, number + 1):
+                if len(stem) + len(str(number)) == len(name) and number < scope.smallest.get(stem, number + 1):
                     scope.smallest[stem] = number
         return hidden
 
@@ -190,7 +190,7 @@ def _pop(table: dict[str, list[Any]], key: str) -> None:
 
 
 def _splits(name: str) -> Iterator[tuple[str, int]]:
-    """Every way to take a name for a stem with a number: `%r12` is 12 of `%r` and 2 of `%r1`."""
+    """Every way to take a name for a stem with a number: `%r12` is 12 of `%r` and 2 of `%r1`, `%r01` is 1 of `%r`."""
     digits = name[-_MOST_DIGITS:]
     digits = digits[len(digits.rstrip("0123456789")) :]
     base = name[: len(name) - len(digits)]

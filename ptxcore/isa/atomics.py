@@ -162,7 +162,8 @@ _async = partial(
     version="8.1",
     target="sm_90",
     first="async",
-    needs={"release gpu sys": "8.7 sm_100"},
+    needs={"release global": "8.7 sm_100"},
+    manual={"gpu sys": "8.7 sm_100"},
 )
 _completing = partial(_async, completion="mbarrier::complete_tx::bytes")
 
@@ -222,6 +223,11 @@ DIFFERENCES = (
         "9.7.13.7",
         "red.async.relaxed takes .gpu and .sys too, for .global and generic addresses, without a completion mechanism",
         "the scope of .relaxed is .cluster",
+    ),
+    Difference(
+        "9.7.13.7",
+        "red.async.relaxed with .gpu or .sys and a generic address stands from PTX 8.1 and sm_90 on",
+        "these scopes came with PTX 8.7 and sm_100",
     ),
     Difference("9.7.13.7", "red.async.add takes .s64 with .relaxed too", ".s64 stands with .release only"),
     Difference(

@@ -57,6 +57,8 @@ _cluster = partial(Form, kind="effect", section="9.7.13.3", version="7.8", targe
 FORMS = (
     _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync", only="manual"),
     *_barriers("bar", "", "2.0", "sm_20"),
+    _bar(f"bar.sync.mode {_NUMBER}, b?:{_THREADS}", version="6.0", target="sm_30", repeats="sync",
+         mode="all any", only="ptxas"),
     *_barriers("barrier", "{.aligned}", "6.0", "sm_30"),
     _warp("bar.warp.sync membermask:u32", first="warp sync", repeats="sync"),
     _cluster("barrier.cluster.arrive{.sem}{.aligned}", sem="release relaxed", first="cluster arrive",

@@ -11,7 +11,9 @@ from ptxcore.isa.form import Form
 _MASK = "membermask:u32"
 
 # Without .sync: gone where threads of a warp run independently.
-_old_vote = partial(Form, kind="effect", section="9.7.13.8", version="1.2", target="sm_12", until="6.4 sm_70")
+_old_vote = partial(
+    Form, kind="effect", section="9.7.13.8", version="1.2", target="sm_12", until="6.4 sm_70", repeats="uni"
+)
 _vote = partial(Form, kind="effect", section="9.7.13.9", version="6.0", target="sm_30", repeats="sync uni")
 _match = partial(
     Form, kind="effect", section="9.7.13.10", version="6.0", target="sm_70", repeats="sync", type="b32 b64"

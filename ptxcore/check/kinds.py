@@ -140,6 +140,10 @@ class Kinds:
     # Everything else.
 
     def address(self, operand: Address, instruction: Instruction) -> Kind:
+        kind = self._address(operand, instruction)
+        return (operand.qualifier, kind) if operand.qualifier and kind != "any" else kind
+
+    def _address(self, operand: Address, instruction: Instruction) -> Kind:
         base = "int" if isinstance(operand.base, Immediate) else self._base(operand.base, instruction)
         if operand.indexed:
             index = "int" if operand.index is None else self._base(operand.index, instruction)

@@ -13,6 +13,7 @@ of the same shape:
     ("!", kind) ("-", kind) a negated operand;  ("sel", type, "b0")  a register with a selector
     ("[", kind)             an address by its base;  ("[", kind, kind ...)  a bracket of several parts
     ("[]", kind, index)     name[index] without outer brackets
+    ("unified", kind)       an address marked `.unified`
     ("{", kind ...) ("(", kind ...) ("|", kind, kind)      a vector, a call's list, two destinations
 """
 
@@ -402,6 +403,10 @@ _WIDE_SPACES = ("generic", "global")
 
 def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
     spaces = e.parameter.words or (use.words["space"] or "generic",)
+    if type(kind) is tuple and kind[0] == "unified":
+        if use.parameters[0].role != "destination" or not all(s in _WIDE_SPACES for s in spaces):
+            return Trouble(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
+        kind = kind[1]
     if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
         return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}")
     base = kind[1]
@@ -565,6 +570,7 @@ def describe(kind: Kind) -> str:
         "(": "a list",
         "|": "two destinations",
         "sel": "a register with a selector",
+        "unified": "an address marked '.unified'",
     }.get(head, "this")
 
 

@@ -89,7 +89,7 @@ def _sinks(how: Use) -> dict[str, str]:
 _load = partial(Form, run=ld, kind="effect", section="9.7.9.8", manual=_MANUAL_GATES, type=TYPES)
 _store = partial(Form, run=st, kind="effect", section="9.7.9.11", manual=_MANUAL_GATES, layout=_sinks, type=TYPES)
 _POLICY = "policy:u64 if=hint"
-_LOADED = "d:loose vec braced, [a:unified]"
+_LOADED = "d:loose vec braced, [a]"
 _STORED = "[a], b:loose vec braced"
 _VEC = "v2 v4 v8"
 
@@ -141,7 +141,7 @@ _STORES = (
 )  # fmt: skip
 
 _LDU = Form(
-    "ldu{.space}{.vec}.type d:loose vec braced, [a:unified]", section="9.7.9.10", version="2.0", target="sm_20",
+    "ldu{.space}{.vec}.type d:loose vec braced, [a]", section="9.7.9.10", version="2.0", target="sm_20",
     rules=(*_VECTORS, "v4 -> !b64+!u64+!s64+!f64 # 128 bits are the most that a vector may have here"),
     needs={"b128": "8.3 sm_70"}, space="global", vec="v2 v4", type=TYPES,
 )  # fmt: skip

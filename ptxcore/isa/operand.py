@@ -27,7 +27,6 @@ and further words behind the colon:
     longer         (of coordinates) a vector of 2 or 4 will do where fewer are needed; with `bare` a plain register
     indexed        the first element is an array's index; twice_indexed  the first two are indices
     opaque         the name of a texture, sampler or surface reference stands for its address
-    unified        an address that may be marked `.unified`
     pred, label, function, prototype, barrier ...   what must stand there
     0..15          an integer in that range;  *32 a multiple;  power_of_two;  nonzero
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
@@ -105,7 +104,7 @@ class Parameter(NamedTuple):
 
 _FLAGS = frozenset(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
-    texref samplerref surfref texsurf opaque braced unified descriptor tensormap mbarrier any exact strict
+    texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict
     registers power_of_two nonzero dropped kept narrow untyped longer handle
     hexadecimal
     indexed twice_indexed""".split()

@@ -492,7 +492,8 @@ def complain(forms: Sequence[Form], instruction: Instruction, misfit: Misfit) ->
     for i, word in enumerate(instruction.modifiers):
         if word not in known:
             message = f"unknown modifier '.{word}' on '{instruction.opcode}'"
-            return fail(modifier_span(instruction, i), message, nearest(word, known) or _legal(known))
+            alike = known & WIDTHS.keys() if word in WIDTHS else known
+            return fail(modifier_span(instruction, i), message, nearest(word, known) or _legal(alike))
     span = instruction.span if misfit.modifier < 0 else modifier_span(instruction, misfit.modifier)
     return fail(span, misfit.message, f"the form is: {misfit.form.shown()}")
 

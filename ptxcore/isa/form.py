@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,6 +72,11 @@ class Form:
     words), `slot=word`, or one of them behind `!`; `never` is never true. `"ftz -> f32"`, `"sem -> scope"`,
     `"v8+b8 -> never"`, `"sat -> !f64"`. A message of its own may follow behind ` # `. A rule that begins with `manual:`
     or `ptxas:` holds in that mode only.
+
+    What operands choose, the meaning finds among the words of `how`: `how.words["asel"]` is the selector behind the
+    register of the operand `a` (`b0` in `%r1.b0`; for a destination, `dsel`, what is written of it), and
+    `how.words["aneg"]` is `-` where it is negated. The value is that of the whole register, not negated. See
+    `Use.with_operands` and `ptxcore.machine.operands.choices`.
 
     `carry`: `in`, `out` or `in out` where the form reads or writes the carry flag (section 9.7.2): `run` then gets it
     behind the sources, and gives it behind the result.
@@ -255,6 +261,12 @@ class Use:
     def has(self, text: str) -> bool:
         """Whether a condition (see `Form.rules`) holds of the modifiers."""
         return holds(condition(text), self.present)
+
+    def with_operands(self, chosen: Mapping[str, str]) -> Use:
+        """The use by an instruction whose operands choose too, see `Form`: `chosen` is put to the words."""
+        use = copy(self)
+        use.words = _Words({**self.words, **chosen})
+        return use
 
     @property
     def expected(self) -> tuple[Expected | None, ...]:

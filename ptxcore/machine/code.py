@@ -13,7 +13,7 @@ from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.executable import SPECIAL_REGISTERS, lookup
 from ptxcore.machine.loops import Loop, nest
-from ptxcore.machine.operands import Fetch, arrange, constant, fetch, type_of
+from ptxcore.machine.operands import Fetch, arrange, choices, constant, fetch, type_of
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import (
@@ -187,7 +187,7 @@ class _Preparation:
             try:
                 if isinstance(statement, Instruction):
                     use = lookup(statement, self.dialect)
-                    self.instructions.append((statement, use, arrange(statement, use)))
+                    self.instructions.append((statement, *choices(use, arrange(statement, use))))
                 elif isinstance(statement, Label):
                     if statement.name in self.labels:
                         raise fail(statement.span, f"label '{statement.name}' stands twice")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from ptxcore.check import operands as check
 from ptxcore.diagnostics import fail
@@ -10,7 +11,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
-from ptxcore.syntax.tree import Instruction, Operand
+from ptxcore.syntax.tree import Instruction, Name, Operand
 from ptxcore.values.terms import Value, extract, negate, zext
 
 #: Reads a source operand from the values of all registers.
@@ -28,6 +29,28 @@ def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
     return tuple(
         None if place is None else given[place] for e, place in zip(use.expected, places, strict=True) if e is not None
     )
+
+
+def choices(use: Use, operands: Sequence[Operand | None]) -> tuple[Use, tuple[Operand | None, ...]]:
+    """The use with what its operands choose (`Form`: selectors and negation), and the operands as plain registers."""
+    chosen: dict[str, str] = {}
+    plain: list[Operand | None] = []
+    for parameter, operand in zip(use.parameters, operands, strict=True):
+        if isinstance(operand, Name):
+            name, prefix = operand.name, operand.prefix
+            if parameter.selector:
+                name, dot, selector = name.rpartition(".")
+                if re.fullmatch(parameter.selector, selector) and dot:
+                    chosen[f"{parameter.name}sel"] = selector
+                else:
+                    name = operand.name
+            if prefix == "-" and parameter.flags & {"negative", "negated"}:
+                chosen[f"{parameter.name}neg"] = prefix
+                prefix = ""
+            if (name, prefix) != (operand.name, operand.prefix):
+                operand = Name(name, prefix)
+        plain.append(operand)
+    return (use.with_operands(chosen) if chosen else use), tuple(plain)
 
 
 def type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:

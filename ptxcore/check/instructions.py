@@ -58,7 +58,7 @@ class Instructions:
 
     def forget(self) -> None:
         """Names may mean something else from here on."""
-        self.kinds.known.clear()
+        self.kinds.forget()
         self._guards.clear()
 
     def check(self, s: Instruction) -> None:

@@ -40,12 +40,18 @@ class Kinds:
     """Kinds of operands in the scopes that are open. `known` has those of operand objects that were met before, by
     identity (the reader makes one object for each spelling); it is emptied whenever a name may mean something else."""
 
-    __slots__ = ("_suggestions", "context", "known")
+    __slots__ = ("_by_name", "_suggestions", "context", "known")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.known: dict[int, Kind] = {}
+        self._by_name: dict[str, Kind] = {}
         self._suggestions = 0
+
+    def forget(self) -> None:
+        """Names may mean something else from here on."""
+        self.known.clear()
+        self._by_name.clear()
 
     def of(self, instruction: Instruction) -> tuple[Kind, ...]:
         """The kinds of all operands; what has none is reported, and is of the kind "any"."""
@@ -71,6 +77,16 @@ class Kinds:
         return (operand.prefix, kind) if operand.prefix else kind
 
     def _plain(self, operand: Name, instruction: Instruction) -> Kind:
+        name = operand.name
+        kind = self._by_name.get(name)
+        if kind is None:
+            before = len(self.context.findings)
+            kind = self._looked_up(operand, instruction)
+            if len(self.context.findings) == before:
+                self._by_name[name] = kind
+        return kind
+
+    def _looked_up(self, operand: Name, instruction: Instruction) -> Kind:
         name = operand.name
         symbol = self.context.scopes.find(name)
         if symbol is not None:

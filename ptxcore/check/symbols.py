@@ -98,11 +98,13 @@ class Scope:
 class Scopes:
     """The scopes that are open. `declare` and `find` are all there is to know of them."""
 
-    __slots__ = ("_families", "_names", "stack")
+    __slots__ = ("_digit_stems", "_families", "_names", "stack")
 
     def __init__(self) -> None:
         self._names: dict[str, list[Symbol]] = {}
         self._families: dict[str, list[tuple[int, Symbol]]] = {}
+        #: Open parameterised names whose stem ends with a digit: without any, a name has one stem only.
+        self._digit_stems = 0
         self.stack: list[Scope] = [Scope()]
 
     @property
@@ -119,6 +121,7 @@ class Scopes:
             _pop(self._names, name)
         for stem in scope.stems:
             _pop(self._families, stem)
+            self._digit_stems -= stem[-1:].isdigit()
         return scope
 
     def find(self, name: str) -> Symbol | None:
@@ -126,7 +129,7 @@ class Scopes:
         stack = self._names.get(name)
         found = stack[-1] if stack else None
         if self._families and name[-1:].isdigit():
-            for stem, number in _splits(name):
+            for stem, number in _splits(name) if self._digit_stems else _longest_split(name):
                 for count, symbol in reversed(self._families.get(stem, ())):
                     if found is not None and found.depth >= symbol.depth:
                         break
@@ -162,6 +165,7 @@ class Scopes:
             self._names.setdefault(name, []).append(symbol)
         else:
             scope.stems.append(name)
+            self._digit_stems += name[-1:].isdigit()
             self._families.setdefault(name, []).append((count, symbol))
         if count is None and name[-1:].isdigit() and symbol.sort in ("register", "variable"):
             for stem, number in _splits(name):
@@ -196,6 +200,12 @@ def _splits(name: str) -> Iterator[tuple[str, int]]:
     base = name[: len(name) - len(digits)]
     for i in range(len(digits)):
         yield base + digits[:i], int(digits[i:])
+
+
+def _longest_split(name: str) -> tuple[tuple[str, int], ...]:
+    """The one of `_splits` whose stem does not end with a digit."""
+    stem = name.rstrip("0123456789")
+    return ((stem, int(name[len(stem) :])),) if 0 < len(name) - len(stem) <= _MOST_DIGITS else ()
 
 
 def variable(declaration: Declaration, index: int, role: str = "", kind: Any = None) -> Variable:

@@ -69,6 +69,13 @@ _DOUBLES = {"f64": "sm_13"}  # before, ptxas makes singles of doubles
 _FTZ = {"ftz": "1.4"}
 
 _cvt = partial(Form, section="9.7.9.21", repeats="sat satfinite relu")
+
+
+def _wider(how: Use) -> dict[str, str]:
+    """Operands may be wider than their types, except where ptxas puts `.ftz` with 64 bits together from two steps."""
+    return {} if how.has("ftz+u64 ftz+s64 ftz+f64") else {"d": "loose", "a": "loose"}
+
+
 _plain = partial(_cvt, manual=_DOUBLES, needs=_FTZ)
 _bfloat = partial(_cvt, version="7.8", target="sm_90")
 
@@ -76,15 +83,15 @@ _bfloat = partial(_cvt, version="7.8", target="sm_90")
 _PLAIN = (
     _cvt("cvt{.sat}.dtype.atype d:loose, a:loose special", cvt, dtype=_INTEGERS, atype=_INTEGERS,
          rules=_saturations()),
-    _plain("cvt.irnd{.ftz}{.sat}.dtype.atype d:loose, a:loose", irnd=_TO_INTEGER, dtype=_INTEGERS,
+    _plain("cvt.irnd{.ftz}{.sat}.dtype.atype d, a", layout=_wider, irnd=_TO_INTEGER, dtype=_INTEGERS,
            atype="f16 f32 f64", rules=("ftz -> f32",), needs={**_FTZ, "ftz+u64 ftz+s64": "1.5"}),
     _plain("cvt.frnd{.ftz}{.sat}.dtype.atype d:loose, a:loose", frnd=_ROUND, dtype="f16 f32 f64", atype=_INTEGERS,
            rules=("ftz -> f32",), needs={**_FTZ, "ftz+u8 ftz+s8": "1.5"}),
     # Narrower, wider, and of the same size.
     _plain("cvt.frnd{.ftz}{.sat}.f16.atype d:loose, a:loose", frnd=_ROUND, atype="f32 f64", rules=("ftz -> f32",)),
-    _plain("cvt.frnd{.ftz}{.sat}.f32.f64 d:loose, a:f64 loose", frnd=_ROUND),
+    _plain("cvt.frnd{.ftz}{.sat}.f32.f64 d, a:f64", layout=_wider, frnd=_ROUND),
     _plain("cvt{.ftz}{.sat}.f32.f16 d:loose, a:f16 loose"),
-    _plain("cvt{.ftz}{.sat}.f64.atype d:loose, a:loose", atype="f16 f32", rules=("ftz -> f32",),
+    _plain("cvt{.ftz}{.sat}.f64.atype d, a", layout=_wider, atype="f16 f32", rules=("ftz -> f32",),
            needs={"ftz": "1.5"}),
     _plain("cvt{.irnd}{.sat}.f16.f16 d:loose, a:f16 loose", irnd=_TO_INTEGER),
     _plain("cvt{.irnd}{.ftz}{.sat}.f32.f32 d:loose, a:f32 loose", irnd=_TO_INTEGER),
@@ -139,7 +146,7 @@ _FORMATS = (
     _few("cvt.rn.bf16x2.ue8m0x2 d:untyped, a:ue8m0x2"),
 )  # fmt: skip
 
-_pack = partial(Form, section="9.7.9.22", version="6.5", target="sm_72", repeats="sat")
+_pack = partial(Form, section="9.7.9.22", version="6.5", target="sm_72", repeats="sat", first="pack")
 
 #: Two integers into one register, below what stands in a third.
 _PACK = (
@@ -151,7 +158,7 @@ _PACK = (
 
 FORMS = (
     _cvta("cvta.space.type d, a:address", layout=_in_space),
-    _cvta("cvta.to.space.type d, a"),
+    _cvta("cvta.to.space.type d, a", first="to"),
     *_PLAIN,
     *_FORMATS,
     *_PACK,
@@ -167,6 +174,16 @@ DIFFERENCES = (
         "9.7.9.21",
         "Doubles are converted for targets before sm_13, too.",
         "Conversions to and from `.f64` need sm_13.",
+    ),
+    Difference(
+        "9.7.9.21",
+        "With `.ftz`, conversions between `.f32` and a type of 64 bits take registers of just these sizes.",
+        "Registers may be wider than the types of the instruction.",
+    ),
+    Difference(
+        "9.7.9.21",
+        "`cvt.{rn,rz}.satfinite.f16.f32` is taken from sm_70 on, as are all roundings where a `.bf16` source is widened.",
+        "A rounding modifier is illegal where no precision is lost.",
     ),
     Difference(
         "9.7.9.21",

@@ -21,11 +21,12 @@ _setp = partial(Form, section="9.7.7.2", cmp=FLOAT_COMPARISONS)
 
 
 def _both(make: Any, types: str, operands: str, **where: Any) -> tuple[Form, Form]:
-    """A comparison, and one that is combined with a predicate."""
+    """A comparison, and one that is combined with a predicate; beside bfloat16 that is no constant."""
     name = "setp" if make is _setp else "set"
+    c = "{!}c:pred reg" if "bf16" in types else "{!}c"
     return (
         make(f"{name}.cmp{types} {operands}", **where),
-        make(f"{name}.cmp.bool{types} {operands}, {{!}}c", bool=COMBINATIONS, **where),
+        make(f"{name}.cmp.bool{types} {operands}, {c}", bool=COMBINATIONS, **where),
     )
 
 

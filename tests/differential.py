@@ -113,27 +113,29 @@ def answer(questions: Iterable[Question]) -> list[Difference]:
     return [Difference(question, said) for question, said in zip(asked, ours, strict=True)]
 
 
-def asked_of_ptxas(count: int, seed: int, sections: Iterable[str] = ()) -> list[Question]:
-    """Questions made from the declarations, with what ptxas says.
+def compare(count: int, seed: int, sections: Iterable[str] = ()) -> list[Difference]:
+    """What ptxas and we say of statements made from the declarations.
 
     Its front end does not say that 32-bit addresses of generic and global space are no longer compiled, so what we
-    reject and it accepts is asked again with code generation.
+    reject for that and it accepts is asked again with code generation.
     """
-    made = statements(count, seed, tuple(sections))
     batches: dict[tuple[str, str], list[Question]] = defaultdict(list)
-    for s in made:
+    for s in statements(count, seed, tuple(sections)):
         batches[s.version, s.target].append(Question(s.line, s.section, s.version, s.target, None))
     answered = []
     for (version, target), batch in batches.items():
         lines = [question.line for question in batch]
         said = ptxas.accepts(lines, version=version, target=target)
         ours = verdicts(lines, version=version, target=target)
-        again = [i for i in range(len(lines)) if said[i] is None and ours[i] is not None and "bits" in str(ours[i])]
+        again = [i for i in range(len(lines)) if said[i] is None and "bits" in (ours[i] or "")]
         for i, whole in zip(
             again, ptxas.accepts([lines[i] for i in again], version=version, target=target, whole=True), strict=True
         ):
             said[i] = whole
-        answered += [question._replace(said=x) for question, x in zip(batch, said, strict=True)]
+        answered += [
+            Difference(question._replace(said=theirs), our)
+            for question, theirs, our in zip(batch, said, ours, strict=True)
+        ]
     return answered
 
 
@@ -219,13 +221,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--grep", default="", help="only statements that this regular expression finds")
     chosen = parser.parse_args(arguments)
     if chosen.probes:
-        asked = recorded(chosen.section)
+        answered = answer(q for q in recorded(chosen.section) if not (chosen.no_gates and q.gate))
     elif ptxas.executable() is None:
         parser.error(f"there is no ptxas {ptxas.RELEASE} here; pip install {ptxas.WHEEL}==13.0.88 brings it")
     else:
-        asked = asked_of_ptxas(chosen.count, chosen.seed, chosen.section)
-    questions = [q for q in asked if not (chosen.no_gates and q.gate) and re.search(chosen.grep, q.line)]
-    answered = answer(questions)
+        answered = compare(chosen.count, chosen.seed, chosen.section)
+    answered = [a for a in answered if re.search(chosen.grep, a.question.line)]
     report(answered, chosen.examples, chosen.groups)
     return 0 if all(map(agrees, answered)) else 1
 

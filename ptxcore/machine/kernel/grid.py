@@ -1,0 +1,457 @@
+"""The grid: clusters, CTAs and warps of a launch, their barriers, and whose turn it is.
+
+Threads run one at a time, a number of blocks each, and switch only between instructions: what they see of each other is
+sequentially consistent. The order is round-robin, or random from a seed, which replays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxcore.machine.kernel.codegen import Compiled, Compiler
+from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, fault
+from ptxcore.machine.kernel.memory import GlobalMemory, Segment
+from ptxcore.machine.kernel.thread import Special, Suspended, Thread
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Use
+    from ptxcore.machine.kernel.lowering import Op, Program
+
+Triple = tuple[int, int, int]
+
+WARP = 32
+#: Blocks that a thread runs before the next one's turn, and threads that are under way at a time.
+_TURN = 512
+_RESIDENT = 16384
+#: CTAs of a cluster, at most; threads of a CTA.
+_LARGEST_CLUSTER = 16
+_LARGEST_CTA = 1024
+_MOST_TOLD = 8
+
+
+class Barrier:
+    """One barrier of a CTA or cluster: who has come, and how many must."""
+
+    __slots__ = ("arrived", "count", "operands", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: list[Thread] = []
+        self.arrived = 0
+        self.count: int | None = None
+        self.operands: list[int] = []
+
+
+class Meeting(NamedTuple):
+    """Threads of a warp that have come to an instruction they execute together."""
+
+    threads: dict[int, Thread]
+    arguments: dict[int, tuple[Any, ...]]
+
+
+class Warp:
+    """The threads of a warp that are together at collective instructions."""
+
+    def __init__(self, cta: Cta) -> None:
+        self.cta = cta
+        self.threads: dict[int, Thread] = {}
+        self.meetings: dict[tuple[int, int | None], Meeting] = {}
+
+    def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
+        """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
+        how = thread.launch.compiled.ops[op].use
+        mask = _mask(how, arguments)
+        if mask is not None and not mask >> thread.lane & 1:
+            raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
+        meeting = self.meetings.setdefault((op, mask), Meeting({}, {}))
+        meeting.threads[thread.lane] = thread
+        meeting.arguments[thread.lane] = arguments
+        if mask is not None and self.members(mask) == set(meeting.threads):
+            return self.meet(op, mask, thread)
+        names = "the warp" if mask is None else f"lanes {mask:#x}"
+        raise thread.suspend(f"waits for {names} at '{_named(thread.launch.compiled.ops[op])}'")
+
+    def members(self, mask: int) -> set[int]:
+        """The lanes of a mask that have threads still running."""
+        return {lane for lane, thread in self.threads.items() if mask >> lane & 1 and not thread.done}
+
+    def meet(self, op: int, mask: int | None, last: Thread | None) -> Any:
+        """All are there: each gets its result. Gives that of `last`, which is running."""
+        meeting = self.meetings.pop((op, mask))
+        how = self.cta.launch.compiled.ops[op].use
+        results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
+        for lane, thread in meeting.threads.items():
+            if thread is not last:
+                thread.wake(results[lane])
+        return None if last is None else results[last.lane]
+
+    def settle(self) -> bool:
+        """Nobody in the CTA can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
+        for op, mask in list(self.meetings):
+            meeting = self.meetings[op, mask]
+            if mask is None or self.members(mask) <= set(meeting.threads):
+                self.meet(op, mask, None)
+                return True
+        return False
+
+
+class Cta:
+    """A CTA under way: its shared memory, barriers and threads."""
+
+    def __init__(self, launch: Launch, index: Triple, rank: int, cluster: list[Cta]) -> None:
+        self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
+        self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
+        self.barriers: dict[Any, Barrier] = {}
+        self.warps: dict[int, Warp] = {}
+        self.ready: list[Thread] = []
+        self.alive = 0
+        self.threads: list[Thread] = []
+
+    def start(self) -> None:
+        launch = self.launch
+        code = launch.program.functions[launch.entry]
+        bx, by, bz = launch.block
+        common = launch.cta_registers(self)
+        flat = 0
+        for z in range(bz):
+            for y in range(by):
+                for x in range(bx):
+                    lane = flat % WARP
+                    special = Special(
+                        {"tid.x": x, "tid.y": y, "tid.z": z, "laneid": lane, "warpid": flat // WARP, **_MASKS[lane]},
+                        common,
+                    )
+                    thread = Thread(launch, self, ThreadName(self.index, (x, y, z)), code, special, flat)
+                    warp = self.warps.get(flat // WARP)
+                    if warp is None:
+                        warp = self.warps[flat // WARP] = Warp(self)
+                    warp.threads[lane] = thread
+                    self.threads.append(thread)
+                    flat += 1
+        self.alive = flat
+        self.ready = self.threads[:]
+
+    # Barriers (section 9.7.13.1).
+
+    def arrive(
+        self,
+        thread: Thread,
+        action: str,
+        how: Use,
+        *,
+        identity: int = 0,
+        count: int | None = None,
+        operator: str = "",
+        operand: int = 0,
+        instance: int | None = None,
+        level: str = "cta",
+    ) -> Any:
+        """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
+        home = self.cluster[0] if level == "cluster" else self
+        barrier = home.barriers.setdefault((level, identity), Barrier())
+        if barrier.count is not None and count is not None and barrier.count != count:
+            raise fault(
+                "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
+            )
+        barrier.count = count if count is not None else barrier.count
+        barrier.arrived += 1
+        barrier.operands.append(operand)
+        if action != "arrive":
+            barrier.waiting.append(thread)
+        result = self.complete(level, identity, operator, thread)
+        if action == "arrive":
+            return None
+        if result is None:
+            wanted = home.wanted(level, barrier)
+            raise thread.suspend(f"waits at barrier {identity}, where {barrier.arrived} of {wanted} threads have come")
+        return result[0]
+
+    def wanted(self, level: str, barrier: Barrier) -> int:
+        """How many threads a barrier waits for."""
+        if barrier.count is not None:
+            return barrier.count
+        return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
+
+    def complete(self, level: str, identity: Any, operator: str, last: Thread | None) -> tuple[Any] | None:
+        """Releases a barrier where all have come; gives the result for `last`, which is running."""
+        home = self.cluster[0] if level == "cluster" else self
+        barrier = home.barriers[level, identity]
+        wanted = home.wanted(level, barrier)
+        if barrier.arrived < wanted or not barrier.arrived:
+            return None
+        if barrier.arrived > wanted:
+            raise fault("barrier-count", f"{barrier.arrived} threads came to barrier {identity}, which takes {wanted}")
+        del home.barriers[level, identity]
+        result = _REDUCTIONS[operator](barrier.operands)
+        for thread in barrier.waiting:
+            if thread is not last:
+                thread.wake(result)
+        return (result,)
+
+    def finished(self, thread: Thread) -> None:
+        """A thread has ended: who waits for all need not wait for it."""
+        self.alive -= 1
+        home = self.cluster[0]
+        for level, identity in [*self.barriers, *(k for k in home.barriers if k[0] == "cluster" and home is not self)]:
+            at = home if level == "cluster" else self
+            barrier = at.barriers.get((level, identity))
+            if barrier is not None and barrier.count is None and barrier.waiting:
+                self.complete(level, identity, "", None)
+        for meeting in list(self.warps[thread.warp].meetings):
+            mask = meeting[1]
+            warp = self.warps[thread.warp]
+            if (
+                mask is not None
+                and mask >> thread.lane & 1
+                and warp.members(mask) == set(warp.meetings[meeting].threads)
+            ):
+                warp.meet(*meeting, None)
+
+
+_REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
+    "": lambda operands: None,
+    "popc": sum,
+    "and": lambda operands: int(all(operands)),
+    "or": lambda operands: int(any(operands)),
+}
+
+_MASKS = [
+    {
+        "lanemask_eq": 1 << lane,
+        "lanemask_lt": (1 << lane) - 1,
+        "lanemask_le": (2 << lane) - 1,
+        "lanemask_gt": 0xFFFFFFFF & ~((2 << lane) - 1),
+        "lanemask_ge": 0xFFFFFFFF & ~((1 << lane) - 1),
+    }
+    for lane in range(WARP)
+]
+
+
+class Launch:
+    """One launch of a kernel."""
+
+    def __init__(
+        self,
+        program: Program,
+        compiled: Compiled,
+        memory: GlobalMemory,
+        entry: str,
+        grid: Triple,
+        block: Triple,
+        cluster: Triple = (1, 1, 1),
+        *,
+        dynamic_shared: int = 0,
+        seed: int | None = None,
+        limit: int | None = None,
+        path: str = "<module>",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.program, self.compiled, self.memory, self.entry = program, compiled, memory, entry
+        self.grid, self.block, self.cluster = grid, block, cluster
+        self.seed, self.limit, self.path, self.progress = seed, limit, path, progress
+        self.random = None if seed is None else Random(seed)
+        self.dynamic_shared = dynamic_shared
+        self.shared_bytes = program.layout.dynamic + dynamic_shared
+        self.parameters = Segment(0, "kernel parameters", writable=False)
+        self.constants = Segment(0, "constant memory", writable=False)
+        self.executed = 0
+        self.started = time.monotonic_ns()
+        self._functions = {address: name for name, address in program.layout.functions.items()}
+        #: What `vprintf` printed.
+        self.output: list[str] = []
+
+    # Registers of CTAs.
+
+    def cta_registers(self, cta: Cta) -> dict[str, int]:
+        """The special registers that all threads of a CTA share."""
+        gx, gy, gz = self.grid
+        bx, by, bz = self.block
+        kx, ky, kz = self.cluster
+        x, y, z = cta.index
+        found = {
+            "ntid.x": bx, "ntid.y": by, "ntid.z": bz, "nctaid.x": gx, "nctaid.y": gy, "nctaid.z": gz,
+            "ctaid.x": x, "ctaid.y": y, "ctaid.z": z, "nwarpid": -(-bx * by * bz // WARP), "smid": 0, "nsmid": 1,
+            "gridid": 1, "is_explicit_cluster": int(self.cluster != (1, 1, 1)),
+            "clusterid.x": x // kx, "clusterid.y": y // ky, "clusterid.z": z // kz,
+            "nclusterid.x": gx // kx, "nclusterid.y": gy // ky, "nclusterid.z": gz // kz,
+            "cluster_ctaid.x": x % kx, "cluster_ctaid.y": y % ky, "cluster_ctaid.z": z % kz,
+            "cluster_nctaid.x": kx, "cluster_nctaid.y": ky, "cluster_nctaid.z": kz,
+            "cluster_ctarank": cta.rank, "cluster_nctarank": kx * ky * kz,
+            "total_smem_size": self.shared_bytes, "dynamic_smem_size": self.dynamic_shared,
+            "aggr_smem_size": self.shared_bytes,
+        }  # fmt: skip
+        return found
+
+    def clock(self, name: str) -> int:
+        """Clocks count instructions, timers nanoseconds."""
+        if name.startswith("globaltimer"):
+            now = time.monotonic_ns()
+            return now >> 32 if name.endswith("hi") else now & 0xFFFFFFFF if name.endswith("lo") else now
+        return self.executed >> 32 if name == "clock_hi" else self.executed & ((1 << 64) - 1)
+
+    def function_at(self, address: int) -> str:
+        """The function whose address this is. Raises Fault where there is none."""
+        name = self._functions.get(address)
+        if name is None or name not in self.program.functions:
+            raise fault("bad-call", f"a call goes to {address:#x}, where no function is")
+        return name
+
+    # Running.
+
+    def run(self) -> None:
+        """Runs all threads to their ends. Raises KernelError."""
+        waiting = self._clusters()
+        resident: list[Cta] = []
+        total = self.grid[0] * self.grid[1] * self.grid[2]
+        finished = 0
+        threads = 0
+        more = True
+        while more or resident:
+            while more and (not resident or threads < _RESIDENT):
+                ctas = next(waiting, None)
+                if ctas is None:
+                    more = False
+                    break
+                for cta in ctas:
+                    cta.start()
+                    threads += cta.alive
+                resident += ctas
+            progressed = False
+            for cta in self._order(resident):
+                progressed = self._turns(cta) or progressed
+            ended = [cta for cta in resident if not cta.alive]
+            for cta in ended:
+                threads -= len(cta.threads)
+                finished += 1
+            if ended:
+                resident = [cta for cta in resident if cta.alive]
+                if self.progress is not None:
+                    self.progress(finished, total)
+            if not progressed and not ended:
+                raise self._deadlock(resident)
+
+    def _clusters(self) -> Iterator[list[Cta]]:
+        gx, gy, gz = self.grid
+        kx, ky, kz = self.cluster
+        for cz in range(0, gz, kz):
+            for cy in range(0, gy, ky):
+                for cx in range(0, gx, kx):
+                    ctas: list[Cta] = []
+                    for rank in range(kx * ky * kz):
+                        index = cx + rank % kx, cy + rank // kx % ky, cz + rank // (kx * ky)
+                        ctas.append(Cta(self, index, rank, ctas))
+                    yield ctas
+
+    def _order(self, resident: list[Cta]) -> list[Cta]:
+        if self.random is None:
+            return resident
+        shuffled = resident[:]
+        self.random.shuffle(shuffled)
+        return shuffled
+
+    def _turns(self, cta: Cta) -> bool:
+        """A turn for each thread of a CTA that can go on; whether any could."""
+        threads, cta.ready = cta.ready, []
+        if not threads:
+            return any(warp.settle() for warp in cta.warps.values())
+        if self.random is not None:
+            self.random.shuffle(threads)
+        for i, thread in enumerate(threads):
+            turn = _TURN if self.random is None else self.random.randint(1, 16)
+            try:
+                if self._turn(thread, turn):
+                    cta.ready.append(thread)
+            except BaseException:
+                cta.ready += threads[i + 1 :]
+                raise
+        return True
+
+    def _turn(self, thread: Thread, turn: int) -> bool:
+        """Runs blocks of a thread; whether it can go on."""
+        blocks, costs = self.compiled.blocks, self.compiled.costs
+        pc, executed = thread.pc, 0
+        try:
+            for _ in range(turn):
+                executed += costs[pc]
+                pc = blocks[pc](thread, thread.R)
+                if pc < 0:
+                    break
+        except Suspended:
+            thread.pc = pc
+            self.executed += executed
+            return False
+        except Fault as error:
+            raise self._located(thread, error) from None
+        thread.pc = pc
+        self.executed += executed
+        if self.limit is not None and self.executed > self.limit:
+            raise KernelError(
+                "limit", f"more than {self.limit} instructions were executed", thread.name, path=self.path
+            )
+        if thread.done:
+            thread.cta.finished(thread)
+            return False
+        return True
+
+    # Telling.
+
+    def _located(self, thread: Thread, error: Fault) -> KernelError:
+        """A fault with its instruction, found by the line of the compiled text at which it arose."""
+        op = self._op_of(error)
+        kind, message = error.args
+        if isinstance(error, Undefined) and op is not None:
+            message = f"{message}: {_undefined(thread, op)}"
+        source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
+        return KernelError(kind, message, thread.name, None if op is None else op.instruction, source, self.path)
+
+    def _op_of(self, error: Fault) -> Op | None:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "<kernel>":
+                return self.compiled.where[trace.tb_lineno]
+            trace = trace.tb_next
+        return None
+
+    def _deadlock(self, resident: list[Cta]) -> KernelError:
+        blocked = [t for cta in resident for t in cta.threads if not t.done]
+        told = [f"{t.name} {t.waiting}" for t in blocked[:_MOST_TOLD]]
+        if len(blocked) > _MOST_TOLD:
+            told.append(f"and {len(blocked) - _MOST_TOLD} more")
+        return KernelError("deadlock", "deadlock: no thread can go on\n    " + "\n    ".join(told), path=self.path)
+
+
+def _mask(how: Use, arguments: tuple[Any, ...]) -> int | None:
+    """The member mask among the sources of a collective instruction; None where it has none."""
+    if not how.form.mask:
+        return None
+    sources = [p for p in how.parameters if p.role != "destination"]
+    found = next(i for i, p in enumerate(sources) if p.name == how.form.mask)
+    mask: int = arguments[found]
+    return mask
+
+
+def _named(op: Op) -> str:
+    return ".".join((op.instruction.opcode, *op.instruction.modifiers))
+
+
+def _undefined(thread: Thread, op: Op) -> str:
+    """Which registers of an instruction nothing has written."""
+    from ptxcore.machine.kernel.faults import UNDEFINED
+
+    slots: list[int] = [] if op.guard is None else [op.guard[0]]
+    waiting = [s for s in op.sources if s is not None]
+    while waiting:
+        source = waiting.pop()
+        if source.kind == "register":
+            slots.append(source.value)
+        waiting += source.parts
+    code = next((f for f in thread.launch.program.functions.values() if op in f.ops), None)
+    names = [code.registers[s] for s in slots if code is not None and thread.R[s] is UNDEFINED]
+    return ", ".join(dict.fromkeys(names)) or "it"
+
+
+def compile_program(program: Program) -> Compiled:
+    """The program as Python. Raises InputError for what cannot be executed yet."""
+    return Compiler(program).compile()

@@ -1,0 +1,133 @@
+"""Kernels launched: arguments in, memory out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptxcore.check.module import check
+from ptxcore.diagnostics import InputError
+from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.codegen import Compiled
+from ptxcore.machine.kernel.grid import Launch, Triple, compile_program
+from ptxcore.machine.kernel.lowering import Parameter, Program, lower
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, GlobalMemory, Segment
+from ptxcore.syntax.reader import read_module
+
+
+class UsageError(Exception):
+    """A launch that cannot be made: no such kernel, wrong arguments, impossible sizes."""
+
+
+@dataclass(slots=True)
+class Device:
+    """A module loaded: its program, compiled, and its memory, which lasts over launches."""
+
+    program: Program
+    compiled: Compiled
+    path: str
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
+
+    def kernel(self, entry: str) -> list[Parameter]:
+        """The parameters of a kernel. Raises UsageError where there is none of that name."""
+        code = self.program.functions.get(entry)
+        if code is None or not code.entry:
+            kernels = [name for name, c in self.program.functions.items() if c.entry]
+            raise UsageError(f"the module has no kernel '{entry}'; it has {', '.join(kernels) or 'none'}")
+        return code.parameters
+
+    def launch(
+        self,
+        entry: str,
+        grid: Triple,
+        block: Triple,
+        arguments: Sequence[int | bytes],
+        *,
+        cluster: Triple | None = None,
+        dynamic_shared: int = 0,
+        seed: int | None = None,
+        limit: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Launch:
+        """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
+        and KernelError for what goes wrong in the kernel."""
+        parameters = self.kernel(entry)
+        if len(arguments) != len(parameters):
+            raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
+        shape = cluster or self._cluster_of(entry)
+        _check_shape(grid, block, shape)
+        launch = Launch(
+            self.program, self.compiled, self.memory, entry, grid, block, shape,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
+        )  # fmt: skip
+        launch.constants = self.constants
+        size = max((p.offset + p.size for p in parameters), default=0)
+        launch.parameters = Segment(size, "kernel parameters")
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            data = argument if isinstance(argument, bytes) else _bits(argument, parameter)
+            if len(data) > parameter.size:
+                raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, {len(data)} are given")
+            launch.parameters.data[parameter.offset : parameter.offset + len(data)] = data
+        launch.parameters.writable = False
+        launch.run()
+        return launch
+
+    def _cluster_of(self, entry: str) -> Triple:
+        given = self.program.functions[entry].directives.get("reqnctapercluster", ())
+        x, y, z = (*given, 1, 1, 1)[:3] if given else (1, 1, 1)
+        return x, y, z
+
+
+def _bits(value: int, parameter: Parameter) -> bytes:
+    width = 8 * parameter.size
+    return (value & ((1 << width) - 1)).to_bytes(parameter.size, "little")
+
+
+def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
+    threads = block[0] * block[1] * block[2]
+    if min(*grid, *block, *cluster) < 1:
+        raise UsageError("grid, block and cluster need at least 1 in each dimension")
+    if threads > 1024:
+        raise UsageError(f"a CTA has at most 1024 threads, not {threads}")
+    if any(g % c for g, c in zip(grid, cluster, strict=True)):
+        raise UsageError(f"the grid {grid} is no multiple of the cluster {cluster}")
+    if cluster[0] * cluster[1] * cluster[2] > 16:
+        raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
+
+
+def load(text: str, path: str = "<module>") -> Device:
+    """A module from its text, ready to launch. Raises InputError with everything that is wrong in it."""
+    module, found = read_module(text)
+    found = [*found, *check(module)]
+    errors = [d for d in found if d.severity == "error"]
+    if errors:
+        raise InputError(sorted(errors, key=lambda d: d.span), path, text)
+    try:
+        program = lower(module)
+        compiled = compile_program(program)
+    except InputError as error:
+        error.path, error.text = path, text
+        raise
+    device = Device(program, compiled, path)
+    layout = program.layout
+    device.constants = Segment(layout.const_bytes, "constant memory")
+    for placed in layout.variables:
+        if placed.space == "const":
+            offset = placed.address & ((1 << 28) - 1)
+            device.constants.data[offset : offset + len(placed.data)] = placed.data
+        else:
+            segment = Segment(max(placed.size, len(placed.data)), placed.name)
+            segment.data[: len(placed.data)] = placed.data
+            device.memory.segments[placed.address >> GLOBAL_BITS] = segment
+    device.constants.writable = False
+    return device
+
+
+def size_of(parameter: Parameter) -> int:
+    """Bytes of one element of a parameter."""
+    return max(1, WIDTHS.get(parameter.type, 64) // 8)
+
+
+__all__: list[Any] = ["Device", "UsageError", "load", "size_of"]

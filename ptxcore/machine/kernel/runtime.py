@@ -1,0 +1,108 @@
+"""What the CUDA runtime gives device code to call: printing, assertions, memory."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ptxcore.machine.kernel.faults import fault
+from ptxcore.machine.kernel.lowering import Call
+
+if TYPE_CHECKING:
+    from ptxcore.machine.kernel.thread import Thread
+
+_LONGEST_TEXT = 1 << 16
+_CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
+
+
+def call_extern(thread: Thread, name: str, call: Call) -> None:
+    """Calls a function that the module only declares. Raises Fault where the runtime has none of that name."""
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        raise fault("bad-call", f"'{name}' is declared and nowhere defined")
+    arguments = [thread._value_of(a, thread.R, thread.base) for a in call.arguments]
+    result = function(thread, *arguments)
+    if result is not None and call.results:
+        thread._put_value(thread.base, call.results[0], result, call.results[0].size or 8)
+
+
+def _text(thread: Thread, address: int) -> str:
+    """The bytes at an address up to a zero."""
+    data = bytearray()
+    while len(data) < _LONGEST_TEXT:
+        byte = thread.read(address + len(data), 1)
+        if not byte:
+            break
+        data.append(byte)
+    return data.decode("utf-8", "replace")
+
+
+def _vprintf(thread: Thread, form: int, arguments: int) -> int:
+    """Prints as C's printf does; the arguments lie behind each other, each aligned to its size. Gives their number."""
+    text, at, count = _text(thread, form), arguments, 0
+
+    def taken(size: int) -> int:
+        nonlocal at
+        at = -(-at // size) * size
+        value = thread.read(at, size)
+        at += size
+        return value
+
+    def convert(m: re.Match[str]) -> str:
+        nonlocal count
+        flags, width, precision, length, kind = m.groups()
+        if kind == "%":
+            return "%"
+        count += 1
+        if width == "*":
+            width = str(_signed(taken(4), 32))
+        if precision == "*":
+            precision = str(_signed(taken(4), 32))
+        shape = f"%{flags}{width or ''}{'' if precision is None else '.' + precision}"
+        if kind in "fFeEgGaA":
+            value = struct.unpack("<d", struct.pack("<Q", taken(8)))[0]
+            return str(value.hex()) if kind in "aA" else str((shape + kind) % value)
+        if kind == "s":
+            pointer = taken(8)
+            return (shape + "s") % (_text(thread, pointer) if pointer else "(null)")
+        if kind == "p":
+            return f"{taken(8):#x}"
+        if kind == "c":
+            return (shape + "c") % chr(taken(4) & 0xFF)
+        long = length in ("ll", "l", "j", "z", "t")
+        bits = 64 if long else 32
+        number = taken(8 if long else 4)
+        return (shape + ("d" if kind in "di" else kind.replace("u", "d"))) % (
+            _signed(number, bits) if kind in "di" else number
+        )
+
+    thread.launch.output.append(_CONVERSION.sub(convert, text))
+    return count
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (1 << width) if value >> (width - 1) else value
+
+
+def _assertfail(thread: Thread, message: int, file: int, line: int, function: int, size: int) -> None:
+    where = f"{_text(thread, file)}:{line}: {_text(thread, function)}"
+    raise fault("assertion", f"assertion failed: {where}: '{_text(thread, message)}'")
+
+
+def _malloc(thread: Thread, size: int) -> int:
+    return thread.launch.memory.allocate(size, f"malloc({size})", known=False) if size else 0
+
+
+def _free(thread: Thread, address: int) -> None:
+    if address:
+        thread.launch.memory.free(address)
+
+
+_FUNCTIONS: dict[str, Callable[..., int | None]] = {
+    "vprintf": _vprintf,
+    "__assertfail": _assertfail,
+    "malloc": _malloc,
+    "free": _free,
+}

@@ -1,0 +1,359 @@
+"""One thread of a kernel: its registers, frames and memory, and what meanings and compiled blocks ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.codegen import DONE
+from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, fault
+from ptxcore.machine.kernel.lowering import Code, Passed, Source
+from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Use
+    from ptxcore.machine.kernel.grid import Cta, Launch
+
+#: Bytes that the stack of one thread may take.
+STACK = 512 << 10
+_FRAME_ALIGN = 16
+_OFFSET = (1 << WINDOW_BITS) - 1
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+_GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
+
+
+class Suspended(Exception):
+    """The instruction has to wait; it runs again when what it waits for has come. `why` says what for."""
+
+
+class Special(dict[str, int]):
+    """The special registers of a thread, in front of those of its CTA."""
+
+    __slots__ = ("_cta",)
+
+    def __init__(self, own: dict[str, int], cta: dict[str, int]) -> None:
+        super().__init__(own)
+        self._cta = cta
+
+    def __missing__(self, name: str) -> int:
+        return self._cta.get(name, 0)
+
+
+class Thread:
+    """`R`, the registers, and `base`, the address of the frame, are those of the function that runs. `answer` is what the
+    instruction that waited gets when it runs again."""
+
+    __slots__ = (
+        "R", "answer", "answered", "base", "carry", "copies", "cta", "done", "executed", "frames", "globals", "groups",
+        "lane", "launch", "local", "name", "op", "pc", "shared", "special", "top", "waiting", "warp",
+    )  # fmt: skip
+
+    def __init__(self, launch: Launch, cta: Cta, name: ThreadName, code: Code, special: Special, flat: int) -> None:
+        self.launch, self.cta, self.name, self.special = launch, cta, name, special
+        self.globals = launch.memory.segments
+        self.shared = SHARED | cta.rank << SHARED_BITS
+        self.local = Segment(0, "the thread's stack", known=False)
+        self.base, self.top = LOCAL, 0
+        self.R: list[Any] = [UNDEFINED] * len(code.registers)
+        self.frames: list[tuple[Any, ...]] = []
+        self.pc = launch.compiled.entries[code.name]
+        self.warp, self.lane = divmod(flat, 32)
+        self.carry: Any = UNDEFINED
+        self.done = self.answered = False
+        self.answer: Any = None
+        self.waiting = ""
+        self.op = 0
+        self.executed = 0
+        self.copies: list[Callable[[], None]] = []
+        self.groups: list[list[Callable[[], None]]] = []
+        self._enter(code)
+
+    # Memory.
+
+    def segment(self, address: int) -> tuple[Segment, int]:
+        """The memory that an address lies in, and the offset there. Raises Fault where there is none."""
+        if address > _GLOBAL_OFFSET:
+            found = self.globals.get(address >> GLOBAL_BITS)
+            if found is None:
+                raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+            return found, address & _GLOBAL_OFFSET
+        window = address & ~_OFFSET
+        if window == SHARED:
+            ctas = self.cta.cluster
+            rank = address >> SHARED_BITS & 15
+            if rank >= len(ctas):
+                raise fault("out-of-bounds", f"out of bounds: the cluster has {len(ctas)} CTAs, no rank {rank}")
+            return ctas[rank].shared, address & _SHARED_OFFSET
+        offset = address & _OFFSET
+        if window == LOCAL:
+            return self.local, offset
+        if window == PARAM:
+            return self.launch.parameters, offset
+        if window == CONST:
+            return self.launch.constants, offset
+        raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+
+    def read(self, address: int, size: int) -> int:
+        """The little-endian number of `size` bytes at an address. Raises Fault."""
+        if address & (size - 1):
+            raise fault("misaligned", f"misaligned: {size} bytes at address {address:#x}")
+        if address > _GLOBAL_OFFSET:
+            segment = self.globals.get(address >> GLOBAL_BITS)
+            if segment is not None and segment.known is None:
+                offset = address & _GLOBAL_OFFSET
+                if offset + size <= segment.size:
+                    return int.from_bytes(segment.data[offset : offset + size], "little")
+        segment, offset = self.segment(address)
+        return segment.read(offset, size)
+
+    def write(self, address: int, size: int, value: int) -> None:
+        """Writes the low bytes of a number. Raises Fault."""
+        if address & (size - 1):
+            raise fault("misaligned", f"misaligned: {size} bytes at address {address:#x}")
+        if address > _GLOBAL_OFFSET:
+            segment = self.globals.get(address >> GLOBAL_BITS)
+            if segment is not None and segment.known is None and segment.writable:
+                offset = address & _GLOBAL_OFFSET
+                if offset + size <= segment.size:
+                    segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+                    return
+        segment, offset = self.segment(address)
+        segment.write(offset, size, value)
+
+    # What meanings ask (`ptxcore.isa.thread.Thread`).
+
+    def load(self, how: Use, address: int) -> Any:
+        size, count = how.width // 8, int((how.words["vec"] or "v1")[1:])
+        if count == 1:
+            return self.read(address, size)
+        whole = self.read(address, size * count)
+        return tuple(whole >> i * how.width & ((1 << how.width) - 1) for i in range(count))
+
+    def store(self, how: Use, address: int, value: Any) -> None:
+        size = how.width // 8
+        parts = value if isinstance(value, tuple) else (value,)
+        whole = 0
+        for i, part in enumerate(parts):
+            whole |= (part & ((1 << how.width) - 1)) << i * how.width
+        self.write(address, size * len(parts), whole)
+
+    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+        """An atomic read-modify-write; nothing comes between, since threads take turns between instructions."""
+        old = self.load(how, address)
+        value, writes = write(old)
+        if writes:
+            self.store(how, address, value)
+        return old
+
+    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
+        """Fences and hints: the memory here is sequentially consistent."""
+        return None
+
+    def barrier(self, action: str, how: Use, **fields: Any) -> Any:
+        if self.answered:
+            return self._answer()
+        return self.cta.arrive(self, action, how, **fields)
+
+    def collective(self, op: int, arguments: tuple[Any, ...]) -> Any:
+        """An instruction that the threads of a warp execute together."""
+        if self.answered:
+            return self._answer()
+        return self.cta.warps[self.warp].join(self, op, arguments)
+
+    def _answer(self) -> Any:
+        answer, self.answer, self.answered = self.answer, None, False
+        return answer
+
+    def wake(self, answer: Any = None) -> None:
+        """What the thread waits for has come."""
+        self.answer, self.answered, self.waiting = answer, True, ""
+        self.cta.ready.append(self)
+
+    def suspend(self, why: str) -> Suspended:
+        """To be raised by the caller: the instruction waits."""
+        self.waiting = why
+        return Suspended(why)
+
+    def in_space(self, address: int, space: str) -> int:
+        base = space.partition("::")[0]
+        if base == "global":
+            return int(address > _GLOBAL_OFFSET)
+        windows = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
+        inside = address & ~_OFFSET == windows.get(base, -1)
+        own = address >> SHARED_BITS & 15 == self.cta.rank
+        return int(inside and (space != "shared::cta" or own))
+
+    def map_address(self, how: Use, address: int, rank: int) -> int:
+        return SHARED | (rank & 15) << SHARED_BITS | (address & _SHARED_OFFSET)
+
+    def rank_of(self, how: Use, address: int) -> int:
+        return address >> SHARED_BITS & 15
+
+    def copy(self, how: Use, to: int, source: int, size: int, *, fill: int = 0, completion: int | None = None) -> None:
+        def move() -> None:
+            target, there = self.segment(to)
+            origin, here = self.segment(source)
+            if here + size > origin.size:
+                raise origin.beyond(here, size)
+            if there + size + fill > target.size:
+                raise target.beyond(there, size + fill)
+            target.data[there : there + size + fill] = origin.data[here : here + size] + bytes(fill)
+            if target.known is not None:
+                target.known[there : there + size + fill] = b"\1" * (size + fill)
+
+        self.copies.append(move)
+
+    def commit(self, how: Use) -> None:
+        self.groups.append(self.copies)
+        self.copies = []
+
+    def wait(self, how: Use, pending: int) -> None:
+        while len(self.groups) > pending:
+            for move in self.groups.pop(0):
+                move()
+
+    def finish_copies(self) -> None:
+        """All copies of the thread that are still under way."""
+        for move in self.copies:
+            move()
+        self.copies = []
+        self.wait(None, 0)  # type: ignore[arg-type]
+
+    def ask(self, name: str) -> int:
+        """A special register that changes while the thread runs."""
+        return self.launch.clock(name)
+
+    def stop(self, how: Use, reason: str) -> None:
+        raise fault(reason, f"the kernel executes '{reason}'")
+
+    # The stack.
+
+    def allocate(self, how: Use, size: int, alignment: int) -> int:
+        self.top = -(-self.top // alignment) * alignment
+        address = LOCAL + self.top
+        self._grow(size)
+        return address
+
+    def stack_pointer(self, restored: int | None = None) -> int:
+        if restored is not None:
+            self.top = restored & _OFFSET
+        return LOCAL + self.top
+
+    def _grow(self, size: int) -> None:
+        self.top += size
+        if self.top > STACK:
+            raise fault("stack-overflow", f"stack overflow: more than {STACK} bytes")
+        local = self.local
+        if self.top > local.size:
+            more = self.top - local.size
+            local.data += bytes(more)
+            assert local.known is not None
+            local.known += bytes(more)
+            local.size = self.top
+        assert local.known is not None
+        local.known[self.top - size : self.top] = bytes(size)
+
+    def _enter(self, code: Code) -> None:
+        self.top = -(-self.top // _FRAME_ALIGN) * _FRAME_ALIGN
+        self.base = LOCAL + self.top
+        self._grow(code.frame)
+
+    # Control.
+
+    def jump(self, table: tuple[int, ...], index: int) -> int:
+        if index >= len(table):
+            raise fault("bad-branch", f"index {index} of a branch with {len(table)} targets")
+        return table[index]
+
+    def leave(self, entry: bool) -> int:
+        """Ends the thread, or goes back to where its function was called; gives the block that follows."""
+        if entry or not self.frames:
+            self.done = True
+            self.finish_copies()
+            return DONE
+        registers, base, following, results, code, top = self.frames.pop()
+        inner, inner_base = self.R, self.base
+        self.R, self.base, self.top = registers, base, top
+        for passed, formal in zip(results, code.results, strict=False):
+            if formal.slot is None:
+                data, known = self._bytes(inner_base + formal.offset, formal.size)
+                self._put(base, passed, data, known)
+            else:
+                self._put_value(base, passed, inner[formal.slot], formal.size)
+        return int(following)
+
+    def call(self, number: int, following: int) -> int:
+        """Calls a function; gives the block to run."""
+        call = self.launch.compiled.ops[number].call
+        assert call is not None
+        name = call.name or self.launch.function_at(self.value(call.pointer))
+        code = self.launch.program.functions[name]
+        if not code.defined:
+            from ptxcore.machine.kernel.runtime import call_extern
+
+            call_extern(self, name, call)
+            return following
+        outer, base, top = self.R, self.base, self.top
+        inner: list[Any] = [UNDEFINED] * len(code.registers)
+        self._enter(code)
+        for passed, formal in zip(call.arguments, code.parameters, strict=False):
+            if formal.slot is not None:
+                inner[formal.slot] = self._value_of(passed, outer, base)
+            elif passed.source is None:
+                data, known = self._bytes(base + passed.offset, min(passed.size, formal.size))
+                self._put(self.base, Passed(None, formal.offset, formal.size), data, known)
+            else:
+                value = self._value_of(passed, outer, base)
+                self.write(self.base + formal.offset, formal.size, value)
+        self.frames.append((outer, base, following, call.results, code, top))
+        self.R = inner
+        return self.launch.compiled.entries[name]
+
+    def value(self, source: Source | None) -> int:
+        """The value of a source that no compiled code reads."""
+        assert source is not None
+        if source.kind == "register":
+            value: int = self.R[source.value]
+            return value
+        if source.kind == "frame":
+            return self.base + source.value + source.offset
+        if source.kind == "shared":
+            return self.shared + source.value + source.offset
+        if source.kind == "special":
+            return self.special[source.name]
+        return source.value + source.offset
+
+    def _value_of(self, passed: Passed, registers: list[Any], base: int) -> Any:
+        if passed.source is None:
+            return int.from_bytes(self._bytes(base + passed.offset, passed.size)[0], "little")
+        if passed.source.kind == "register":
+            return registers[passed.source.value]
+        return self.value(passed.source)
+
+    def _bytes(self, address: int, size: int) -> tuple[bytes, bytes]:
+        """Bytes of the stack, and which of them were written."""
+        offset = address & _OFFSET
+        assert self.local.known is not None
+        return bytes(self.local.data[offset : offset + size]), bytes(self.local.known[offset : offset + size])
+
+    def _put(self, base: int, passed: Passed, data: bytes, known: bytes) -> None:
+        if passed.source is not None:
+            if passed.source.kind == "register":
+                self.R[passed.source.value] = int.from_bytes(data, "little") if all(known) else UNDEFINED
+            return
+        offset = (base + passed.offset) & _OFFSET
+        assert self.local.known is not None
+        self.local.data[offset : offset + len(data)] = data
+        self.local.known[offset : offset + len(known)] = known
+
+    def _put_value(self, base: int, passed: Passed, value: Any, size: int) -> None:
+        if passed.source is not None:
+            self.R[passed.source.value] = value
+        elif value is not UNDEFINED:
+            self.write(base + passed.offset, size, value)
+
+
+def size_of(kind: str) -> int:
+    """Bytes of a type."""
+    return max(1, WIDTHS[kind] // 8)

@@ -167,20 +167,26 @@ def _fit_elements(
     use: Use, e: Expected, elements: Sequence[Kind], path: tuple[int, ...], manual: bool
 ) -> Trouble | None:
     """The elements of a vector make one type together, which must fit."""
-    drops = e.parameter.role == "destination" or "sink" in e.parameter.flags
+    destination = e.parameter.role == "destination"
+    drops = (destination and "kept" not in e.parameter.flags) or "sink" in e.parameter.flags
     if drops and all(element == "_" for element in elements):
         return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
+    proper = "registers" in e.parameter.flags
     whole = None if manual else _whole(elements)
     for i, element in enumerate(elements):
         if element == "_" and drops:
             continue
-        plain = _plain(element)
+        counted = element if proper else _plain(element)
         if whole is None:
             trouble = _fit_value(use, e, element, (*path, i), manual)
-        elif plain in _SIZES:
+            if trouble is None and proper and e.type == "b32" and element == "int":
+                trouble = Trouble((*path, i), "one of a vector's elements must be a register here")
+        elif counted in _SIZES and not (proper and element == "pred"):
             trouble = _fit_value(use, e, whole, (*path, i), manual)
+        elif element in _CONSTANTS and not destination and _goes_with(whole, element):
+            trouble = None
         else:
-            trouble = None if _goes_with(whole, plain) else _fit_value(use, e, element, (*path, i), manual)
+            trouble = _fit_value(use, e, element, (*path, i), manual)
         if trouble is not None:
             return trouble
     indices = 2 * ("twice_indexed" in e.parameter.flags) or int("indexed" in e.parameter.flags)
@@ -218,9 +224,7 @@ def _whole(elements: Sequence[Kind]) -> str | None:
 
 def _goes_with(register: str, constant: Kind) -> bool:
     """Whether a constant may stand in a vector of such registers."""
-    if constant == "int":
-        return register[0] in "bus"
-    return type(constant) is str and constant in _CONSTANTS and register[0] in "bf" and register != "f16x2"
+    return register[0] in ("bus" if constant == "int" else "bf") and register != "f16x2"
 
 
 def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
@@ -228,6 +232,8 @@ def _mixed(elements: Sequence[Kind]) -> tuple[int, str] | None:
     one (measured: signs do not count, untyped registers go with all, and nothing is compared behind a constant)."""
     sized = _plain(elements[0]) in _SIZES
     for i, (one, other) in enumerate(pairwise(map(_plain, elements)), 1):
+        if type(one) is not str or type(other) is not str:
+            continue
         both = one in _SIZES and other in _SIZES
         if both and sized and _SIZES[one] != _SIZES[other]:
             return i, f"the elements of a vector have one size: {describe(other)} stands beside {describe(one)}"
@@ -243,8 +249,8 @@ def _apart(one: str, other: str) -> bool:
 _APART = ({"integer", "float"},)
 
 
-def _sort(kind: Kind) -> str:
-    if type(kind) is str and kind in FUNDAMENTAL:
+def _sort(kind: str) -> str:
+    if kind in FUNDAMENTAL:
         return {"u": "integer", "s": "integer", "f": "float"}.get(kind[0], "untyped")
     return "integer" if kind == "int" else "untyped"
 
@@ -258,15 +264,21 @@ def _fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 
 
 def _fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | None:
-    """ptxas looks at no more than the size: a vector counts by its elements."""
+    """ptxas looks at no more than the size: a vector (where one may stand) counts by its elements, and a predicate for
+    32 bits."""
     whole = kind
-    if type(kind) is tuple and kind[0] == "{":
+    if type(kind) is tuple and kind[0] == "{" and "braced" in e.parameter.flags:
         mixed = _mixed(kind[1:])
         if mixed is not None:
             return Trouble((*path, mixed[0]), mixed[1])
         whole = _whole(kind[1:])
-    if type(whole) is str and (_SIZES.get(whole) == WIDTHS[e.type] or (whole == "0f" and WIDTHS[e.type] == 32)):
+    if type(whole) is not str or WIDTHS[e.type] != 32:
+        return _fit_value(use, e, kind, path, False)
+    source = e.parameter.role == "source"
+    if whole in ("pred", "b32", "u32", "s32", "f32", "f16x2") or (whole == "0f" and source):
         return None
+    if whole == "int":
+        return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(whole)}")
     return _fit_value(use, e, kind, path, False)
 
 
@@ -446,7 +458,7 @@ def _fit_tensor(e: Expected, base: Kind, path: tuple[int, ...], manual: bool) ->
     untyped = "untyped" in e.parameter.flags
     if base == "b32" or (manual and base in ("u32", "s32")):
         return None
-    if untyped and not manual and (_SIZES.get(base) == 32 if type(base) is str else base[0] in ("var", "var+")):
+    if untyped and not manual and base in ("u32", "s32", "f16x2"):
         return None
     return Trouble(path, f"an address in Tensor Memory is a .b32 register, not {describe(base)}")
 

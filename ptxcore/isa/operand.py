@@ -21,7 +21,7 @@ and further words behind the colon:
     hexadecimal    of constants only those in the notation `0f...`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
     sink           may be `_`; for a vector that is read: its elements may
-    dropped        must be `_`;  kept  the second destination must not be
+    dropped        must be `_`;  kept  the second destination, or an element of a vector, must not be
     braced         a vector of one element will do for a plain operand
     texref, samplerref, surfref    the name of such a variable;  handle  a register that holds the address of one
     longer         (of coordinates) a vector of 2 or 4 will do where fewer are needed; with `bare` a plain register
@@ -30,10 +30,10 @@ and further words behind the colon:
     pred, label, function, prototype, barrier ...   what must stand there
     0..15          an integer in that range;  *32 a multiple;  power_of_two;  nonzero
     [a:mbarrier]   a barrier object: the variable that a generic address names must be in .shared
-    [a:registers]  an address in a register, no variable
+    [a:registers]  an address in a register, no variable;  `registers` for a vector: no special ones, no predicates
     [a:any]        an address of which nothing more is asked
     [a:tensor]     an address in Tensor Memory, in an untyped register of 32 bits
-    untyped        ptxas asks for the size only, and takes vectors too; predicates count as 32 bits
+    untyped        ptxas asks for the size only; predicates count as 32 bits (with `braced` any vector will do)
     [a:narrow]     an address that may have 32 bits in every space
     selector=WORD  a register of which parts may be selected behind a dot (section 9.7.18), see SELECTORS
     negative       may be negated by `-`;  negated  must be

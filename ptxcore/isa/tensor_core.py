@@ -56,7 +56,7 @@ _OFFSET = "half_split_offset:u32 imm"
 
 
 def _repeated(how: Use) -> Mapping[str, str]:
-    return {"r": f"b32 x{_REGISTERS[how.words['shape']] * int(how.words['num'][1:])}"}
+    return {"r": f"registers b32 x{_REGISTERS[how.words['shape']] * int(how.words['num'][1:])}"}
 
 
 _ld = partial(_tcgen05, section="9.7.16.8.3", first="ld", layout=_repeated, num=_NUM, rules=_MOST_REPETITIONS)
@@ -65,11 +65,11 @@ _ld_red = partial(
     num=_NUM.removeprefix("x1 "), op="min max", rules=_MOST_REPETITIONS,
 )  # fmt: skip
 _st = partial(_tcgen05, section="9.7.16.8.4", first="st", layout=_repeated, num=_NUM, rules=_MOST_REPETITIONS)
-_REDUCED = "r:b32 x? out, red_val:b32 out untyped"
+_REDUCED = "r:b32 x? out kept, red_val:b32 out braced"
 
 _MOVES = (
-    _ld(f"tcgen05.ld.sync{{.aligned}}.shape.num{{.pack}}.b32 r:x? out, {_TADDR}", shape=_SHAPES, pack="pack::16b"),
-    _ld(f"tcgen05.ld.sync{{.aligned}}.shape.num{{.pack}}.b32 r:x? out, {_TADDR}, {_OFFSET}", shape=_HALVES,
+    _ld(f"tcgen05.ld.sync{{.aligned}}.shape.num{{.pack}}.b32 r:x? out kept, {_TADDR}", shape=_SHAPES, pack="pack::16b"),
+    _ld(f"tcgen05.ld.sync{{.aligned}}.shape.num{{.pack}}.b32 r:x? out kept, {_TADDR}, {_OFFSET}", shape=_HALVES,
         pack="pack::16b"),
     _ld_red(f"tcgen05.ld.red.sync{{.aligned}}.shape.num.op{{.abs}}{{.NaN}}.f32 {_REDUCED}, {_TADDR}", shape="32x32b"),
     _ld_red(f"tcgen05.ld.red.sync{{.aligned}}.shape.num.op{{.abs}}{{.NaN}}.f32 {_REDUCED}, {_TADDR}, {_OFFSET}",
@@ -83,13 +83,13 @@ _MOVES = (
         unpack="unpack::16b"),
     _tcgen05("tcgen05.operation.sync.aligned", section="9.7.16.8.5", first="operation",
              operation="wait::ld wait::st"),
-    _tcgen05("tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr:any], s_desc:u64",
+    _tcgen05("tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr:tensor untyped], s_desc:u64",
              section="9.7.16.9.2", first="cp", cta_group=_GROUP, shape="128x256b 4x256b 128x128b 64x128b 32x128b",
              multicast="warpx2::02_13 warpx2::01_23 warpx4", dst_fmt="b8x16", src_fmt="b6x16_p32 b4x16_p64",
              ordered="dst_fmt src_fmt",
              rules=("64x128b -> warpx2::02_13 warpx2::01_23", "warpx2::02_13 warpx2::01_23 -> 64x128b",
                     "32x128b -> warpx4", "warpx4 -> 32x128b", "dst_fmt -> src_fmt", "src_fmt -> dst_fmt")),
-    _tcgen05("tcgen05.shift.cta_group.down [taddr:any]", section="9.7.16.9.3", first="shift", target=_MEMBERS,
+    _tcgen05("tcgen05.shift.cta_group.down [taddr:tensor untyped]", section="9.7.16.9.3", first="shift", target=_MEMBERS,
              cta_group=_GROUP),
 )  # fmt: skip
 
@@ -199,11 +199,6 @@ DIFFERENCES = (
         "9.7.16.7.1",
         "a constant number of columns to give back is a multiple of 32, 0 and more than 512 included",
         "it is a power of two from 32 to 512",
-    ),
-    Difference(
-        "9.7.16.9.2",
-        "nothing is asked of the address of tcgen05.cp and tcgen05.shift: any register or variable will do",
-        "it is an address in Tensor Memory",
     ),
     Difference(
         "9.7.16.10.9.1",

@@ -48,7 +48,7 @@ _TYPES = ".dtype.atype.btype"
 _A = ("a_desc:u64", "a:x?")
 _SCALE = "{!}scale_d:pred 0..1"
 _SIGNS = f"{_SCALE}, imm_scale_a:s32 imm -1..1 nonzero, imm_scale_b:s32 imm -1..1 nonzero"
-_META = "sp_meta:b32 untyped, sp_sel:u32 imm"
+_META = "sp_meta:b32 untyped braced, sp_sel:u32 imm"
 
 _ALIGNED = "manual: !aligned -> never # '.aligned' is needed"
 _wgmma = partial(Form, kind="effect", version="8.0", target="sm_90a", repeats="sync", rules=(_ALIGNED,))
@@ -73,7 +73,7 @@ def _transposed(a: str) -> str:
 
 def _of(a: str) -> tuple[Form, ...]:
     """The forms with A in one place."""
-    dense, sparse = f"d:x?, {a}, b_desc:u64", f"d:x?, {a}, b_desc:u64, {_META}"
+    dense, sparse = f"d:x? kept, {a}, b_desc:u64", f"d:x? kept, {a}, b_desc:u64, {_META}"
     return (
         _dense(f"{_OPCODE}{_TYPES} {dense}, {_SIGNS}, {_transposed(a)}", shape=_shapes(16), **_F16),
         _dense(f"{_OPCODE}{_TYPES} {dense}, {_SIGNS}, {_transposed(a)}", shape=_shapes(16), **_BF16),
@@ -96,7 +96,8 @@ FORMS = (
     *_of(_A[1]),
     _wgmma("wgmma.fence.sync{.aligned}", section="9.7.15.7.1", first="fence"),
     _wgmma("wgmma.commit_group.sync{.aligned}", section="9.7.15.7.2", first="commit_group"),
-    _wgmma("wgmma.wait_group.sync{.aligned} n:u32 imm 0..9223372036854775807", section="9.7.15.7.3", first="wait_group"),
+    _wgmma("wgmma.wait_group.sync{.aligned} n:u32 imm 0..9223372036854775807", section="9.7.15.7.3",
+           first="wait_group"),
 )  # fmt: skip
 
 DIFFERENCES = (

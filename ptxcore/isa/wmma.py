@@ -13,12 +13,12 @@ from ptxcore.isa.fragments import elements, registers
 _CUBES = "m16n16k16 m8n32k16 m32n8k16"
 _LAYOUT = "row col"
 _SPACE = "global shared shared::cta"
-_P = "[p], stride:u32?"
+_P = "[p:narrow], stride:u32?"
 
 #: The type of a register that holds elements of a type: what may stand in a fragment's vector.
 _HELD = {
     "f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "s8": "u32", "u8": "u32", "s4": "b32", "u4": "b32", "b1": "b32",
-    "f32": "f32", "s32": "u32", "f64": "b64",
+    "f32": "f32", "s32": "u32", "f64": "f64",
 }  # fmt: skip
 
 #: Where the form alone does not say what a shape, type or space asks for.
@@ -35,7 +35,7 @@ def _fragment(matrix: str, shape: str, element: str) -> str:
     """The vector that holds a thread's part of a matrix. Elements of .f16 are held twice."""
     doubled = matrix in "ab" and element == "f16"
     count = 8 if doubled else registers(elements(matrix, shape), element)
-    return f"{_HELD[element]} x{count}"
+    return f"registers {_HELD[element]} x{count}"
 
 
 def _loaded(how: Use) -> Mapping[str, str]:
@@ -105,8 +105,8 @@ FORMS = (
     _load_b(f"wmma.load.b.sync.aligned.col.shape{{.space}}.type d:x?, {_P}", shape="m8n8k128", type="b1"),
     _load_c(f"wmma.load.c.sync.aligned.layout.shape{{.space}}.type d:x?, {_P}", **_ACCUMULATORS),
     _load_c(f"wmma.load.c.sync.layout.shape{{.space}}.type d:x?, {_P}", **_EARLY_ACCUMULATORS),
-    _store("wmma.store.d.sync.aligned.layout.shape{.space}.type [p], r:x?, stride:u32?", **_ACCUMULATORS),
-    _store("wmma.store.d.sync.layout.shape{.space}.type [p], r:x?, stride:u32?", **_EARLY_ACCUMULATORS),
+    _store("wmma.store.d.sync.aligned.layout.shape{.space}.type [p:narrow], r:x?, stride:u32?", **_ACCUMULATORS),
+    _store("wmma.store.d.sync.layout.shape{.space}.type [p:narrow], r:x?, stride:u32?", **_EARLY_ACCUMULATORS),
     _mma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype d:x?, a:x?, b:x?, c:x?", **_HALVES),
     _mma("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype.satfinite d:x?, a:x?, b:x?, c:x?", until="6.5",
          **_HALVES),

@@ -139,11 +139,6 @@ DIFFERENCES = (
         checked=False,
     ),
     Difference(
-        "9.7.3.7",
-        "`mad.f32` without a rounding modifier is taken up to PTX ISA 3.1, and for sm_1x in every version.",
-        "It says so, and asks for the modifier from 2.0 on for sm_20 all the same.",
-    ),
-    Difference(
         "9.7.3.8",
         "`div.rn.f64` and `sqrt.rn.f64` are taken from PTX ISA 1.0 on.",
         "Rounding modifiers came with PTX ISA 1.4.",

@@ -59,7 +59,8 @@ class Form:
     - `exit`: ends the thread
     - `nothing`: no effect that a program could observe
     - `warp`: `run(how, lanes) -> {lane: result}`; `lanes` has the sources of each thread of the warp that takes part, by
-      its number in the warp. Threads wait for each other where the form has a member mask (`mask` names its operand)
+      its number in the warp; the result has the same keys, and None where the form has no destination. Threads wait for
+      each other where the form has a member mask (`mask` names its operand); without one, those take part that are there
     - `jump`, `call`, `return`: what the machine alone can do
 
     `section`, `version`, `target`: where the manual has it and what introduced it. `needs`: what single modifiers or
@@ -91,8 +92,8 @@ class Form:
     """
 
     __slots__ = (
-        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mnemonic", "needs", "only", "ordered",
-        "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
+        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs", "only",
+        "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
     def __init__(
@@ -113,6 +114,7 @@ class Form:
         repeats: str = "",
         rules: Sequence[str] = (),
         carry: str = "",
+        mask: str = "",
         explored: bool = True,
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
@@ -125,7 +127,7 @@ class Form:
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
-        self.carry, self.explored = carry, explored
+        self.carry, self.mask, self.explored = carry, mask, explored
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)

@@ -92,8 +92,8 @@ class Form:
     """
 
     __slots__ = (
-        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs", "only",
-        "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
+        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
+        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
     def __init__(

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
     from ptxmm.api import check, load, models, parse
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
+    from ptxmm.running import Run, run
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "Result", "Witness", "__version__", "check", "lint", "load", "models", "parse"]
+__all__ = ["InputError", "Result", "Run", "Witness", "__version__", "check", "lint", "load", "models", "parse", "run"]
 
 _HOMES = {
     "InputError": "ptxcore.diagnostics",
     "Result": "ptxmm.result",
+    "Run": "ptxmm.running",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
     "lint": "ptxmm.linting",
     "load": "ptxmm.api",
     "models": "ptxmm.api",
     "parse": "ptxmm.api",
+    "run": "ptxmm.running",
 }
 
 

@@ -56,12 +56,9 @@ def _silence(stream: TextIO) -> None:
 def main(arguments: list[str]) -> int:
     """Runs a command and gives its exit status. Raises SystemExit for bad usage, BrokenPipeError when nobody reads
     on."""
-    from ptxmm.cli.options import LATER_COMMANDS, parser
+    from ptxmm.cli.options import parser
 
     options = parser().parse_args(arguments)
-    if options.command in LATER_COMMANDS:
-        sys.stderr.write(f"ptxmm {options.command}: error: {LATER_COMMANDS[options.command]} is not there yet\n")
-        return 2
     if options.command == "models":
         from ptxmm.api import models
 
@@ -71,6 +68,10 @@ def main(arguments: list[str]) -> int:
         from ptxmm.cli.lint import lint
 
         return lint(options)
+    if options.command == "run":
+        from ptxmm.cli.run import run
+
+        return run(options)
     from ptxmm.cli.check import check
 
     return check(options)

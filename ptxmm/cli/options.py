@@ -7,8 +7,7 @@ import math
 
 from ptxmm import __version__
 
-#: Commands and options that the command line has but that do not work yet, with what they will do.
-LATER_COMMANDS = {"run": "running PTX kernels"}
+#: Options that the command line has but that do not work yet, with what they will do.
 LATER_OPTIONS = {"races": "reporting data races", "why": "explaining forbidden outcomes"}
 
 
@@ -41,9 +40,7 @@ def parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_lint(commands)
     commands.add_parser("models", help="list the models that ship", description="Lists the models that ship.")
-    for name, what in LATER_COMMANDS.items():
-        later = commands.add_parser(name, help=f"{what} (not there yet)", add_help=False)
-        later.add_argument("rest", nargs=argparse.REMAINDER)
+    _add_run(commands)
     return top
 
 
@@ -103,3 +100,38 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="who judges where the two differ (default: %(default)s)",
     )
     lint.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    try:
+        found = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"one to three numbers with commas are needed, not '{text}'") from None
+    if not 1 <= len(found) <= 3 or min(found) < 1:
+        raise argparse.ArgumentTypeError(f"one to three numbers from 1 on are needed, not '{text}'")
+    return found
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = commands.add_parser(
+        "run",
+        help="run a PTX kernel",
+        description="Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
+        epilog="exit status: 0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage",
+        allow_abbrev=False,
+    )
+    run.add_argument("path", metavar="FILE.ptx", help="the module")
+    run.add_argument("--entry", required=True, metavar="NAME", help="the kernel")
+    run.add_argument("--grid", required=True, type=sizes, metavar="X,Y,Z", help="CTAs")
+    run.add_argument("--block", required=True, type=sizes, metavar="X,Y,Z", help="threads of a CTA")
+    run.add_argument("--cluster", type=sizes, metavar="X,Y,Z", help="CTAs of a cluster (default: as the kernel says)")
+    run.add_argument("--dynamic-shared", type=int, default=0, metavar="N", help="bytes of dynamic shared memory")
+    run.add_argument("--seed", type=int, metavar="N", help="a random schedule, which the seed replays")
+    run.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE|NAME=TYPE[N]|NAME=FILE.npy",
+        help="an argument: a number, a buffer of N zeros of a type such as f32, or an array",
+    )
+    run.add_argument("--out", action="append", default=[], metavar="NAME", help="print this argument afterwards")

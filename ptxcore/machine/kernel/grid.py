@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 Triple = tuple[int, int, int]
 
 WARP = 32
-#: Blocks that a thread runs before the next one's turn, and threads that are under way at a time.
+#: Blocks that a thread runs before the next one's turn.
 _TURN = 512
-_RESIDENT = 16384
+#: Threads that are under way at first. When a whole round ends no CTA, they may wait for CTAs that have not begun, and
+#: more are let in.
+_RESIDENT = 1024
 #: CTAs of a cluster, at most; threads of a CTA.
 _LARGEST_CLUSTER = 16
 _LARGEST_CTA = 1024
@@ -307,9 +309,10 @@ class Launch:
         total = self.grid[0] * self.grid[1] * self.grid[2]
         finished = 0
         threads = 0
+        most = _RESIDENT
         more = True
         while more or resident:
-            while more and (not resident or threads < _RESIDENT):
+            while more and (not resident or threads < most):
                 ctas = next(waiting, None)
                 if ctas is None:
                     more = False
@@ -329,8 +332,10 @@ class Launch:
                 resident = [cta for cta in resident if cta.alive]
                 if self.progress is not None:
                     self.progress(finished, total)
-            if not progressed and not ended:
-                raise self._deadlock(resident)
+            if not ended:
+                if not progressed and not more:
+                    raise self._deadlock(resident)
+                most = threads + 1
 
     def _clusters(self) -> Iterator[list[Cta]]:
         gx, gy, gz = self.grid

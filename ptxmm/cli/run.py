@@ -1,0 +1,152 @@
+"""`ptxmm run`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ptxcore.machine.kernel.lowering import Parameter
+
+_FAILED, _BAD_INPUT = 1, 2
+_BUFFER = re.compile(r"(?P<type>[busf](?:8|16|32|64))\[(?P<count>\d+)\]\Z")
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
+
+
+def run(options: Namespace) -> int:
+    """Runs the command; gives its exit status: 0 the kernel ran to its end, 1 it went wrong, 2 bad input or usage."""
+    from ptxcore.diagnostics import InputError
+    from ptxcore.machine.kernel.faults import KernelError
+    from ptxcore.machine.kernel.launch import UsageError
+    from ptxmm.running import launch, load
+
+    try:
+        device = load(options.path)
+        parameters = device.kernel(options.entry)
+        arguments = _arguments(options, parameters)
+        with _Progress() as progress:
+            done = launch(
+                device, options.entry, options.grid, options.block, arguments, cluster=options.cluster,
+                dynamic_shared=options.dynamic_shared, seed=options.seed, progress=progress.advance,
+            )  # fmt: skip
+    except OSError as error:
+        return _refuse(f"{options.path}: error: cannot read: {error.strerror or error}", _BAD_INPUT)
+    except InputError as error:
+        return _refuse(error.render(), _BAD_INPUT)
+    except UsageError as error:
+        return _refuse(f"ptxmm run: error: {error}", _BAD_INPUT)
+    except KernelError as error:
+        return _refuse(error.render(), _FAILED)
+    except Exception as error:
+        from ptxmm.defects import defect
+
+        return _refuse(defect(options.path, error, "the module", f"run --entry {options.entry}"), _BAD_INPUT)
+    sys.stdout.write(done.printed)
+    for name in options.out:
+        index = _index(name, parameters)
+        sys.stdout.write(f"{parameters[index].name} = {_shown(arguments[index])}\n")
+    return 0
+
+
+def _refuse(message: str, status: int) -> int:
+    sys.stderr.write(message + "\n")
+    return status
+
+
+def _arguments(options: Namespace, parameters: list[Parameter]) -> list[Any]:
+    from ptxcore.machine.kernel.launch import UsageError
+
+    found: dict[int, Any] = {}
+    for text in options.arg:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--arg {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
+        found[_index(name, parameters)] = _value(value)
+    missing = [p.name for i, p in enumerate(parameters) if i not in found]
+    if missing:
+        raise UsageError(f"no --arg for {', '.join(missing)}")
+    return [found[i] for i in range(len(parameters))]
+
+
+def _index(name: str, parameters: list[Parameter]) -> int:
+    """The parameter of a name, or of a number."""
+    from ptxcore.diagnostics import nearest
+    from ptxcore.machine.kernel.launch import UsageError
+
+    names = [p.name for p in parameters]
+    if name in names:
+        return names.index(name)
+    if name.isdigit() and int(name) < len(names):
+        return int(name)
+    hint = nearest(name, names) or f"they are {', '.join(names) or 'none'}"
+    raise UsageError(f"the kernel has no parameter '{name}'; {hint}")
+
+
+def _value(text: str) -> Any:
+    """A number, a buffer of zeros, or what a file holds."""
+    from ptxcore.machine.kernel.launch import UsageError
+
+    buffer = _BUFFER.match(text)
+    if buffer:
+        numpy = _numpy(text)
+        kind = {"b": "u", "u": "u", "s": "i", "f": "f"}[buffer["type"][0]]
+        if buffer["type"] == "f8":
+            raise UsageError(f"{text}: there is no .f8")
+        return numpy.zeros(int(buffer["count"]), dtype=f"<{kind}{int(buffer['type'][1:]) // 8}")
+    if text.endswith(".npy"):
+        try:
+            return _numpy(text).load(text, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{text}: {error}") from None
+    if _INTEGER.match(text):
+        return int(text, 0) if text.lower().lstrip("+-").startswith("0x") else int(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"'{text}' is no number, no TYPE[N] and no .npy file") from None
+
+
+def _numpy(text: str) -> Any:
+    from ptxcore.machine.kernel.launch import UsageError
+
+    try:
+        import numpy
+    except ImportError:
+        raise UsageError(f"{text}: buffers need NumPy: pip install 'ptxmm[run]'") from None
+    return numpy
+
+
+def _shown(argument: Any) -> str:
+    if not hasattr(argument, "tolist"):
+        return str(argument)
+    return "[" + ", ".join(str(x) for x in argument.ravel().tolist()) + "]"
+
+
+class _Progress:
+    """A bar of finished CTAs, on a terminal, once a launch takes long."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._done = 0
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(*error)
+
+    def advance(self, finished: int, total: int) -> None:
+        if total < 2 or not sys.stderr.isatty():
+            return
+        if self._bar is None:
+            from ptxmm.cli.progress import Bar
+
+            self._bar = Bar(total, "running")
+            self._bar.__enter__()
+        while self._done < finished:
+            self._bar.advance()
+            self._done += 1

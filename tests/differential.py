@@ -1,6 +1,7 @@
 """Compares what this tool says of statements with what ptxas says, line by line.
 
     python tests/differential.py --probes [--section 9.7.1]...      against the recorded verdicts, with their gates
+    python tests/differential.py --sweep [--section 9.7.1]...       every kind of operand in every place of every form
     python tests/differential.py --count 20000 --seed 1             against ptxas, on statements made from the declarations
 
 Prints how often both agree and, grouped by instruction, direction and ptxas's words, where they do not.
@@ -20,7 +21,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import ptxas
-from generate import statements
+from generate import Statement, statements, sweep
 from our_verdicts import verdicts
 
 PROBES = Path(__file__).resolve().parents[2] / "shared" / "spec" / "ptxas_forms.jsonl"
@@ -113,14 +114,14 @@ def answer(questions: Iterable[Question]) -> list[Difference]:
     return [Difference(question, said) for question, said in zip(asked, ours, strict=True)]
 
 
-def compare(count: int, seed: int, sections: Iterable[str] = ()) -> list[Difference]:
-    """What ptxas and we say of statements made from the declarations.
+def compare(made: Iterable[Statement]) -> list[Difference]:
+    """What ptxas and we say of statements.
 
     Its front end does not say that 32-bit addresses of generic and global space are no longer compiled, so what we
     reject for that and it accepts is asked again with code generation.
     """
     batches: dict[tuple[str, str], list[Question]] = defaultdict(list)
-    for s in statements(count, seed, tuple(sections)):
+    for s in made:
         batches[s.version, s.target].append(Question(s.line, s.section, s.version, s.target, None))
     answered = []
     for (version, target), batch in batches.items():
@@ -210,6 +211,7 @@ def _general(message: str) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--probes", action="store_true", help="ask the recorded probes")
+    parser.add_argument("--sweep", action="store_true", help="try every kind of operand in every place of every form")
     parser.add_argument("--count", type=int, default=20000, help="how many statements to make (default 20000)")
     parser.add_argument("--seed", type=int, default=1, help="what is made depends on it (default 1)")
     parser.add_argument(
@@ -225,7 +227,11 @@ def main(arguments: list[str] | None = None) -> int:
     elif ptxas.executable() is None:
         parser.error(f"there is no ptxas {ptxas.RELEASE} here; pip install {ptxas.WHEEL}==13.0.88 brings it")
     else:
-        answered = compare(chosen.count, chosen.seed, chosen.section)
+        answered = compare(
+            sweep(chosen.seed, chosen.section)
+            if chosen.sweep
+            else statements(chosen.count, chosen.seed, chosen.section)
+        )
     answered = [a for a in answered if re.search(chosen.grep, a.question.line)]
     report(answered, chosen.examples, chosen.groups)
     return 0 if all(map(agrees, answered)) else 1

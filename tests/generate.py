@@ -88,15 +88,36 @@ class Parts(NamedTuple):
         return f"{text} L:" if {"L", "t"} & named else text
 
 
-def statements(count: int, seed: int, sections: Sequence[str] = ()) -> list[Statement]:
-    """`count` different statements, or as many as can be made; forms of the given sections of the manual only."""
-    rng = random.Random(seed)
-    forms = [
+def sweep(seed: int, sections: Sequence[str] = ()) -> list[Statement]:
+    """One legal statement of each form, with each of its operands replaced by one of every kind."""
+    made: dict[str, Statement] = {}
+    for form in _forms(sections):
+        rng = random.Random(f"{seed} sweep {form.syntax}")
+        parts = _legal(form, _in_order(form), {}, rng)
+        if parts is None:
+            continue
+        place = _places(form)[0]
+        for i in range(len(parts.operands)):
+            for other in _STRANGERS:
+                operands = (*parts.operands[:i], other, *parts.operands[i + 1 :])
+                line = parts._replace(operands=operands, guard="").line()
+                made.setdefault(line, Statement(line, *place, form.section, "other operand"))
+    return list(made.values())
+
+
+def _forms(sections: Sequence[str]) -> list[Form]:
+    return [
         form
         for family in TYPED.forms.values()
         for form in family
         if form.only != "manual" and (not sections or any(f"{form.section}.".startswith(f"{s}.") for s in sections))
     ]
+
+
+def statements(count: int, seed: int, sections: Sequence[str] = ()) -> list[Statement]:
+    """`count` different statements, or as many as can be made; forms of the given sections of the manual only."""
+    rng = random.Random(seed)
+    forms = _forms(sections)
     made: dict[str, Statement] = {}
     sources = [_of_form(form, random.Random(f"{seed} {i} {form.syntax}")) for i, form in enumerate(forms)]
     while len(made) < count and sources:
@@ -141,12 +162,25 @@ def _of_form(form: Form, rng: random.Random) -> Iterator[Statement]:
 
 
 def _placed(form: Form, parts: Parts, rng: random.Random, fault: str = "") -> Statement:
-    gate = f"{form.version} {form.target}" if form.target else form.version
-    fitting = [place for place in PLACES if missing(gate, version(place[0]), target(place[1])) is None]
-    place = rng.choice(
-        fitting[:6] if rng.random() < 0.7 and fitting else fitting if fitting and rng.random() < 0.7 else PLACES
-    )
+    fitting = _places(form)
+    draw = rng.random()
+    place = rng.choice(fitting[:6] if draw < 0.7 else fitting if draw < 0.9 else PLACES)
     return Statement(parts.line(), *place, form.section, fault)
+
+
+@lru_cache(maxsize=4096)
+def _places(form: Form) -> tuple[tuple[str, str], ...]:
+    """Where the form can be asked about, the newest first; everywhere if nowhere."""
+    gate = f"{form.version} {form.target}" if form.target else form.version
+    return (
+        tuple(
+            place
+            for place in PLACES
+            if missing(gate, version(place[0]), target(place[1])) is None
+            and not (form.until and missing(form.until, version(place[0]), target(place[1])) is None)
+        )
+        or PLACES
+    )
 
 
 # Modifiers.

@@ -46,13 +46,19 @@ def test_all_recorded_verdicts_and_gates_are_ours():
 
 @needs_ptxas
 def test_ptxas_agrees_on_statements_made_from_the_declarations():
-    assert_agreement(differential.compare(600, seed=1))
+    assert_agreement(differential.compare(generate.statements(600, seed=1)))
 
 
 @needs_ptxas
 @pytest.mark.campaign
 def test_ptxas_agrees_on_twenty_thousand_statements():
-    assert_agreement(differential.compare(20000, seed=2))
+    assert_agreement(differential.compare(generate.statements(20000, seed=2)))
+
+
+@needs_ptxas
+@pytest.mark.campaign
+def test_ptxas_agrees_on_every_kind_of_operand_in_every_place():
+    assert_agreement(differential.compare(generate.sweep(seed=1)))
 
 
 def test_the_same_seed_makes_the_same_statements():

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement
 from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.expressions import Printer
@@ -65,7 +64,7 @@ class Compiler:
         self.costs: list[int] = []
 
     def compile(self) -> Compiled:
-        """The whole program. Raises InputError for an instruction that has no meaning yet."""
+        """The whole program. An instruction that has no meaning yet refuses when it is reached."""
         compiled = Compiled()
         plan = []
         number = 0
@@ -124,8 +123,7 @@ class Compiler:
         if kind == "nothing":
             return []
         if op.use.form.run is None:
-            name = ".".join((op.instruction.opcode, *op.instruction.modifiers))
-            raise fail(op.instruction.span, f"'{name}' cannot be executed yet")
+            return [f"T.refuse({self.op(op)})"]
         if kind == "effect":
             return self.effect(op)
         if kind == "warp":

@@ -458,5 +458,5 @@ def _undefined(thread: Thread, op: Op) -> str:
 
 
 def compile_program(program: Program) -> Compiled:
-    """The program as Python. Raises InputError for what cannot be executed yet."""
+    """The program as Python."""
     return Compiler(program).compile()

@@ -224,6 +224,12 @@ class Thread:
         """A special register that changes while the thread runs."""
         return self.launch.clock(name)
 
+    def refuse(self, number: int) -> None:
+        """An instruction that is read and checked, and has no meaning here yet."""
+        instruction = self.launch.compiled.ops[number].instruction
+        name = ".".join((instruction.opcode, *instruction.modifiers))
+        raise fault("not-executed", f"'{name}' cannot be executed yet")
+
     def stop(self, how: Use, reason: str) -> None:
         raise fault(reason, f"the kernel executes '{reason}'")
 

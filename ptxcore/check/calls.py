@@ -161,7 +161,8 @@ def _misfit(
     if isinstance(operand, Sink):
         return None if result else ("'_' is no argument", wanted)
     if isinstance(operand, Immediate | Float):
-        return _misfit_constant(operand, formal, result, wanted)
+        # ptxas takes a constant for a result too, and drops the result.
+        return _misfit_constant(operand, formal, result and context.manual, wanted)
     if not isinstance(operand, Name) or operand.prefix:
         return "registers, constants and .param variables are passed, not this", wanted
     kind = kinds.known.get(id(operand)) or kinds.classify(operand, s)
@@ -233,6 +234,7 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
 
 
 DIFFERENCES = (
+    Difference("9.7.12.5", "a constant passes in the place of a result", "results go to registers and .param variables"),
     Difference("11.3.2", "the functions of `.calltargets` may differ in their signatures until a call names the list",
                "all have the same signature"),
     Difference("9.7.12.5", "the parentheses of no arguments may be left out behind results", "they stand there"),

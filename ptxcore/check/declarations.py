@@ -83,8 +83,9 @@ def _disagreement(before: Variable, now: Variable) -> str:
 # One by one.
 
 
-def check_type(context: Context, declaration: Declaration) -> bool:
-    """Whether the type can be a variable's, and a register's or parameter's where it is one."""
+def check_type(context: Context, declaration: Declaration, loosely: bool = False) -> bool:
+    """Whether the type can be a variable's, and a register's or parameter's where it is one. ptxas looks `loosely` at
+    parameters of functions without a body."""
     type_, vector, space = declaration.type, declaration.vector, declaration.space
     span = word_span(declaration, f".{type_}")
     if type_ not in FUNDAMENTAL and type_ not in OPAQUE:
@@ -96,7 +97,11 @@ def check_type(context: Context, declaration: Declaration) -> bool:
         hint = f"a .b{max(8, WIDTHS[type_])} variable holds it" if type_ in FORMATS else None
         context.report(span, what, hint)
         return False
-    context.gate(span, f".{type_}", TYPE_GATES.get(type_, "1.0"))
+    arrays = all(name.dimensions for name in declaration.names) and not context.manual
+    if context.manual or not (vector or (arrays and type_ != "f16x2")):  # where ptxas looks
+        context.gate(span, f".{type_}", TYPE_GATES.get(type_, "1.0"))
+    if loosely and (type_ == "pred" or vector):
+        return True
     if type_ == "pred" and space != "reg":
         context.report(span, f"predicates lie in registers, not in .{space}", "store them with selp as .u32 or .u8")
         return False
@@ -109,7 +114,7 @@ def check_type(context: Context, declaration: Declaration) -> bool:
     if vector and int(vector[1:]) * FUNDAMENTAL[type_] > _WIDEST_VECTOR:
         bits = int(vector[1:]) * FUNDAMENTAL[type_]
         context.report(span, f"a vector has at most {_WIDEST_VECTOR} bits, .{vector} .{type_} has {bits}")
-    if space == "param" and (type_ == "f16x2" or vector):
+    if space == "param" and (type_ == "f16x2" or vector) and not arrays and not loosely:
         hint = "pass it as .b32" if type_ == "f16x2" else "pass it as an array of .b8"
         context.report(span, f"a parameter is no {'.f16x2' if not vector else 'vector'}", hint)
     if type_ == "samplerref" and "texmode_independent" not in context.options:
@@ -149,7 +154,8 @@ def _check_space(context: Context, declaration: Declaration, in_body: bool) -> N
         _check_parameter_space(context, declaration, in_body)
     if declaration.bank is not None:
         _check_bank(context, declaration)
-    if declaration.type in OPAQUE and space in ("const", "shared", "local", "reg", "global"):
+    arrays = space != "reg" and all(name.dimensions for name in declaration.names) and not context.manual
+    if declaration.type in OPAQUE and not arrays and space not in ("tex", "sreg", "surf"):
         if space != "global":
             context.report(span, f"a .{declaration.type} lies in .global, not in .{space}")
         elif in_body:
@@ -226,7 +232,7 @@ def _check_shape(context: Context, declaration: Declaration, name: Declarator) -
         context.report(name.span, f"'{name.name}' has a negative number of elements")
         return
     incomplete = not all(name.dimensions)
-    if incomplete and declaration.linkage != "extern" and (name.value is None or name.dimensions[0] == 0):
+    if incomplete and declaration.linkage != "extern" and name.value is None:
         context.report(name.span, f"'{name.name}' needs a number of elements", "only .extern arrays may have none")
 
 
@@ -246,6 +252,10 @@ def _check_value(context: Context, declaration: Declaration, name: Declarator) -
 
 
 DIFFERENCES = (
+    Difference("5.2", "arrays of .b128 and vectors of .f16x2 pass under any version and target",
+               "the types came with PTX ISA 8.3 and 4.2"),
+    Difference("5.3", "arrays of opaque types pass in any state space", "opaque variables lie in .global, at module level"),
+    Difference("5.4.2", "arrays of vectors pass as .param variables", "there are no vectors in .param"),
     Difference("5.1.8", "`.tex` is gone since PTX ISA 1.5", "it is deprecated: a module-level `.global .texref`"),
     Difference("5.2.2", "registers of 8 bits, of a vector type or of .b16 pass as parameters of functions",
                "parameters in registers have 32 bits or more", checked=False),

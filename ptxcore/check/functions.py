@@ -26,6 +26,7 @@ _KERNEL_LIST = "1.4"
 _FUNCTION_PARAM = "2.0 sm_20"
 _UNSIZED = "6.0 sm_30"
 _POINTER = "2.2"
+_KERNEL_DECLARATION = "3.0"
 
 #: Directives of a head that take numbers from 1 on, and pairs that exclude each other.
 _POSITIVE = frozenset(("maxnreg", "maxntid", "reqntid", "minnctapersm", "maxnctapersm"))
@@ -143,11 +144,14 @@ def shown_parameter(declaration: Declaration) -> str:
 def _check_entry(context: Context, head: Function) -> None:
     if head.parameters:
         context.gate(head.name_span, "a list of kernel parameters", _KERNEL_LIST)
+    if not head.defined:
+        context.gate(head.name_span, "a kernel without a body", _KERNEL_DECLARATION)
     for parameter in head.parameters or ():
         name = parameter.names[0]
         if parameter.space != "param":
             context.report(parameter.span, f"a kernel's parameter is in .param, not in .{parameter.space}")
-        sound = check_type(context, parameter)
+        loosely = not head.defined and not context.manual
+        sound = check_type(context, parameter, loosely)
         check_align(context, parameter, parameter.align)
         _check_pointer(context, parameter)
         if not all(name.dimensions):
@@ -155,7 +159,7 @@ def _check_entry(context: Context, head: Function) -> None:
         if len(name.dimensions) > 1:
             context.report(name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions",
                            "parameters are arrays of one")  # fmt: skip
-        if name.name != "_":
+        if name.name != "_" and not loosely:
             redeclare(context, name, variable(parameter, 0, "kernel", None if sound else "any"))
 
 
@@ -200,28 +204,31 @@ def _check_signature(
     for role, declarations in (("output", results), ("input", parameters)):
         for index, declaration in enumerate(declarations):
             unsized = role == "input" and index == len(declarations) - 1
-            _check_parameter(context, declaration, role, unsized, prototype is not None)
+            loosely = not defined and not context.manual
+            _check_parameter(context, declaration, role, unsized, prototype is not None, loosely)
 
 
-def _check_parameter(context: Context, declaration: Declaration, role: str, unsized: bool, nameless: bool) -> None:
+def _check_parameter(
+    context: Context, declaration: Declaration, role: str, unsized: bool, nameless: bool, loosely: bool
+) -> None:
     name = declaration.names[0]
     if declaration.space not in ("reg", "param"):
         context.report(declaration.span, f"a function's parameter is in .reg or .param, not in .{declaration.space}")
         return
-    sound = True
-    if not nameless or not declaration.vector:  # ptxas looks less closely at prototypes
-        sound = check_type(context, declaration)
+    sound = check_type(context, declaration, loosely)
     check_align(context, declaration, declaration.align)
-    check_parameter_align(context, declaration)
+    if not loosely:
+        check_parameter_align(context, declaration)
     if declaration.space == "param":
         context.gate(declaration.span, "a parameter of a function in .param", _FUNCTION_PARAM)
-    if declaration.type in OPAQUE:
+    if declaration.type in OPAQUE and not loosely and (context.manual or not name.dimensions):
         context.report(declaration.span, f"a function takes no .{declaration.type}", "pass its address as .u64")
         return
     if declaration.pointer is not None:
         context.report(word_span(declaration, ".ptr"), "'.ptr' is for parameters of kernels")
     if name.dimensions and declaration.space == "reg":
-        context.report(name.span, f"'{name.name}' cannot be an array: registers have no addresses")
+        if not loosely or not all(name.dimensions):
+            context.report(name.span, f"'{name.name}' cannot be an array: registers have no addresses")
     elif len(name.dimensions) > 1:
         context.report(name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions")
     elif name.dimensions and not all(name.dimensions):
@@ -237,7 +244,8 @@ def _check_parameter(context: Context, declaration: Declaration, role: str, unsi
     if name.name == "_":
         context.report(name.span, "a parameter of a function needs a name", "'_' is for .callprototype")
         return
-    redeclare(context, name, variable(declaration, 0, role, None if sound else "any"))
+    if not loosely:
+        redeclare(context, name, variable(declaration, 0, role, None if sound else "any"))
 
 
 def _check_manual_signature(
@@ -362,6 +370,8 @@ def check_alias(context: Context, directive: Directive) -> None:
 
 
 DIFFERENCES = (
+    Difference("7.1", "parameters of functions without a body may have names that repeat, any alignment, and types that "
+               "no parameter has, such as vectors", "the same rules hold for declarations and definitions"),
     Difference("7.1", "a function may have several results, all in registers, and parameters in registers of any width",
                "one result; registers of parameters have 32 bits or more"),
     Difference("7.1", "an unsized last parameter may have any type", "it is an array of .b8"),

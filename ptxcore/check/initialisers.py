@@ -34,7 +34,10 @@ FIELD_VALUES = frozenset(["nearest", "linear", "wrap", "mirror", "clamp_ogl", "c
 def check_initialiser(context: Context, declaration: Declaration, name: Declarator) -> None:
     """Whether the value has the shape and the type of the variable."""
     # Each level of braces is a dimension; the elements of a vector type are one more.
-    sizes = [*name.dimensions, *([int(declaration.vector[1:])] if declaration.vector else [])]
+    lanes = int(declaration.vector[1:]) if declaration.vector else 0
+    sizes = [*name.dimensions, *([lanes] if lanes else [])]
+    if sizes[:1] == [0]:
+        sizes[0] = None
     assert name.value is not None
     if sizes[:1] == [None] and isinstance(name.value, Vector) and not name.value.elements:
         context.report(name.span, f"'{name.name}' gets its size from its initial value, which is empty")
@@ -51,6 +54,10 @@ def check_initialiser(context: Context, declaration: Declaration, name: Declarat
             size = sizes[level]
             if size is not None and len(value.elements) > size:
                 what = f"{len(value.elements)} initial values for {size} elements of '{name.name}'"
+                context.report(name.span, what)
+                return
+            if lanes and level == len(sizes) - 1 and len(value.elements) != lanes:
+                what = f"{len(value.elements)} initial values for a vector of {lanes} in '{name.name}'"
                 context.report(name.span, what)
                 return
             waiting += [(element, level + 1) for element in reversed(value.elements)]

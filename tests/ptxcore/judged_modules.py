@@ -359,7 +359,7 @@ INITIALISERS: Table = (
     ("", ".extern .global .u32 s = 1;", "'s' is .extern: the module that defines it gives its value"),
     ("", ".global .v4 .b8 d = 1;", "the initial value of 'd' needs more braces: each dimension has its own"),
     ("", ".global .v4 .b8 d[2] = {1,2,3,4,5,6,7,8};", "8 initial values for 2 elements of 'd'"),
-    ("", ".global .u32 d[0] = {};", "'d' needs a number of elements"),
+    ("", ".global .u32 d[0] = {};", "'d' gets its size from its initial value, which is empty"),
     ("", ".global .u32 d[] = {};", "'d' gets its size from its initial value, which is empty"),
     ("", ".global .u32 d[2][2] = {1,2,3,4};", "4 initial values for 2 elements of 'd'"),
     ("", ".global .u32 d[2][2] = {{1,2},3,4};", "3 initial values for 2 elements of 'd'"),
@@ -1765,6 +1765,268 @@ DEBUGGING: Table = (
     ),
 )
 
+#: Textures, aligned addresses of variables, policies.
+TEXTURES: Table = (
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.to.global.u64 d0,g;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.to.shared.u64 d0,s;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.to.shared.u64 d0,g;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.shared::cta.u64 d0,s;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.global.u64 d0,g+4;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncvta.global.u64 d0,s+4;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\n.const .b32 c; cvta.const.u64 d0,c;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\n.const .b32 c; cvta.global.u64 d0,c;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\n.local .b32 c; cvta.local.u64 d0,c; cvta.global.u64 d1, g;\n}",
+        None,
+    ),
+    ("", ".visible .entry k(.param .b32 p) { .reg .b64 d; cvta.param.u64 d,p; ret; }", None),
+    ("", ".visible .entry k(.param .b32 p) { .reg .b64 d; cvta.param::entry.u64 d,p; ret; }", None),
+    ("", ".visible .entry k(.param .b32 p) { .reg .b64 d; cvta.global.u64 d,p; ret; }", ""),
+    (
+        "",
+        ".global .texref t; .visible .entry k() { .reg .f32 f<5>; .reg .b32 r; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f1,f2}]; ret; }",
+        None,
+    ),
+    (
+        "",
+        ".global .texref t; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [d, {f1,f2}]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, s, {f1,f2}]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f1,f2}]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [d, {f1,f2}]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .b32 d; .reg .u64 x; txq.width.b32 d, [t]; txq.filter_mode.b32 d, [t]; txq.filter_mode.b32 d, [s]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .b32 d; .reg .u64 x; txq.force_unnormalized_coords.b32 d, [s]; ret; }",
+        None,
+    ),
+    (
+        "",
+        ".global .texref t; .visible .entry k() { .reg .b32 d; .reg .u64 x; txq.force_unnormalized_coords.b32 d, [t]; ret; }",
+        "",
+    ),
+    (
+        "",
+        ".global .texref t; .visible .entry k() { .reg .b32 d; .reg .u64 x; txq.filter_mode.b32 d, [t]; txq.width.b32 d, [x]; mov.u64 x, t; istypep.texref d, x; ret; }",
+        "",
+    ),
+    (
+        "",
+        ".global .surfref t; .visible .entry k() { .reg .b32 d; .reg .u64 x; .reg .pred p; mov.u64 x, t; istypep.surfref p, x; istypep.samplerref p, x; suq.width.b32 d, [t]; ret; }",
+        None,
+    ),
+    ("", ".global .texref t; .visible .entry k() { .reg .b32 d; suq.width.b32 d, [t]; ret; }", ""),
+    ("", ".global .surfref t; .visible .entry k() { .reg .b32 d; txq.width.b32 d, [t]; ret; }", ""),
+    (
+        "",
+        ".visible .entry k(.param .texref t) { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f1,f2}]; ret; }",
+        None,
+    ),
+    (
+        "1.4 sm_10",
+        ".tex .u32 t; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; tex.2d.v4.u32.f32 {d1,d2,d3,d4}, [t, {f1,f2,f3,f4}]; exit; }",
+        None,
+    ),
+    (
+        "1.4 sm_10",
+        ".tex .u32 t; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; mov.u32 d1, t; ld.global.u32 d1, [t]; exit; }",
+        "",
+    ),
+    (
+        "",
+        ".global .texref t[3]; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f1,f2}]; ret; }",
+        "",
+    ),
+    (
+        "",
+        ".global .texref t[3]; .visible .entry k() { .reg .f32 f<5>; .reg .b64 d; tex.2d.v4.f32.f32 {f1,f2,f3,f4}, [t+8, {f1,f2}]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .f32 f<5>; .reg .b32 d<5>; tex.2d.v4.f32.s32 {f1,f2,f3,f4}, [t, {d1,d2}]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .global .samplerref s; .visible .entry k() { .reg .f32 f<5>; .reg .b32 d<5>; tex.2d.v4.f32.s32 {f1,f2,f3,f4}, [t, s, {d1,d2}]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .f32 f<5>; tld4.r.2d.v4.f32.f32 {f1,f2,f3,f4}, [t, {f1,f2}]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .b32 d<5>; tex.2dms.v4.s32.s32 {d1,d2,d3,d4}, [t, {d1,d2,d3,d3}]; ret; }",
+        "",
+    ),
+    (
+        "",
+        ".global .texref t; .visible .entry k() { .reg .b32 d<5>; tex.2dms.v4.s32.s32 {d1,d2,d3,d4}, [t, {d1,d2,d3,d3}]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .samplerref t; .visible .entry k() { .reg .b32 d<5>; txq.filter_mode.b32 d1, [t]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .b32 d<5>; txq.filter_mode.b32 d1, [t]; ret; }",
+        "",
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .b32 d<5>; txq.normalized_coords.b32 d1, [t]; ret; }",
+        None,
+    ),
+    (
+        "9.0 sm_90,texmode_independent",
+        ".global .texref t; .visible .entry k() { .reg .b32 d<5>; txq.addr_mode_0.b32 d1, [t]; ret; }",
+        "",
+    ),
+    ("", ".global .texref t; .visible .entry k() { .reg .b32 d<5>; txq.normalized_coords.b32 d1, [t]; ret; }", None),
+    ("", ".global .texref t; .visible .entry k() { .reg .b32 d<5>; txq.addr_mode_0.b32 d1, [t]; ret; }", None),
+    (
+        "1.4 sm_10",
+        ".tex .u32 t; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; tex.2d.v4.u32.f32 {d1,d2,d3,d4}, [t, {f1,f2,f3,f4}]; exit; }",
+        None,
+    ),
+    (
+        "1.0 sm_10",
+        ".tex .u32 t; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; tex.2d.v4.u32.f32 {d1,d2,d3,d4}, [t, {f1,f2,f3,f4}]; exit; }",
+        None,
+    ),
+    (
+        "1.0 sm_10",
+        ".tex .u32 t; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; tex.3d.v4.s32.s32 {d1,d2,d3,d4}, [t, {d1,d2,d3,d4}]; exit; }",
+        None,
+    ),
+    (
+        "1.4 sm_10",
+        ".tex .u32 t<3>; .entry k { .reg .f32 f<5>; .reg .u32 d<5>; tex.2d.v4.u32.f32 {d1,d2,d3,d4}, [t1, {f1,f2,f3,f4}]; exit; }",
+        None,
+    ),
+    ("1.4 sm_10", ".tex .f32 t; .extern .tex .u32 q; .visible .tex .u32 z; .entry k { exit; }", ""),
+    ("1.4 sm_10", ".entry k { .tex .u32 t; exit; }", ""),
+    ("1.4 sm_10", ".tex .u64 t; .entry k { exit; }", None),
+    ("1.4 sm_10", ".tex .u32 t[3]; .entry k { exit; }", ""),
+    ("1.4 sm_10", ".tex .u32 t = 1; .entry k { exit; }", ""),
+    ("1.4 sm_10", ".tex .s32 t; .tex .b32 u; .entry k { exit; }", ""),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 2.0;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 1.0;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0.0;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, -0.5;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0f3f800000;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0f40000000;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0d3ff0000000000000;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0f00000001;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0d0000000000000001;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 1.0000000001;\n}",
+        None,
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, 0f7fc00000;\n}",
+        "",
+    ),
+    (
+        "",
+        ".global .u32 g[8]; .shared .u32 s[8];\n.visible .entry k() {.reg .pred p,q; .reg .b16 h0,h1; .reg .b32 r0,r1,r2,r3; .reg .b64 d0,d1,d2; .reg .f32 f0,f1; .reg .f64 x0,x1;\ncreatepolicy.fractional.L2::evict_last.b64 d0, f0;\n}",
+        None,
+    ),
+)
+
 TABLES = {
     "header": HEADER,
     "declarations": DECLARATIONS,
@@ -1775,4 +2037,5 @@ TABLES = {
     "names": NAMES,
     "operands": OPERANDS,
     "debugging": DEBUGGING,
+    "textures": TEXTURES,
 }

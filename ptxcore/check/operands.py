@@ -129,6 +129,8 @@ def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
             return _fit_handle(e, kind, path)
         if "untyped" in e.parameter.flags and not manual:
             return _fit_untyped(use, e, kind, path)
+        if e.type in _BFLOATS and not manual and _is_bfloat_vector(use, e, kind):
+            return None
         if e.length or (type(kind) is tuple and kind[0] == "{") or (type(kind) is str and kind[:1] == "v"):
             return _fit_vector(use, e, kind, path, manual)
         return _fit_value(use, e, kind, path, manual)
@@ -136,6 +138,18 @@ def _fit_plain(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 
 
 # Values.
+
+_BFLOATS = ("bf16", "bf16x2")
+
+
+def _is_bfloat_vector(use: Use, e: Expected, kind: Kind) -> bool:
+    """Measured: where arithmetic has an operand of bfloat16, ptxas takes a vector of untyped registers of its size."""
+    if e.length or type(kind) is not tuple or kind[0] != "{" or any("memory" in p.role for p in use.parameters):
+        return False
+    elements = kind[1:]
+    if len(elements) not in (1, 2, 4) or (e.parameter.role == "source" and "_" in elements):
+        return False
+    return _mixed(elements) is None and _whole(elements) == f"b{WIDTHS[e.type]}"
 
 
 def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:

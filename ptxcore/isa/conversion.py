@@ -142,8 +142,8 @@ _FORMATS = (
     _few("cvt.rn{.relu}.f16x2.f6x2type d, a:f6x2type", f6x2type="e2m3x2 e3m2x2"),
     _random(f"cvt.rs{{.relu}}.satfinite.f6x4type.f32 d, a:f32 x4, {_RBITS}", f6x4type="e2m3x4 e3m2x4"),
     _few("cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a:f32, b:f32", frnd3="rz rp"),
-    _few("cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a:bf16x2 untyped", frnd3="rz rp"),
-    _few("cvt.rn.bf16x2.ue8m0x2 d:untyped, a:ue8m0x2"),
+    _few("cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a:bf16x2 untyped braced", frnd3="rz rp"),
+    _few("cvt.rn.bf16x2.ue8m0x2 d:untyped braced, a:ue8m0x2"),
 )  # fmt: skip
 
 _pack = partial(Form, section="9.7.9.22", version="6.5", target="sm_72", repeats="sat", first="pack")

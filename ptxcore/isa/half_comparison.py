@@ -44,7 +44,7 @@ FORMS = tuple(
         _of(".dtype.bf16", "d, a:bf16, b:bf16", dtype="u16 s16 u32 s32", **_BFLOAT),
         _of("{.ftz}.f16x2.f16x2", "d, a, b", **_HALF),
         _of("{.ftz}.dtype.f16x2", "d, a:f16x2, b:f16x2", dtype="u32 s32", **_MASK),
-        _of(".bf16x2.bf16x2", "d:untyped, a, b", **_BFLOAT),
+        _of(".bf16x2.bf16x2", "d:untyped braced, a, b", **_BFLOAT),
         _of(".dtype.bf16x2", "d, a:bf16x2, b:bf16x2", dtype="u32 s32", **_BFLOAT),
         _predicate("{.ftz}.f16", "p:pred sink, a, b", **_HALF),
         _predicate("{.ftz}.f16x2", "p|q:pred sink, a, b", **_HALF),

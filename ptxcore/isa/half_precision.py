@@ -81,8 +81,8 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.4",
-        "A vector of registers of the right size is taken for an operand of type `.bf16` or `.bf16x2`.",
-        "These operands are no vectors; the checker keeps to that in both modes.",
-        checked=False,
+        "For an operand of type `.bf16` or `.bf16x2`, here and in `set`, `setp` and `cvt`, a vector of `.b16` or `.b32` "
+        "registers may stand.",
+        "These operands are no vectors.",
     ),
 )

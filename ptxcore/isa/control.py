@@ -18,7 +18,7 @@ def nothing(how: Use, *sources: Value) -> None:
     """No effect that a program could observe."""
 
 
-_call = partial(Form, section="9.7.12.5", repeats="uni")
+_call = partial(Form, kind="call", section="9.7.12.5", repeats="uni")
 _through = partial(_call, version="2.1", target="sm_20")
 
 #: An address of a function, and what is known of the functions that it may be: see `ptxcore.check.operands`.
@@ -26,7 +26,7 @@ _POINTERS = ("fptr:u64 reg", "fptr:u32 reg")
 
 FORMS = (
     Form("bra{.uni} label:label", bra, kind="branch", section="9.7.12.3", repeats="uni"),
-    Form("brx.idx{.uni} index:u32, tlist:targets", section="9.7.12.4", version="6.0", target="sm_30", first="idx",
+    Form("brx.idx{.uni} index:u32, tlist:targets", kind="jump", section="9.7.12.4", version="6.0", target="sm_30", first="idx",
          repeats="uni"),
     _call("call{.uni} results:results, func:function, arguments:arguments"),
     _call("call{.uni} func:function, arguments:arguments"),

@@ -1,9 +1,9 @@
 """Functions as Python: each basic block becomes one Python function over the registers of a thread.
 
-A block is `def bN(T, R)`: `T` the thread, `R` its registers; it gives the number of the block that follows. What an
-instruction does comes from its meaning: terms printed as Python (`expressions`), or the meaning itself, called. Each
-instruction has lines of its own, so that the line at which Python stops tells the instruction. An instruction that may have
-to wait begins a block: waiting is stopping there and running the block again.
+A block is `def bN(T, R, P)`: `T` the thread, `R` its registers, `P` the parameters of the kernel; it gives the number of
+the block that follows. What an instruction does comes from its meaning: terms printed as Python (`expressions`), or the
+meaning itself, called. Each instruction has lines of its own, so that the line at which Python stops tells the instruction.
+An instruction that may have to wait begins a block: waiting is stopping there and running the block again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.expressions import Printer
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Op, Program, Source, Target, Targets
+from ptxcore.machine.kernel.memory import PARAM, SHARED
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 #: What ends a thread.
@@ -91,7 +92,7 @@ class Compiler:
         self.where.append(op)
 
     def block(self, code: Code, start: int, end: int) -> None:
-        self.emit(f"def b{self.starts[code.name, start]}(T, R):", None)
+        self.emit(f"def b{self.starts[code.name, start]}(T, R, P):", None)
         self.costs.append(max(1, end - start))
         ended = False
         for i in range(start, end):
@@ -181,9 +182,13 @@ class Compiler:
         return self.assigned(op, call, before=f"T.op = {self.op(op)}")
 
     def load(self, op: Op) -> list[str]:
-        address = self.argument(op.sources[0])
+        source = op.sources[0]
+        assert source is not None
+        address = self.argument(source)
         targets = op.targets[0]
         size = op.use.width // 8
+        if isinstance(targets, Target) and source.kind == "constant" and PARAM <= source.value < SHARED:
+            return [f"R[{targets.slot}] = {_extended(targets, f'P[{address}, {size}]')}"]  # a parameter of the kernel
         if isinstance(targets, list):
             lines = [f"v = T.read({address}, {size * len(targets)})"]
             for i, target in enumerate(targets):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.kernel.codegen import Compiled, Compiler
 from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, fault
-from ptxcore.machine.kernel.memory import GlobalMemory, Segment
+from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.thread import Special, Suspended, Thread
 
 if TYPE_CHECKING:
@@ -121,10 +121,7 @@ class Cta:
             for y in range(by):
                 for x in range(bx):
                     lane = flat % WARP
-                    special = Special(
-                        {"tid.x": x, "tid.y": y, "tid.z": z, "laneid": lane, "warpid": flat // WARP, **_MASKS[lane]},
-                        common,
-                    )
+                    special = Special(_LANES[lane], x, y, z, flat // WARP, common)
                     thread = Thread(launch, self, ThreadName(self.index, (x, y, z)), code, special, flat)
                     warp = self.warps.get(flat // WARP)
                     if warp is None:
@@ -219,8 +216,10 @@ _REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
     "or": lambda operands: int(any(operands)),
 }
 
-_MASKS = [
+#: What the special registers of a lane hold.
+_LANES = [
     {
+        "laneid": lane,
         "lanemask_eq": 1 << lane,
         "lanemask_lt": (1 << lane) - 1,
         "lanemask_le": (2 << lane) - 1,
@@ -229,6 +228,19 @@ _MASKS = [
     }
     for lane in range(WARP)
 ]
+
+
+class Parameters(dict[tuple[int, int], int]):
+    """What stands in the parameters of the kernel, by address and size; read once."""
+
+    def __init__(self, launch: Launch) -> None:
+        super().__init__()
+        self._launch = launch
+
+    def __missing__(self, place: tuple[int, int]) -> int:
+        address, size = place
+        value = self[place] = self._launch.parameters.read(address - PARAM, size)
+        return value
 
 
 class Launch:
@@ -258,6 +270,7 @@ class Launch:
         self.shared_bytes = program.layout.dynamic + dynamic_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
+        self.read_parameters = Parameters(self)
         self.executed = 0
         self.started = time.monotonic_ns()
         self._functions = {address: name for name, address in program.layout.functions.items()}
@@ -375,12 +388,12 @@ class Launch:
 
     def _turn(self, thread: Thread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
-        blocks, costs = self.compiled.blocks, self.compiled.costs
+        blocks, costs, parameters = self.compiled.blocks, self.compiled.costs, self.read_parameters
         pc, executed = thread.pc, 0
         try:
             for _ in range(turn):
                 executed += costs[pc]
-                pc = blocks[pc](thread, thread.R)
+                pc = blocks[pc](thread, thread.R, parameters)
                 if pc < 0:
                     break
         except Suspended:

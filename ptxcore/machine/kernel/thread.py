@@ -28,16 +28,17 @@ class Suspended(Exception):
 
 
 class Special(dict[str, int]):
-    """The special registers of a thread, in front of those of its CTA."""
+    """The special registers of a thread, in front of those of its lane and its CTA, which it shares."""
 
-    __slots__ = ("_cta",)
+    __slots__ = ("_cta", "_lane")
 
-    def __init__(self, own: dict[str, int], cta: dict[str, int]) -> None:
-        super().__init__(own)
-        self._cta = cta
+    def __init__(self, lane: dict[str, int], x: int, y: int, z: int, warp: int, cta: dict[str, int]) -> None:
+        self["tid.x"], self["tid.y"], self["tid.z"], self["warpid"] = x, y, z, warp
+        self._lane, self._cta = lane, cta
 
     def __missing__(self, name: str) -> int:
-        return self._cta.get(name, 0)
+        found = self._lane.get(name)
+        return self._cta.get(name, 0) if found is None else found
 
 
 class Thread:
@@ -247,6 +248,8 @@ class Thread:
         return LOCAL + self.top
 
     def _grow(self, size: int) -> None:
+        if not size:
+            return
         self.top += size
         if self.top > STACK:
             raise fault("stack-overflow", f"stack overflow: more than {STACK} bytes")

@@ -193,10 +193,12 @@ def _fit_elements(
         counted = element if proper else _plain(element)
         if whole is None:
             trouble = _fit_value(use, e, element, (*path, i), manual)
-            if trouble is None and proper and e.type == "b32" and element == "int":
+            if trouble is None and proper and e.type == "b32" and element in _CONSTANTS:
                 trouble = Trouble((*path, i), "one of a vector's elements must be a register here")
         elif counted in _SIZES and not (proper and element == "pred"):
             trouble = _fit_value(use, e, whole, (*path, i), manual)
+        elif proper and e.type == "b32" and element in _CONSTANTS and element != "int":
+            trouble = _fit_value(use, e, element, (*path, i), manual)
         elif element in _CONSTANTS and not destination and _goes_with(whole, element):
             trouble = None
         else:
@@ -300,6 +302,8 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
     p = e.parameter
     if kind == "any":
         return None
+    if type(kind) is tuple and kind[0] == "+" and p.role == "source" and not manual:
+        kind = kind[1]  # measured: a register and a constant stand wherever the register does
     if type(kind) is tuple and kind[0] == "!" and p.negatable:
         kind = kind[1]
     if type(kind) is tuple and kind[0] == "-" and ("negative" in p.flags or "negated" in p.flags):

@@ -109,7 +109,7 @@ _INTEGERS = {"kind::i8": "8.6 sm_100a sm_101a"}
 
 def _lanes(how: Use) -> Mapping[str, str]:
     """A mask of 128 lanes for each CTA."""
-    return {"disable_output_lane": f"x{4 if how.has('cta_group::1') else 8}"}
+    return {"disable_output_lane": f"registers x{4 if how.has('cta_group::1') else 8}"}
 
 
 def _mma(syntax: str, sparse: bool, **where: Any) -> Form:

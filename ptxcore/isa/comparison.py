@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import Value, bit_xor, conj, disj, eq, ite, ne, negate, sle, slt, ule, ult
 
@@ -92,4 +93,12 @@ FORMS = (
     Form("selp.type d, a, b, {!}c", selp, section="9.7.6.3", type=_ALL, manual=_DOUBLES),
     _slct("slct.dtype.ctype d, a, b, c", ctype="s32"),
     _slct("slct{.ftz}.dtype.ctype d, a, b, c", ctype="f32", needs=_FTZ),
+)
+
+DIFFERENCES = (
+    Difference(
+        "9.7.6",
+        "Doubles are compared and selected on targets before sm_13, too.",
+        "`.f64` needs sm_13.",
+    ),
 )

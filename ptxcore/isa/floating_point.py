@@ -139,6 +139,13 @@ DIFFERENCES = (
         checked=False,
     ),
     Difference(
+        "9.4",
+        "`.pred`, `.texref`, `.samplerref` and `.surfref` may be written beside the types of an instruction that has types, "
+        "and mean nothing there.",
+        "An instruction has the types of its syntax; the checker keeps to that in both modes.",
+        checked=False,
+    ),
+    Difference(
         "9.7.3.8",
         "`div.rn.f64` and `sqrt.rn.f64` are taken from PTX ISA 1.0 on.",
         "Rounding modifiers came with PTX ISA 1.4.",

@@ -7,7 +7,22 @@ from functools import partial
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import extend, fit
-from ptxcore.values.terms import Value, ashr, bit_and, bit_not, bit_or, bit_xor, lshr, zext
+from ptxcore.values.terms import (
+    Value,
+    ashr,
+    bit_and,
+    bit_not,
+    bit_or,
+    bit_xor,
+    concat,
+    eq,
+    extract,
+    ite,
+    lshr,
+    ne,
+    ult,
+    zext,
+)
 from ptxcore.values.terms import shl as shifted_left
 
 
@@ -43,6 +58,38 @@ def shr(how: Use, a: Value, b: Value) -> Value:
     return fit((ashr if how.signed else lshr)(extend(how, a, w), zext(b, w), w), how.width)
 
 
+def cnot(how: Use, a: Value) -> Value:
+    """d = (a == 0) ? 1 : 0"""
+    return ite(eq(a, 0), 1, 0, how.width)
+
+
+def lop3(how: Use, a: Value, b: Value, c: Value, lut: int) -> Value:
+    """d[i] = bit 4*a[i] + 2*b[i] + c[i] of immLut, of which eight bits count"""
+    d: Value = 0
+    for row in range(8):
+        if lut >> row & 1:
+            chosen = a if row & 4 else bit_not(a, 32)
+            chosen = bit_and(chosen, b if row & 2 else bit_not(b, 32), 32)
+            d = bit_or(d, bit_and(chosen, c if row & 1 else bit_not(c, 32), 32), 32)
+    return d
+
+
+def lop3_bool(how: Use, a: Value, b: Value, c: Value, lut: int, q: Value) -> tuple[Value, Value]:
+    """d as lop3; p = (d != 0) BoolOp q"""
+    d = lop3(how, a, b, c, lut)
+    combine = bit_or if how.words["bool"] == "or" else bit_and
+    return d, combine(ne(d, 0), q, 1)
+
+
+def shf(how: Use, a: Value, b: Value, c: Value) -> Value:
+    """n = min(c, 32) for .clamp, c & 0x1f for .wrap; d = the high half of [b, a] << n, or the low half of [b, a] >> n"""
+    n = ite(ult(c, 32, 32), c, 32, 32) if how.words["mode"] == "clamp" else bit_and(c, 31, 32)
+    both = concat(b, a, 32, 32)
+    if how.words["dir"] == "l":
+        return extract(shifted_left(both, zext(n, 64), 64), 63, 32)
+    return extract(lshr(both, zext(n, 64), 64), 31, 0)
+
+
 _BITS = "b16 b32 b64"
 _LOGIC = f"pred {_BITS}"
 _ANY = f"{_BITS} u16 u32 u64 s16 s32 s64"
@@ -60,12 +107,12 @@ FORMS = (
     Form("xor.pred d, {!}a, {!}b", xor, section="9.7.8.3", only="ptxas"),
     Form("not.type d, a", not_, section="9.7.8.4", type=_LOGIC),
     Form("not.pred d, {!}a", not_, section="9.7.8.4", only="ptxas"),
-    Form("cnot.type d, a", section="9.7.8.5", type=_BITS),
-    _lop3("lop3.b32 d, a, b, c, lut:imm u32 0..255", only="manual"),
-    _lop3("lop3.b32 d:sink, a, b, c, lut:imm u32", only="ptxas"),
-    _lop3_or("lop3.bool.b32 d|p:sink kept, a, b, c, lut:imm u32 0..255, {!}q:in pred", only="manual"),
-    _lop3_or("lop3.bool.b32 d|p:sink kept, a, b, c, lut:imm u32, {!}q:in pred", only="ptxas"),
-    _shf("shf.dir.mode.b32 d, a, b, c:u32"),
+    Form("cnot.type d, a", cnot, section="9.7.8.5", type=_BITS),
+    _lop3("lop3.b32 d, a, b, c, lut:imm u32 0..255", lop3, only="manual"),
+    _lop3("lop3.b32 d:sink, a, b, c, lut:imm u32", lop3, only="ptxas"),
+    _lop3_or("lop3.bool.b32 d|p:sink kept, a, b, c, lut:imm u32 0..255, {!}q:in pred", lop3_bool, only="manual"),
+    _lop3_or("lop3.bool.b32 d|p:sink kept, a, b, c, lut:imm u32, {!}q:in pred", lop3_bool, only="ptxas"),
+    _shf("shf.dir.mode.b32 d, a, b, c:u32", shf),
     Form("shl.type d, a, b:u32", shl, section="9.7.8.8", type=_BITS),
     Form("shr.type d, a, b:u32", shr, section="9.7.8.9", type=_ANY),
 )

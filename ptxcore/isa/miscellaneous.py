@@ -6,7 +6,19 @@ from functools import partial
 
 from ptxcore.isa.control import nothing
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.form import Form
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.thread import Thread
+
+
+def brkpt(how: Use, thread: Thread) -> None:
+    """Stops for a debugger"""
+    thread.stop(how, "brkpt")
+
+
+def trap(how: Use, thread: Thread) -> None:
+    """Ends the launch with an error"""
+    thread.stop(how, "trap")
+
 
 #: Architectures whose warps may trade registers.
 _TRADING = "8.0 sm_90a sm_100a sm_110a sm_120a / 8.8 sm_100f sm_110f sm_120f"
@@ -22,7 +34,7 @@ _trade = partial(
 )
 
 FORMS = (
-    Form("brkpt", section="9.7.19.1", target="sm_11"),
+    Form("brkpt", brkpt, kind="effect", explored=False, section="9.7.19.1", target="sm_11"),
     Form(
         "nanosleep.u32 t:u32",
         nothing,
@@ -32,11 +44,11 @@ FORMS = (
         target="sm_70",
         manual={"": "6.3 sm_70"},
     ),
-    Form("pmevent a:imm u32 0..15", section="9.7.19.3", version="1.4"),
-    Form("pmevent.mask a:imm u32 0..65535", section="9.7.19.3", version="3.0", target="sm_20"),
-    Form("trap", section="9.7.19.4"),
-    _trade("setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8"),
-    _trade("setmaxnreg.action.sync.aligned.s32 a:imm 24..256 *8", only="ptxas"),
+    Form("pmevent a:imm u32 0..15", nothing, kind="nothing", section="9.7.19.3", version="1.4"),
+    Form("pmevent.mask a:imm u32 0..65535", nothing, kind="nothing", section="9.7.19.3", version="3.0", target="sm_20"),
+    Form("trap", trap, kind="effect", explored=False, section="9.7.19.4"),
+    _trade("setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8", nothing, kind="nothing"),
+    _trade("setmaxnreg.action.sync.aligned.s32 a:imm 24..256 *8", nothing, kind="nothing", only="ptxas"),
 )
 
 DIFFERENCES = (

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.integer import maximum, minimum
+from ptxcore.isa.mbarrier import signal
 from ptxcore.places import SCOPES
+from ptxcore.values.floats import fadd, flush, fmax, fmin
+from ptxcore.values.ieee import FORMATS
+from ptxcore.values.packed import each
 from ptxcore.values.terms import Value, bit_and, bit_or, bit_xor, disj, eq, ite, ult
 from ptxcore.values.terms import add as plus
 from ptxcore.values.terms import sub as less
@@ -35,10 +39,47 @@ OPERATIONS: dict[str, Callable[[Use, Value, Value], Value]] = {
 }  # fmt: skip
 
 
-def atom(how: Use, thread: Thread, a: Value, b: Value, policy: Value | None = None) -> Value:
-    """d = [a]; [a] = operation([a], b), in one step. A cache policy is a hint without effect on memory."""
-    operation = OPERATIONS[how.op]
-    return thread.modify("atom", how, a, lambda old: (operation(how, old, b), 1))
+#: The same for floating-point numbers: (format, old value, b) -> new value. Sums are rounded to nearest even. Of a NaN
+#: and a number min and max give the number.
+FLOAT_OPERATIONS: dict[str, Callable[[str, Value, Value], Value]] = {
+    "add": fadd,
+    "min": fmin,
+    "max": fmax,
+}
+
+
+def _is_float(how: Use) -> bool:
+    return how.type.partition("x")[0] in FORMATS
+
+
+def combined(how: Use, old: Value, b: Value) -> Value:
+    """operation(old, b), of each element of a packed type"""
+    if not _is_float(how):
+        return OPERATIONS[how.op](how, old, b)
+    form, _, packed = how.type.partition("x")
+    operation = partial(FLOAT_OPERATIONS[how.op], form)
+    return each(operation, FORMATS[form].width, 2, old, b) if packed else operation(old, b)
+
+
+def _updated(how: Use, thread: Thread, a: Value, old: Any, b: Any) -> Any:
+    """What replaces the old value at the address a; of a vector, of each of its elements.
+
+    In `.global` memory `atom.add.f32` flushes subnormal sources and results, in `.shared` it does not (section
+    9.7.13.5)."""
+    if isinstance(old, tuple):
+        return tuple([_updated(how, thread, a, one, other) for one, other in zip(old, b, strict=True)])
+    plain = combined(how, old, b)
+    if how.type != "f32" or how.space.startswith("shared"):
+        return plain
+    flushed = flush("f32", combined(how, flush("f32", old), flush("f32", b)))
+    return flushed if how.space == "global" else ite(thread.in_space(a, "shared::cluster"), plain, flushed, 32)
+
+
+def atom(how: Use, thread: Thread, a: Value, b: Any, policy: Value | None = None) -> Any:
+    """d = [a]; [a] = operation([a], b), in one step. A cache policy is a hint without effect on memory.
+
+    The elements of a vector or packed type are atomic each for itself; here they are so together, as they may be."""
+    return thread.modify("atom", how, a, lambda old: (_updated(how, thread, a, old, b), 1))
 
 
 def cas(how: Use, thread: Thread, a: Value, b: Value, c: Value) -> Value:
@@ -46,10 +87,21 @@ def cas(how: Use, thread: Thread, a: Value, b: Value, c: Value) -> Value:
     return thread.modify("atom", how, a, lambda old: (c, eq(old, b)))
 
 
-def red(how: Use, thread: Thread, a: Value, b: Value, policy: Value | None = None) -> None:
-    """[a] = operation([a], b), in one step"""
-    operation = OPERATIONS[how.op]
-    thread.modify("red", how, a, lambda old: (operation(how, old, b), 1))
+def red(how: Use, thread: Thread, a: Value, b: Any, policy: Value | None = None) -> None:
+    """[a] = operation([a], b), in one step; see `atom`"""
+    thread.modify("red", how, a, lambda old: (_updated(how, thread, a, old, b), 1))
+
+
+def red_async(how: Use, thread: Thread, a: Value, b: Value, mbar: Value | None = None) -> None:
+    """[a] = operation([a], b), in one step and at any later time. With `.mbarrier::complete_tx::bytes` the barrier object
+    [mbar] then learns that the bytes of b are complete."""
+
+    def perform() -> None:
+        red(how, thread, a, b)
+        if mbar is not None and how.words["completion"]:
+            signal(thread, mbar, how.width // 8)
+
+    thread.defer(how, perform)
 
 
 _SPACES = ("global", "shared", "shared::cta", "shared::cluster")
@@ -83,7 +135,7 @@ _INTEGER: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("min max", "u32 s32 u64 s64", _WIDE_LATER),
 )
 
-#: Additions of floating-point numbers. Packed and half numbers ask for `.noftz`.
+#: Additions of floating-point numbers, which the explorer does not take yet. Packed and half numbers ask for `.noftz`.
 _FLOAT: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("", "f32 f64", {"f32": "2.0 sm_20", "f64": "5.0 sm_60"}),
     (".noftz", "f16 f16x2 bf16 bf16x2", {"f16x2": "6.2 sm_60", "f16": "6.3 sm_70", "bf16 bf16x2": "7.8 sm_90"}),
@@ -121,13 +173,13 @@ def _shared(name: str, form: Callable[..., Form], run: Callable[..., object] | N
             for ops, types, needs in _INTEGER
         ),
         *(
-            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}{a}, b, {_POLICY}", op="add", type=types,
-                   needs={**_NEEDS, **needs})
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}{a}, b, {_POLICY}", run, op="add", type=types,
+                   needs={**_NEEDS, **needs}, explored=False)
             for noftz, types, needs in _FLOAT
         ),
         *(
-            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}{a}, b:vec, {_POLICY}", op=ops, vec=lengths,
-                   type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"})
+            hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}{a}, b:vec, {_POLICY}", run, op=ops,
+                   vec=lengths, type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"}, explored=False)
             for ops, noftz, lengths, types in _VECTORS
         ),
     ]  # fmt: skip
@@ -141,12 +193,12 @@ _compare = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c", op="cas")
 _EXCHANGES = (
     _exchange(atom, type="b32 b64", needs={**_NEEDS, **_WIDE}),
     _compare(cas, type="b16 b32 b64", needs={**_NEEDS, **_WIDE, "b16": "6.3 sm_70"}),
-    _exchange(type="b128", needs=_WIDEST),
-    _compare(type="b128", needs=_WIDEST),
+    _exchange(atom, type="b128", needs=_WIDEST, explored=False),
+    _compare(cas, type="b128", needs=_WIDEST, explored=False),
 )
 
 # ptxas takes a third operand of the instruction's type where no number can be meant for a cache policy.
-_surplus = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c:reg", only="ptxas")
+_surplus = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c:reg", atom, only="ptxas", explored=False)
 _SURPLUS = (
     _surplus(op="and or xor exch", type="b32", needs=_NEEDS),
     _surplus(op="exch", type="b128", needs=_WIDEST),
@@ -157,7 +209,9 @@ _ASYNC = (("and or xor", "b32"), ("add", "u32 s32 u64 s64"), ("inc dec", "u32"),
 
 _async = partial(
     Form,
+    run=red_async,
     kind="effect",
+    explored=False,
     section="9.7.13.7",
     version="8.1",
     target="sm_90",

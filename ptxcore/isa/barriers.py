@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,19 +31,38 @@ def bar_red(how: Use, thread: Thread, a: Value, b: Value | None, c: Value) -> Va
     return result
 
 
+def warp_sync(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, None]:
+    """Waits until all threads of the member mask are here; that they all came is all there is to it."""
+    return dict.fromkeys(lanes)
+
+
+def cluster_arrive(how: Use, thread: Thread) -> None:
+    """Arrives at the barrier of the cluster, without waiting."""
+    thread.barrier("arrive", how, identity=None, count=None, level="cluster")
+
+
+def cluster_wait(how: Use, thread: Thread) -> None:
+    """Waits until all threads of the cluster, but those that have ended, have arrived."""
+    thread.barrier("wait", how, identity=None, count=None, level="cluster")
+
+
 _NUMBER = "a:u32 barrier 0..15"
 _THREADS = "u32 threads *32"
 
 _bar = partial(Form, kind="effect", section="9.7.13.1", needs={"cta": "7.8 sm_20"}, manual={"cta": "7.8"})
 
+#: `bar` is `barrier.aligned`.
+_ALIGNED = {"aligned": "aligned"}
+
 
 def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[Form, ...]:
-    bar = partial(_bar, version=version, target=target)
+    given = _ALIGNED if mnemonic == "bar" else {}
+    bar = partial(_bar, version=version, target=target, given=given)
     # ptxas takes a register and a count in the oldest bar.sync; other barriers had them from their first version on.
     sync = _bar if mnemonic == "bar" else bar
     return (
         sync(f"{mnemonic}{{.cta}}.sync{aligned} {_NUMBER}, b?:{_THREADS}", bar_sync, first="cta", repeats="sync",
-             manual={"cta": "7.8", "": f"{version} {target}"}),
+             given=given, manual={"cta": "7.8", "": f"{version} {target}"}),
         bar(f"{mnemonic}{{.cta}}.arrive{aligned} {_NUMBER}, b:{_THREADS} nonzero", bar_arrive, first="cta arrive"),
         bar(f"{mnemonic}{{.cta}}.red.op{aligned}.u32 d, {_NUMBER}, b?:{_THREADS}, {{!}}c", bar_red, op="popc",
             first="cta red"),
@@ -51,19 +71,23 @@ def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[F
     )  # fmt: skip
 
 
-_warp = partial(Form, kind="effect", section="9.7.13.2", version="6.0", target="sm_30")
-_cluster = partial(Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"})
+_warp = partial(Form, kind="warp", section="9.7.13.2", version="6.0", target="sm_30", mask="membermask")
+_cluster = partial(
+    Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"}, explored=False
+)
 
 FORMS = (
-    _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync", only="manual"),
+    _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync", given=_ALIGNED,
+         only="manual"),
     *_barriers("bar", "", "2.0", "sm_20"),
-    _bar(f"bar.sync.mode {_NUMBER}, b?:{_THREADS}", version="6.0", target="sm_30", repeats="sync",
-         mode="all any", only="ptxas"),
+    _bar(f"bar.sync.mode {_NUMBER}, b?:{_THREADS}", bar_sync, version="6.0", target="sm_30", repeats="sync",
+         mode="all any", given=_ALIGNED, only="ptxas", explored=False),
     *_barriers("barrier", "{.aligned}", "6.0", "sm_30"),
-    _warp("bar.warp.sync membermask:u32", first="warp sync", repeats="sync"),
-    _cluster("barrier.cluster.arrive{.sem}{.aligned}", sem="release relaxed", first="cluster arrive",
+    _warp("bar.warp.sync membermask:u32", warp_sync, first="warp sync", repeats="sync"),
+    _cluster("barrier.cluster.arrive{.sem}{.aligned}", cluster_arrive, sem="release relaxed", first="cluster arrive",
              absent={"sem": "release"}),
-    _cluster("barrier.cluster.wait{.sem}{.aligned}", sem="acquire", first="cluster wait", absent={"sem": "acquire"}),
+    _cluster("barrier.cluster.wait{.sem}{.aligned}", cluster_wait, sem="acquire", first="cluster wait",
+             absent={"sem": "acquire"}),
 )  # fmt: skip
 
 DIFFERENCES = (

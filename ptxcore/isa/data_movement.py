@@ -3,15 +3,16 @@ asynchronous copies have files of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
+from ptxcore.values.terms import Value, add, bit_and, bit_or, bit_xor, disj, eq, extract, ite, sle, sub, zext
 
 if TYPE_CHECKING:
     from ptxcore.isa.thread import Thread
-    from ptxcore.values.terms import Value
 
 
 def ld(how: Use, thread: Thread, a: Value) -> Value:
@@ -27,6 +28,68 @@ def st(how: Use, thread: Thread, a: Value, b: Value) -> None:
 def mov(how: Use, a: Value) -> Value:
     """d = a, or the address of the variable a"""
     return a
+
+
+def shfl(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, Value]]:
+    """d = a of the lane j; p = whether j is in range. Where it is not, d = a of the thread itself; so it is here also where
+    no thread of lane j takes part, which the manual leaves open.
+
+    c has a clamp value in its low five bits, and from bit 8 on a mask that cuts the warp into segments."""
+    return {lane: _shuffled(how, lane, lanes) for lane in lanes}
+
+
+#: Wide enough for lanes and their signed differences.
+_LANE = 8
+
+
+def _shuffled(how: Use, lane: int, lanes: Mapping[int, tuple[Value, ...]]) -> tuple[Value, Value]:
+    a, b, c, *_ = lanes[lane]
+    bval, cval, segmask = (zext(extract(x, low + 4, low), _LANE) for x, low in ((b, 0), (c, 0), (c, 8)))
+    outside = bit_xor(segmask, 31, _LANE)
+    min_lane = bit_and(lane, segmask, _LANE)
+    max_lane = bit_or(min_lane, bit_and(cval, outside, _LANE), _LANE)
+    mode = how.words["mode"]
+    if mode == "up":
+        j = sub(lane, bval, _LANE)
+        pval = sle(max_lane, j, _LANE)
+    else:
+        if mode == "down":
+            j = add(lane, bval, _LANE)
+        elif mode == "bfly":
+            j = bit_xor(lane, bval, _LANE)
+        else:
+            j = bit_or(min_lane, bit_and(bval, outside, _LANE), _LANE)
+        pval = sle(j, max_lane, _LANE)
+    return ite(pval, _from_lane(j, lanes, a), a, 32), pval
+
+
+def _from_lane(j: Value, lanes: Mapping[int, tuple[Value, ...]], otherwise: Value) -> Value:
+    """The first source of the thread of lane j, where there is one."""
+    if type(j) is int:
+        return lanes[j][0] if j in lanes else otherwise
+    found = otherwise
+    for other, (a, *_) in lanes.items():
+        found = ite(eq(j, other), a, found, 32)
+    return found
+
+
+def isspacep(how: Use, thread: Thread, a: Value) -> Value:
+    """p = whether the generic address a lies in the space; `.shared` is that of the thread's own CTA, and `.global` has the
+    kernel's parameters in it"""
+    if how.words["space"] == "global":
+        return disj(thread.in_space(a, "global"), thread.in_space(a, "param::entry"))
+    default = {"shared": "shared::cta", "param": "param::entry"}
+    return thread.in_space(a, default.get(how.words["space"], how.words["space"]))
+
+
+def mapa(how: Use, thread: Thread, a: Value, b: Value) -> Value:
+    """d = the address that corresponds to a in the CTA of rank b"""
+    return thread.map_address(how, a, b)
+
+
+def getctarank(how: Use, thread: Thread, a: Value) -> Value:
+    """d = the rank of the CTA in whose shared memory a lies"""
+    return thread.rank_of(how, a)
 
 
 MEMORY_TYPES = tuple(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64))
@@ -168,12 +231,12 @@ _MOVES = (
 
 _SHUFFLES = (
     Form(
-        "shfl.mode.b32 d|p?, a, b, c", section="9.7.9.5", version="3.0", target="sm_30", until="6.4 sm_70",
+        "shfl.mode.b32 d|p?, a, b, c", shfl, kind="warp", section="9.7.9.5", version="3.0", target="sm_30", until="6.4 sm_70",
         mode="up down bfly idx",
     ),
     Form(
-        "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", section="9.7.9.6", version="6.0", target="sm_30", repeats="sync",
-        mode="up down bfly idx",
+        "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", shfl, kind="warp", mask="membermask", section="9.7.9.6",
+        version="6.0", target="sm_30", repeats="sync", mode="up down bfly idx",
     ),
     Form(
         "prmt.b32{.mode} d, a, b, c", section="9.7.9.7", version="2.0", target="sm_20",
@@ -216,14 +279,15 @@ _CACHES = (
 # Addresses.
 
 _cluster = partial(
-    Form, version="7.8", target="sm_90", rules=("manual: s32 s64 -> never",), space="shared::cluster",
-    type="u32 u64 s32 s64",
+    Form, kind="effect", explored=False, version="7.8", target="sm_90", rules=("manual: s32 s64 -> never",),
+    space="shared::cluster", type="u32 u64 s32 s64",
 )  # fmt: skip
 
 _ADDRESSES = (
     *(
         Form(
-            "isspacep.space p, a:" + width, section="9.7.9.19", version="2.0", target="sm_20",
+            "isspacep.space p, a:" + width, isspacep, kind="effect", explored=False, section="9.7.9.19",
+            version="2.0", target="sm_20",
             space=f"const global local {SHARED} param param::entry",
             needs={
                 "const": "3.1", "param param::entry": "7.7 sm_70", "param::entry": "8.3", "shared::cta": "7.8",
@@ -233,8 +297,8 @@ _ADDRESSES = (
         )
         for width in ("u32", "u64")
     ),
-    _cluster("mapa{.space}.type d, a:address shared, b:u32", section="9.7.9.23"),
-    _cluster("getctarank{.space}.type d:u32, a:address shared", section="9.7.9.24"),
+    _cluster("mapa{.space}.type d, a:address shared, b:u32", mapa, section="9.7.9.23"),
+    _cluster("getctarank{.space}.type d:u32, a:address shared", getctarank, section="9.7.9.24"),
 )  # fmt: skip
 
 FORMS: tuple[Form, ...] = (*_LOADS, *_STORES, _LDU, *_MOVES, *_SHUFFLES, *_CACHES, *_ADDRESSES)

@@ -11,10 +11,12 @@ from ptxcore.places import SCOPES
 
 if TYPE_CHECKING:
     from ptxcore.isa.thread import Thread
+    from ptxcore.values.terms import Value
 
 
 def fence(how: Use, thread: Thread) -> None:
-    """Orders this thread's accesses before it against those behind it, in its scope."""
+    """Orders this thread's accesses before it against those behind it, in its scope. Where it is of some operations only
+    (`.mbarrier_init`, `.sync_restrict`), `how` says so."""
     thread.effect("fence", how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope))
 
 
@@ -22,6 +24,13 @@ def proxy_fence(how: Use, thread: Thread) -> None:
     """Orders accesses through the generic proxy against those through the one that the fence names, both ways."""
     names = (how.words["between"], how.words.get("of", ""))
     thread.effect("proxy_fence", how, proxy=".".join(filter(None, names)))
+
+
+def one_way_fence(how: Use, thread: Thread, address: Value | None = None, size: Value | None = None) -> None:
+    """Orders accesses through one proxy before those through another, in the scope of the fence and as an acquire or a
+    release. One that acquires may name the memory that it is about: an address and 128 bytes."""
+    names = how.words["between"]
+    thread.effect("proxy_fence", how, semantics=how.sem, scope=how.scope, proxy=names, address=address, size=size)
 
 
 #: `membar` names its levels otherwise than scopes.
@@ -34,12 +43,13 @@ _OF = "global shared::cta shared::cluster"
 _BEYOND = ("manual:restrict -> never",)
 
 _fence = partial(Form, kind="effect", section="9.7.13.4")
-_restricted = partial(_fence, version="8.6", target="sm_90", scope="cluster")
+_restricted = partial(_fence, run=fence, version="8.6", target="sm_90", scope="cluster", explored=False)
 _proxy = partial(_fence, first="proxy", version="8.0", target="sm_90")
-_one_way = partial(_proxy, version="8.3", scope=SCOPES, between="tensormap::generic")
+_one_way = partial(_proxy, run=one_way_fence, version="8.3", scope=SCOPES, between="tensormap::generic", explored=False)
 _async = partial(
-    _proxy, version="8.6", scope="cluster", between="async::generic", of=f"shared {_OF}", rules=("manual:of -> never",)
-)
+    _proxy, run=one_way_fence, version="8.6", scope="cluster", between="async::generic", of=f"shared {_OF}",
+    rules=("manual:of -> never",), explored=False,
+)  # fmt: skip
 _ALSO = {"restrict": "8.6 sm_90"}
 
 FORMS = (
@@ -50,8 +60,8 @@ FORMS = (
     # Of some operations, one way.
     _restricted("fence.sem.restrict.scope", sem="acquire", restrict=_TO_CLUSTER),
     _restricted("fence.sem.restrict.scope", sem="release", restrict=_TO_CTA),
-    _fence("fence.operation{.restrict}.sem.scope", version="8.0", target="sm_90", operation="mbarrier_init",
-           sem="release", scope="cluster", restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),
+    _fence("fence.operation{.restrict}.sem.scope", fence, version="8.0", target="sm_90", operation="mbarrier_init",
+           sem="release", scope="cluster", restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND, explored=False),
     # Between proxies, both ways.
     _proxy("fence.proxy.between{.restrict}", proxy_fence, version="7.5", target="sm_70", between="alias",
            restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),

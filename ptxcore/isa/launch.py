@@ -4,28 +4,88 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.form import Form
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.mbarrier import signal
 from ptxcore.places import SCOPES
+from ptxcore.values.packed import join, split
+from ptxcore.values.terms import Value, extract
 
-_cancel = partial(Form, kind="effect", section="9.7.13.17", version="8.6", target="sm_100")
-_query = partial(Form, section="9.7.13.18", version="8.6", target="sm_100", first="query_cancel")
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import Thread
+
+
+def grid_control(how: Use, thread: Thread) -> None:
+    """`launch_dependents`: grids that depend on this one may begin. `wait`: waits for the grids that this one depends on.
+    Where grids run one behind the other, neither has an effect."""
+    thread.effect("grid_control", how, action=how.words["action"])
+
+
+# The response to try_cancel is 128 bits that the manual leaves opaque. Here they are four words of 32 bits: the index of
+# the first CTA of the cluster (x, y, z), and 1 where it was cancelled; all 0 where none was.
+
+_WORD, _WORDS = 32, 4
+
+
+def try_cancel(how: Use, thread: Thread, addr: Value, mbar: Value) -> None:
+    """At some time: [addr] = the response to a request to cancel a cluster that has not begun, and the barrier object [mbar]
+    learns of its bytes; with `.multicast::cluster::all` at the same addresses in every CTA of the cluster"""
+
+    def respond() -> None:
+        found = thread.cancel_cluster(how)
+        response = 0 if found is None else join((*found, 1), _WORD)
+        if not how.words["multicast"]:
+            _deliver(how, thread, addr, mbar, response)
+            return
+        for rank in thread.ranks(how):
+            _deliver(how, thread, thread.map_address(how, addr, rank), thread.map_address(how, mbar, rank), response)
+
+    thread.defer(how, respond)
+
+
+def _deliver(how: Use, thread: Thread, addr: Value, mbar: Value, response: Value) -> None:
+    thread.store(how, addr, response)
+    signal(thread, mbar, how.width // 8)
+
+
+def is_canceled(how: Use, response: Value) -> Value:
+    """p = whether a cluster was cancelled"""
+    return extract(response, 3 * _WORD, 3 * _WORD)
+
+
+def first_ctaid(how: Use, response: Value) -> tuple[Value, ...]:
+    """d = the index of the first CTA of the cancelled cluster; its fourth element is left open, and so is all where none was
+    cancelled"""
+    x, y, z, _ = split(response, _WORD, _WORDS)
+    return x, y, z, 0
+
+
+def first_ctaid_in(how: Use, response: Value) -> Value:
+    """d = one coordinate of that index"""
+    place = "xyz".index(how.words["dimension"][-1])
+    return split(response, _WORD, _WORDS)[place]
+
+
+_cancel = partial(Form, kind="effect", explored=False, section="9.7.13.17", version="8.6", target="sm_100")
+_query = partial(Form, explored=False, section="9.7.13.18", version="8.6", target="sm_100", first="query_cancel")
 
 FORMS = (
-    Form("griddepcontrol.action", kind="effect", section="9.7.13.13", version="7.8", target="sm_90",
-         action="launch_dependents wait"),
+    Form("griddepcontrol.action", grid_control, kind="effect", explored=False, section="9.7.13.13", version="7.8",
+         target="sm_90", action="launch_dependents wait"),
     Form("tensormap.cp_fenceproxy.global.shared::cta.between.sem.scope.sync.aligned [dst:global narrow], [src:shared::cta],"
          " size:u32 imm 128..128", kind="effect", section="9.7.13.16", version="8.3", target="sm_90",
          between="tensormap::generic", sem="release", scope=SCOPES, first="cp_fenceproxy",
          ordered="global shared::cta", repeats="sync"),
     _cancel("clusterlaunchcontrol.try_cancel.async{.space}.completion{.multicast}.b128 [addr:narrow], [mbar:narrow]",
+            try_cancel,
             space="shared::cta", completion="mbarrier::complete_tx::bytes", multicast="multicast::cluster::all",
             needs={"multicast": "8.6 sm_100a sm_101a sm_120a / 8.8 sm_100f sm_101f sm_120f"},
             first="try_cancel async"),
-    _query("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, response:b128"),
-    _query("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 d:b32 x4, response:b128"),
-    _query("clusterlaunchcontrol.query_cancel.dimension.b32.b128 d:b32, response:b128",
+    _query("clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, response:b128", is_canceled),
+    _query("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 d:b32 x4, response:b128", first_ctaid),
+    _query("clusterlaunchcontrol.query_cancel.dimension.b32.b128 d:b32, response:b128", first_ctaid_in,
            dimension="get_first_ctaid::x get_first_ctaid::y get_first_ctaid::z"),
 )  # fmt: skip
 

@@ -36,8 +36,12 @@ class Thread(Protocol):
         operator: str = "",
         operand: Value = 0,
         instance: int | None = None,
+        level: str = "cta",
     ) -> Value | None:
-        """An arrival at a CTA barrier; gives the result of a reduction."""
+        """What is done at a barrier of the CTA, or (`level`) of the cluster, which has one only; gives the result of a
+        reduction. `action`: `arrive`; `sync` and `red` arrive and wait; `wait`, at a cluster's, waits until the barrier at
+        which the thread arrived last is complete. `how.words["aligned"]` says whether all threads of a warp must come
+        together."""
         ...
 
     def effect(self, kind: str, how: Use, **fields: Any) -> Effect:
@@ -45,6 +49,31 @@ class Thread(Protocol):
         ...
 
     # What only kernels do: the explorer of litmus threads refuses these by name.
+
+    def require(self, condition: Value, kind: str, message: str) -> None:
+        """The manual leaves open what happens where the condition is 0: an error of that kind (short and fixed) there."""
+        ...
+
+    def defer(self, how: Use, action: Callable[[], None]) -> None:
+        """An asynchronous operation: `action` is done in the name of the thread, now or at any later time."""
+        ...
+
+    def after_copies(self, how: Use, action: Callable[[], None]) -> None:
+        """As `defer`, but when all of the thread's copies by `cp.async` so far are complete."""
+        ...
+
+    def pause(self, how: Use, ready: Value) -> None:
+        """Where `ready` is 0 the thread may sleep and execute the instruction anew later, or go on at once."""
+        ...
+
+    def ranks(self, how: Use) -> range:
+        """The ranks of the CTAs of the thread's cluster."""
+        ...
+
+    def cancel_cluster(self, how: Use) -> tuple[Value, Value, Value] | None:
+        """Takes a cluster of the grid that has not begun from those that are to be launched; gives the index of its first
+        CTA, None where there is no such cluster (which may be said at any time)."""
+        ...
 
     def copy(
         self, how: Use, to: Value, source: Value, size: Value, *, fill: Value = 0, completion: Value | None

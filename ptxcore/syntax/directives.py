@@ -12,11 +12,6 @@ from ptxcore.diagnostics import nearest
 from ptxcore.syntax.lexer import Bad, Cursor, Integer, integer_literal, shown
 from ptxcore.syntax.tree import Address, Directive, Immediate, Name, Operand, Text
 
-#: Names that one `N<5>` of a list may stand for.
-MOST_LABELS = 1 << 16
-#: Characters that a label takes at least where it stands: `N0:`.
-_SHORTEST_LABEL = 3
-
 
 class Shape(NamedTuple):
     """`places`: `module`, `entry` and `func` for heads, `prototype`, `body`. `arguments`: what is listed, see `_READERS`,
@@ -146,8 +141,9 @@ def _labels(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
         if cursor.accept("<"):
             start, stop = cursor.start, cursor.stop
             count = read_number(cursor, "a number of labels")
-            if count > min(MOST_LABELS, len(cursor.source) // _SHORTEST_LABEL):
+            if count > cursor.allowance:
                 raise Bad(start, stop, f"{count} labels in one name are more than this module has")
+            cursor.allowance -= count
             cursor.expect(">", "behind the number of labels")
             labels += [Name(f"{label}{i}") for i in range(count)]
         else:

@@ -129,9 +129,10 @@ def bits_float(bits: int) -> float:
 
 class Cursor:
     """Walks over the tokens of a text. `kind` is `name`, `float`, `number`, `string`, `word` (`.b32`), `mark`, `stray`
-    or `end`; `text` the token as written, which stands at `start` to `stop`."""
+    or `end`; `text` the token as written, which stands at `start` to `stop`. `allowance` is how many labels may still be
+    made from `N<5>`."""
 
-    __slots__ = ("kind", "limit", "source", "start", "stop", "text")
+    __slots__ = ("allowance", "kind", "limit", "source", "start", "stop", "text")
 
     kind: str
     text: str
@@ -140,6 +141,7 @@ class Cursor:
     def __init__(self, source: str, position: int = 0, limit: int | None = None) -> None:
         self.source = source
         self.limit = len(source) if limit is None else limit
+        self.allowance = self.limit
         self.stop = position
         self.advance()
 

@@ -348,6 +348,8 @@ def _pair(cursor: Cursor, first: Name | Sink | Vector) -> Pair:
     if cursor.kind != "name":
         raise cursor.missing("the second destination")
     if cursor.text == "_":
+        if isinstance(first, Sink):
+            raise Bad(cursor.start, cursor.stop, "only one of two destinations can be '_'")
         cursor.advance()
         return Pair(first, _SINK)
     second = cursor.text + cursor.component()

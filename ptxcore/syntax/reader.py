@@ -41,11 +41,14 @@ _INSTRUCTION = re.compile(
     rf"""
     \s*+
     (?:(@)\s*+(!\s*+)?+({NAME})\s*+)?+              # 1-3: the guard
-    ([A-Za-z_]\w*+(?:\s*+\.[\w:]++)*+)(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
+    ((?!_\W)[A-Za-z_]\w*+(?:\s*+\.\w++(?:::\w++)*+)*+)(?![\w$]|\s*+:)  # 4: the opcode with its modifiers
     \s*+([^;]*+);                                    # 5: the operands
     """,
     re.VERBOSE | re.ASCII,
 )
+_LONGEST_OPCODE = 200
+#: The beginning of an instruction, whatever comes then.
+_OPCODE = re.compile(rf"(?:@\s*+!?+\s*+{NAME}\s*+)?+([A-Za-z]\w*+)(?:\s*+\.\w++(?:::\w++)*+)*+\s*+", re.ASCII)
 _LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
 _BLANK = re.compile(r"\s*+", re.ASCII)
 _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
@@ -69,14 +72,14 @@ _FAR = 10_000
 
 
 @lru_cache(maxsize=4096)
-def _opcode(text: str) -> tuple[str, tuple[str, ...]]:
+def _known_opcode(text: str) -> tuple[str, tuple[str, ...]]:
     first, *modifiers = "".join(text.split()).split(".")
     return first, tuple(modifiers)
 
 
-@lru_cache(maxsize=256)
-def _guard(name: str, negated: bool) -> Name:
-    return Name(name, "!" if negated else "")
+def _opcode(text: str) -> tuple[str, tuple[str, ...]]:
+    """An opcode's word and its modifiers; only those are remembered that can be real."""
+    return _known_opcode(text) if len(text) < _LONGEST_OPCODE else _known_opcode.__wrapped__(text)
 
 
 class Reader:
@@ -96,6 +99,8 @@ class Reader:
         #: Offsets of the braces that are open, and whether a function's body may begin.
         self.blocks: list[int] = []
         self.body_follows = False
+        #: Labels that `N<5>` may still make: each takes a character where it stands, or the table is wrong anyway.
+        self.allowance = len(text)
         self._positions: Positions | None = None
 
     def span(self, start: int, end: int) -> Span:
@@ -113,8 +118,10 @@ class Reader:
         position = counted = 0
         line, base = self.first[0], -self.first[1]
         inside = self.thread
+        last = text.rfind(";")
         while True:
-            m = match(text, position)
+            # Behind the last `;` no search for one may start again and again.
+            m = match(text, position) if position <= last else None
             if m is None or not inside:
                 blanks = blank(text, position)
                 assert blanks is not None
@@ -130,7 +137,7 @@ class Reader:
             guard = None
             if at is not None:
                 start = m.start(1)
-                guard = _guard(name, negated is not None)
+                guard = Name(name, "!" if negated else "")
             newlines = text.count("\n", counted, start)
             if newlines:
                 line += newlines
@@ -200,9 +207,20 @@ class Reader:
         if not (self.blocks or self.thread):
             return Bad(position, stop, f"'{shown(text[position:stop])}' cannot stand outside of functions",
                        "at module level stand directives, which begin with '.'")  # fmt: skip
-        if text.find(";", position) < 0:
-            return Bad(position, stop, "this statement has no ';' at its end")
+        if text.rfind(";") < position:
+            return self._unended(position, stop)
         return Bad(position, stop, f"'{shown(text[position:stop])}' does not begin a PTX statement")
+
+    def _unended(self, start: int, stop: int) -> Bad:
+        """What to say of a statement behind which no `;` comes any more: where it should be."""
+        m = _OPCODE.match(self.text, start)
+        if m is not None and not self.thread and len(self.text) - start < _FAR:
+            rest = self.text[m.end() :]
+            try:
+                self.operands.read(rest, m[1] == "call")
+            except Bad as bad:
+                return _behind(bad, m.end(), rest)
+        return Bad(start, stop, "this statement has no ';' at its end")
 
     def _keep(self, statement: AnyStatement, start: int, end: int, word: int | None = None) -> None:
         """Keeps a statement that stands between two offsets, the end of its leading word behind the first."""
@@ -271,7 +289,9 @@ class Reader:
                 raise misplaced(cursor, place)
             if shape.labelled:
                 self._needs_label(cursor)
+            cursor.allowance = self.allowance
             statement = read_directive(cursor, shape)
+            self.allowance = cursor.allowance
         return statement, cursor.start
 
     def _needs_label(self, cursor: Cursor) -> None:
@@ -318,6 +338,8 @@ def _behind(bad: Bad, offset: int, rest: str) -> Bad:
     """What is wrong with the operands, by offsets into the whole text."""
     if rest.startswith("."):
         return Bad(offset, offset + 1, "a modifier stands directly behind its '.'")
+    if rest.startswith("}"):
+        return Bad(offset, offset + 1, "';' is missing before '}'")
     return Bad(bad.start + offset, bad.end + offset, bad.message, bad.hint, bad.again)
 
 

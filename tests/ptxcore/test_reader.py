@@ -56,7 +56,8 @@ OPERANDS = st.one_of(
     st.builds(Address, NUMBERS),
     FAR,
     st.builds(Address, NAMES, OFFSETS, st.just(True), st.one_of(st.none(), REGISTERS), st.just(True)),
-    st.builds(Pair, st.one_of(PLACES, VECTORS), PLACES),
+    st.builds(Pair, st.one_of(NAMES, REGISTERS, VECTORS), PLACES),
+    st.builds(Pair, st.just(Sink()), REGISTERS),
     VECTORS,
     BRACKETS,
 )
@@ -131,6 +132,7 @@ def test_spans_point_into_the_whole_file() -> None:
         ("mov.u32 %r0, 7%4;", 15, "',' or ';' is missing before '%4'"),
         ("ld.u32 %r0, [%rd1-4];", 18, "an offset is added, never subtracted"),
         ("ld.u32 %r0, [%rd1;", 18, "',' or ']' is missing before ';'"),
+        ("setp.eq.u32 _|_, %r0, %r1;", 15, "only one of two destinations can be '_'"),
         ("add. u32 %r0, %r1;", 4, "a modifier stands directly behind its '.'"),
         ("mov.u32 %r0, 089;", 14, "'089' is not an integer literal"),
         ("mov.u64 %r0, 99999999999999999999999;", 14, "the literal does not fit into 64 bits"),

@@ -13,7 +13,7 @@ from functools import partial
 from ptxcore.isa import atomics, control, data_movement, fences, integer
 from ptxcore.isa.comparison import COMPARE
 from ptxcore.isa.form import Form, Use
-from ptxcore.isa.table import TYPED, Dialect
+from ptxcore.isa.table import TYPED, Dialect, by_mnemonic
 from ptxcore.isa.thread import Thread
 from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, sdiv
@@ -67,31 +67,33 @@ def _div(how: Use, a: Value, b: Value) -> Value:
 
 SHORT = Dialect(
     "short",
-    (
-        *_accesses(("ld",), "st", "atom", "red", "generic"),
-        *_accesses(("suld",), "sust", "suatom", "sured", "surface"),
-        *_accesses(("tld",), "", "", "", "texture"),
-        *_accesses(("cold",), "", "", "", "constant"),
-        Form("ld d, a:value", data_movement.mov),
-        Form("mov d, a", data_movement.mov),
-        Form("fence.sem.scope", fences.fence, kind="effect", sem="acq_rel sc acquire release", scope=SCOPES),
-        Form(
-            "fence.proxy.between",
-            fences.proxy_fence,
-            kind="effect",
-            between="alias generic constant texture surface",
-        ),
-        Form("add d, a, b", integer.add),
-        Form("sub d, a, b", integer.sub),
-        Form("mul d, a, b", integer.mul, given={"part": "lo"}),
-        Form("div d, a, b", _div),
-        *(
-            Form(f"b{comparison} a, b, label:label", _branch(comparison), kind="branch")
-            for comparison in ("eq", "ne", "lt", "gt", "le", "ge")
-        ),
-        Form("goto label:label", control.bra, kind="branch"),
-        Form("bar{.cta}.sync i:instance, a?, b?", _sync, kind="effect"),
-        Form("bar{.cta}.arrive i:instance, a?, b?", _arrive, kind="effect"),
+    by_mnemonic(
+        (
+            *_accesses(("ld",), "st", "atom", "red", "generic"),
+            *_accesses(("suld",), "sust", "suatom", "sured", "surface"),
+            *_accesses(("tld",), "", "", "", "texture"),
+            *_accesses(("cold",), "", "", "", "constant"),
+            Form("ld d, a:value", data_movement.mov),
+            Form("mov d, a", data_movement.mov),
+            Form("fence.sem.scope", fences.fence, kind="effect", sem="acq_rel sc acquire release", scope=SCOPES),
+            Form(
+                "fence.proxy.between",
+                fences.proxy_fence,
+                kind="effect",
+                between="alias generic constant texture surface",
+            ),
+            Form("add d, a, b", integer.add),
+            Form("sub d, a, b", integer.sub),
+            Form("mul d, a, b", integer.mul, given={"part": "lo"}),
+            Form("div d, a, b", _div),
+            *(
+                Form(f"b{comparison} a, b, label:label", _branch(comparison), kind="branch")
+                for comparison in ("eq", "ne", "lt", "gt", "le", "ge")
+            ),
+            Form("goto label:label", control.bra, kind="branch"),
+            Form("bar{.cta}.sync i:instance, a?, b?", _sync, kind="effect"),
+            Form("bar{.cta}.arrive i:instance, a?, b?", _arrive, kind="effect"),
+        )
     ),
     bare=True,
     register_width=32,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 
@@ -10,34 +10,87 @@ from ptxcore.diagnostics import InputError, fail, nearest
 from ptxcore.isa.form import Form, Misfit, Use, complain, match
 from ptxcore.syntax.tree import Instruction
 
-#: The files of the instruction set, in the manual's order.
-SECTIONS = (
-    "integer",
-    "extended_precision",
-    "floating_point",
-    "half_precision",
-    "mixed_precision",
-    "comparison",
-    "half_comparison",
-    "logic",
-    "data_movement",
-    "multimem",
-    "async_copy",
-    "tensor_copy",
-    "texture",
-    "surface",
-    "conversion",
-    "control",
-    "synchronization",
-    "wmma",
-    "mma",
-    "matrix_moves",
-    "warpgroup_matrix",
-    "tensor_core",
-    "stack",
-    "video",
-    "miscellaneous",
-)
+#: The files of the instruction set, in the manual's order, and the mnemonics that each declares: a file is read when one of
+#: its mnemonics is first met.
+SECTIONS: dict[str, str] = {
+    "integer": (
+        "abs add bfe bfi bfind bmsk brev clz div dp2a dp4a fns mad mad24 max min mul mul24 neg popc rem sad sub szext"
+    ),
+    "extended_precision": "add addc mad madc sub subc",
+    "floating_point": "abs add copysign cos div ex2 fma lg2 mad max min mul neg rcp rsqrt sin sqrt sub tanh testp",
+    "half_precision": "abs add ex2 fma max min mul neg sub tanh",
+    "mixed_precision": "add fma sub",
+    "comparison": "selp set setp slct",
+    "half_comparison": "set setp",
+    "logic": "and cnot lop3 not or shf shl shr xor",
+    "data_movement": (
+        "applypriority createpolicy discard getctarank isspacep ld ldu mapa mov prefetch prefetchu prmt shfl st"
+    ),
+    "multimem": "multimem",
+    "async_copy": "cp st",
+    "tensor_copy": "cp tensormap",
+    "texture": "istypep tex tld4 txq",
+    "surface": "suld suq sured sust",
+    "conversion": "cvt cvta",
+    "control": "bra brx call exit ret",
+    "synchronization": (
+        "activemask atom bar barrier clusterlaunchcontrol cp elect fence griddepcontrol match mbarrier membar "
+        "red redux tensormap vote"
+    ),
+    "wmma": "wmma",
+    "mma": "mma",
+    "matrix_moves": "ldmatrix movmatrix stmatrix",
+    "warpgroup_matrix": "wgmma",
+    "tensor_core": "tcgen05",
+    "stack": "alloca stackrestore stacksave",
+    "video": (
+        "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 "
+        "vset vset2 vset4 vshl vshr vsub vsub2 vsub4"
+    ),
+    "miscellaneous": "brkpt nanosleep pmevent setmaxnreg trap",
+}
+
+
+def by_mnemonic(forms: Iterable[Form]) -> dict[str, Sequence[Form]]:
+    """Forms sorted by their mnemonics."""
+    table: dict[str, list[Form]] = {}
+    for form in forms:
+        table.setdefault(form.mnemonic, []).append(form)
+    return dict(table)
+
+
+class Forms(Mapping[str, Sequence[Form]]):
+    """The forms of each mnemonic, from the files that declare it."""
+
+    def __init__(self, sections: Mapping[str, str]) -> None:
+        self._homes: dict[str, list[str]] = {}
+        for section, mnemonics in sections.items():
+            for mnemonic in mnemonics.split():
+                self._homes.setdefault(mnemonic, []).append(section)
+        self._found: dict[str, Sequence[Form]] = {}
+
+    def __getitem__(self, mnemonic: str) -> Sequence[Form]:
+        found = self._found.get(mnemonic)
+        if found is None:
+            found = self._found[mnemonic] = tuple(
+                form for home in self._homes[mnemonic] for form in forms_of(home) if form.mnemonic == mnemonic
+            )
+        return found
+
+    def __contains__(self, mnemonic: object) -> bool:
+        return mnemonic in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+def forms_of(section: str) -> Sequence[Form]:
+    """What one file of the instruction set declares."""
+    forms: Sequence[Form] = import_module(f"ptxcore.isa.{section}").FORMS
+    return forms
 
 
 class Dialect:
@@ -49,23 +102,17 @@ class Dialect:
 
     __slots__ = ("bare", "forms", "name", "register_width")
 
-    def __init__(self, name: str, forms: Iterable[Form], *, bare: bool = False, register_width: int = 32) -> None:
-        self.name, self.bare, self.register_width = name, bare, register_width
-        table: dict[str, list[Form]] = {}
-        for form in forms:
-            table.setdefault(form.mnemonic, []).append(form)
-        self.forms = table
+    def __init__(
+        self, name: str, forms: Mapping[str, Sequence[Form]], *, bare: bool = False, register_width: int = 32
+    ) -> None:
+        self.name, self.forms, self.bare, self.register_width = name, forms, bare, register_width
 
     def __repr__(self) -> str:
         return f"Dialect({self.name!r})"
 
 
-def _all_forms() -> list[Form]:
-    return [form for section in SECTIONS for form in import_module(f"ptxcore.isa.{section}").FORMS]
-
-
 #: PTX as the manual has it.
-TYPED = Dialect("typed", _all_forms())
+TYPED = Dialect("typed", Forms(SECTIONS))
 
 
 @lru_cache(maxsize=8192)

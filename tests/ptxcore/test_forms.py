@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from ptxcore.diagnostics import Diagnostic, InputError
-from ptxcore.isa.table import TYPED
+from ptxcore.isa.table import SECTIONS, TYPED, forms_of
 from ptxcore.isa.targets import gates
 from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.executable import lookup
@@ -162,6 +162,11 @@ def test_every_form_is_complete() -> None:
             assert gates(f"{form.version} {form.target}")
             for gate in (*form.needs.values(), *form.manual.values(), *([form.until] if form.until else ())):
                 assert gates(gate)
+
+
+def test_each_section_is_listed_with_its_mnemonics() -> None:
+    for section, mnemonics in SECTIONS.items():
+        assert mnemonics.split() == sorted({form.mnemonic for form in forms_of(section)})
 
 
 def test_a_cell_may_be_any_instruction() -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from ptxcore.check.context import Context
 from ptxcore.check.functions import check_gates
+from ptxcore.diagnostics import Span
 from ptxcore.isa.difference import Difference
+from ptxcore.syntax.lexer import blank_comments
 from ptxcore.syntax.tree import Directive, Immediate, Name, Operand, Section, Wrapped
 
 _TIMESTAMP = "3.2"
 _NEGATIVE = _LABEL_DIFFERENCE = "7.5"
+_LABEL = "7.0"
+#: Findings in one section.
+_MOST_WRONG = 100
 #: What the manual asks of features that ptxas takes under any version.
 _MANUAL_LABEL, _MANUAL_INLINED, _MANUAL_16 = "7.2", "7.2", "6.0"
 #: Values of narrow types are checked: least and greatest.
@@ -19,13 +26,16 @@ _MANUAL_RANGES = {**_RANGES, "b32": (-(1 << 31), (1 << 32) - 1), "b64": (-(1 << 
 class Debugging:
     """What the debugging directives of one module have said."""
 
-    __slots__ = ("context", "files", "places", "sections")
+    __slots__ = ("context", "files", "labels", "places", "sections", "starts", "text")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.files: set[int] = set()
         self.places: set[tuple[int, ...]] = set()
+        self.labels: set[str] = set()
         self.sections = 0
+        self.text = ""
+        self.starts: list[int] = []
 
     def file(self, directive: Directive) -> None:
         """`.file index "name", timestamp, size`."""
@@ -54,45 +64,49 @@ class Debugging:
                     shown = " ".join(map(str, place))
                     self.context.report(directive.span, f"no .loc before has the place {shown} of inlined_at")
 
-    def section(self, section: Section) -> None:
-        """`.section .debug_info { ... }`."""
-        context = self.context
+    def section(self, section: Section, source: str) -> None:
+        """`.section .debug_info { ... }`; `source` is the module's text, in which its lines are found again."""
         self.sections += 1
-        context.gate(section.span, ".section", "2.0")
-        labels: set[str] = set()
-        for label, type_, values in section.lines:
-            if label:
-                if label in labels:
-                    context.report(section.span, f"the label '{label}' stands twice in {section.name}")
-                labels.add(label)
-                if context.manual:
-                    context.gate(section.span, f"the label '{label}' of a section", _MANUAL_LABEL)
-            if values and not self._values(section, type_, values):
-                return  # one finding for one section: it has no places of its own
+        self.context.gate(section.span, ".section", "2.0")
+        wrong: list[tuple[int, str, str | None]] = []
+        for index, (label, type_, values) in enumerate(section.lines):
+            trouble = self._label(label) if label else self._values(type_, values)
+            if trouble is not None:
+                wrong.append((index, *trouble))
+                if len(wrong) == _MOST_WRONG:
+                    break
+        if wrong:
+            if not self.starts:  # once, and only when something is wrong
+                self.text = blank_comments(source)
+                self.starts = [0, *(m.end() for m in re.finditer("\n", source))]
+            places = _line_places(section, self.text, self.starts, wrong[-1][0])
+            for index, message, hint in wrong:
+                self.context.report(places.get(index, section.span), message, hint)
 
-    def _values(self, section: Section, type_: str, values: tuple[Operand, ...]) -> bool:
+    def _label(self, label: str) -> tuple[str, str | None] | None:
+        if label in self.labels:
+            return f"the label '{label}' stands twice", None
+        self.labels.add(label)
+        lacking = self.context.lacks(_MANUAL_LABEL if self.context.manual else _LABEL)
+        return (f"a label in a section {lacking}", None) if lacking else None
+
+    def _values(self, type_: str, values: tuple[Operand, ...]) -> tuple[str, str | None] | None:
+        """What is wrong with one line."""
         context = self.context
-        ranges = _MANUAL_RANGES if context.manual else _RANGES
-        low, high = ranges.get(type_, (None, None))
-        if context.manual and type_ == "b16" and not context.gate(section.span, ".b16 in a section", _MANUAL_16):
-            return False
+        low, high = (_MANUAL_RANGES if context.manual else _RANGES).get(type_, (None, None))
+        if context.manual and type_ == "b16" and (lacking := context.lacks(_MANUAL_16)):
+            return f".b16 in a section {lacking}", None
         for value in values:
             if isinstance(value, Immediate):
-                if value.value < 0 and not context.gate(section.span, "a negative number in a section", _NEGATIVE):
-                    return False
+                if value.value < 0 and (lacking := context.lacks(_NEGATIVE)):
+                    return f"a negative number in a section {lacking}", None
                 if low is not None and high is not None and not low <= value.value <= high:
-                    context.report(section.span, f"{value.value} does not fit .{type_} in {section.name}",
-                                   f".{type_} holds {low} to {high}")  # fmt: skip
-                    return False
-                continue
-            if type_ not in ("b32", "b64"):
-                context.report(section.span, f"an address in {section.name} is .b32 or .b64, not .{type_}")
-                return False
-            if isinstance(value, Wrapped) and not context.gate(
-                section.span, "the difference of two labels", _LABEL_DIFFERENCE
-            ):
-                return False
-        return True
+                    return f"{value.value} does not fit .{type_}", f".{type_} holds {low} to {high}"
+            elif type_ not in ("b32", "b64"):
+                return f"an address in a section is .b32 or .b64, not .{type_}", None
+            elif isinstance(value, Wrapped) and (lacking := context.lacks(_LABEL_DIFFERENCE)):
+                return f"the difference of two labels {lacking}", None
+        return None
 
     def dwarf(self, directive: Directive) -> None:
         """`@@DWARF` of PTX ISA 1.x."""
@@ -106,12 +120,33 @@ class Debugging:
                                 "leave 'debug' out, or add .section .debug_info")  # fmt: skip
 
 
+#: What each line of a section begins with.
+_LINE = re.compile(r"\.b(?:8|16|32|64)\b|[A-Za-z_$%][\w$]*+(?=\s*+:(?!:))", re.ASCII)
+
+
+def _line_places(section: Section, text: str, starts: list[int], last: int) -> dict[int, Span]:
+    """Where the lines of a section begin, up to the line `last`; `starts` has the offsets of the text's lines."""
+    line = section.span.line
+    if line > len(starts):
+        return {}
+    brace = text.find("{", starts[line - 1] + section.span.column - 1)
+    places: dict[int, Span] = {}
+    for index, m in enumerate(_LINE.finditer(text, max(brace, 0))):
+        if index > last:
+            break
+        while line < len(starts) and starts[line] <= m.start():
+            line += 1
+        column = m.start() - starts[line - 1] + 1
+        places[index] = Span(line, column, column + len(m[0]))
+    return places
+
+
 def _place(arguments: tuple[Operand, ...]) -> tuple[int, ...]:
     return tuple(a.value for a in arguments if isinstance(a, Immediate))
 
 
 DIFFERENCES = (
-    Difference("11.5.2", "labels and .b16 in sections pass under any version", "they need PTX ISA 7.2 and 6.0"),
+    Difference("11.5.2", "labels in sections pass from PTX ISA 7.0 on, .b16 always", "they need PTX ISA 7.2 and 6.0"),
     Difference("11.5.2", "numbers that do not fit .b32 or .b64 pass", "they must fit"),
     Difference("11.5.4", "function_name and inlined_at pass under any version", "they need PTX ISA 7.2"),
 )  # fmt: skip

@@ -60,6 +60,7 @@ class _Checker:
         self.context = Context(manual)
         self.instructions = Instructions(self.context)
         self.debugging = Debugging(self.context)
+        self.source = ""
         self.function: Function | None = None
         #: Blocks that are open in the function, its body among them; whether that body is still to come.
         self.blocks = 0
@@ -69,7 +70,7 @@ class _Checker:
         self.groups: dict[str, dict[str, Span]] = {}
 
     def run(self, module: Module) -> list[Diagnostic]:
-        context, statements = self.context, module.statements
+        context, statements, self.source = self.context, module.statements, module.source
         header = check_header(context, statements)
         check_instruction = self.instructions.check
         actions = self.ACTIONS
@@ -203,7 +204,7 @@ class _Checker:
         check_prototype(self.context, s)
 
     def _section(self, s: Section) -> None:
-        self.debugging.section(s)
+        self.debugging.section(s, self.source)
 
     def _directive(self, s: Directive) -> None:
         if s.name == "loc":  # the most frequent one by far

@@ -71,7 +71,7 @@ class Pragma(NamedTuple):
 PRAGMAS = {
     "nounroll": Pragma("12.1", "2.0"),
     "used_bytes_mask": Pragma("12.2", "8.3", "8.3 sm_50", only_in_functions=True, number=True),
-    "enable_smem_spilling": Pragma("12.3", "2.0", "9.0 sm_75", only_in_functions=True),
+    "enable_smem_spilling": Pragma("12.3", "8.7 sm_75", "9.0 sm_75", only_in_functions=True),
     "frequency": Pragma("12.4", "9.0", number=True),
 }
 
@@ -80,5 +80,5 @@ DIFFERENCES = (
     Difference("11.4.5", "`.maxnctapersm` is gone since PTX ISA 2.1", "it was deprecated with PTX ISA 2.0"),
     Difference("11.5.1", "`@@DWARF` is gone since PTX ISA 2.0", "it was deprecated with PTX ISA 2.0"),
     Difference("11.6.4", "`.common` passes for any target", "it needs sm_20"),
-    Difference("12.3", "the pragma enable_smem_spilling passes under any version", "it was introduced with PTX ISA 9.0"),
+    Difference("12.3", "the pragma enable_smem_spilling passes from PTX ISA 8.7 on", "it was introduced with PTX ISA 9.0"),
 )  # fmt: skip

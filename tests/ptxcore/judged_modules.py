@@ -1718,20 +1718,16 @@ DEBUGGING: Table = (
     ("", '.file 1 "a"\n.file 1 "a"', "file 1 is named twice"),
     ("3.1 sm_30", '.file 1 "a", 1, 2', "the time stamp of .file needs PTX ISA 3.2, the module says 3.1"),
     ("1.4 sm_10", ".section .debug_str {\n.b8 1 \n}", "'.section' needs PTX ISA 2.0, the module says 1.4"),
-    (
-        "",
-        ".section .debug_str {\n.b8 1,-1,256 \n.b16 65535\n.b16 -32768\n.b32 4294967295\n}",
-        "256 does not fit .b8 in .debug_str",
-    ),
-    ("", ".section .debug_str {\n.b8 256 \n}", "256 does not fit .b8 in .debug_str"),
-    ("", ".section .debug_str {\n.b8 -129\n}", "-129 does not fit .b8 in .debug_str"),
-    ("", ".section .debug_str {\n.b16 65536\n}", "65536 does not fit .b16 in .debug_str"),
+    ("", ".section .debug_str {\n.b8 1,-1,256 \n.b16 65535\n.b16 -32768\n.b32 4294967295\n}", "256 does not fit .b8"),
+    ("", ".section .debug_str {\n.b8 256 \n}", "256 does not fit .b8"),
+    ("", ".section .debug_str {\n.b8 -129\n}", "-129 does not fit .b8"),
+    ("", ".section .debug_str {\n.b16 65536\n}", "65536 does not fit .b16"),
     (
         "",
         ".section .debug_str {\na: b: .b64 b-a\n.b32 a-b\n.b16 b-a\n}",
-        "an address in .debug_str is .b32 or .b64, not .b16",
+        "an address in a section is .b32 or .b64, not .b16",
     ),
-    ("", ".section .debug_str {\na: .b8 0\na: .b8 0\n}", "the label 'a' stands twice in .debug_str"),
+    ("", ".section .debug_str {\na: .b8 0\na: .b8 0\n}", "the label 'a' stands twice"),
     ("", ".section foo { .b8 1 }", ""),
     (
         "7.4 sm_30",
@@ -1765,7 +1761,7 @@ DEBUGGING: Table = (
     ),
 )
 
-#: Textures, aligned addresses of variables, policies.
+#: Textures, addresses of variables, policies.
 TEXTURES: Table = (
     (
         "",

@@ -16,7 +16,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -61,7 +61,7 @@ def recorded(sections: Iterable[str] = (), path: Path = PROBES) -> Iterator[Ques
             yield from _questions(probe)
 
 
-def _questions(probe: dict) -> Iterator[Question]:
+def _questions(probe: dict[str, Any]) -> Iterator[Question]:
     line, section = probe["line"], probe["section"]
     if not probe["accepted"]:
         at = re.search(r"\[at (\w+)\]", probe["error"])

@@ -282,7 +282,7 @@ def _fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 def _fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | None:
     """ptxas looks at no more than the size: a vector (where one may stand) counts by its elements, and a predicate for
     32 bits."""
-    whole = kind
+    whole = kind[1] if kind == ("!", "pred") else kind
     if type(kind) is tuple and kind[0] == "{" and "braced" in e.parameter.flags:
         mixed = _mixed(kind[1:])
         if mixed is not None:

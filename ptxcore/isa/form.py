@@ -371,6 +371,10 @@ class Misfit(NamedTuple):
     form: Form
 
 
+#: Formats of packed elements, which ptxas reads over where they mean nothing (`add.b8x16.u32`).
+_READ_OVER = frozenset(("b8x16", "b6x16_p32", "b4x16_p64"))
+
+
 def match(
     forms: Sequence[Form], opcode: str, modifiers: Sequence[str], manual: bool = False
 ) -> tuple[Use, ...] | Misfit:
@@ -378,7 +382,8 @@ def match(
     best: Misfit | None = None
     found = []
     for form in forms:
-        result = _fit(form, opcode, modifiers, manual)
+        given = modifiers if manual or _READ_OVER.isdisjoint(modifiers) else _meant(forms, form, modifiers)
+        result = _fit(form, opcode, given, manual)
         if isinstance(result, Use):
             found.append(result)
         elif best is None or result.rank < best.rank:
@@ -387,6 +392,12 @@ def match(
         return tuple(found)
     assert best is not None
     return best
+
+
+def _meant(forms: Sequence[Form], form: Form, modifiers: Sequence[str]) -> tuple[str, ...]:
+    """The modifiers without those that ptxas reads over in a form: no form of the same instruction has them."""
+    known = {word for other in forms if other.first == form.first for word in other.pattern.by_word}
+    return tuple(word for word in modifiers if word in known or word not in _READ_OVER)
 
 
 def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use | Misfit:

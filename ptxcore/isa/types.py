@@ -48,9 +48,6 @@ FORMATS = {
     "u2": 2,
     "b1": 1,
     "b1024": 1024,
-    "b8x16": 128,
-    "b6x16_p32": 128,
-    "b4x16_p64": 128,
 }
 
 #: Bits of each type that an instruction may name.

@@ -144,8 +144,7 @@ def _of_form(form: Form, rng: random.Random) -> Iterator[Statement]:
         tried += 1
         if parts is None:
             # Its rules do not let these stand together: a fault of its own.
-            modifiers = tuple(w for w in (wanted.get(s.name) or _choice(s, rng) for s in slots) if w)
-            yield _placed(form, Parts(form.mnemonic, modifiers, ("r1", "r2", "r3")[: rng.randrange(4)]), rng, "rules")
+            yield _placed(form, _lawless(form, slots, wanted, rng), rng, "rules")
             continue
         yield _placed(form, parts, rng)
         if rng.random() < 0.75:
@@ -153,6 +152,9 @@ def _of_form(form: Form, rng: random.Random) -> Iterator[Statement]:
             yield _placed(form, broken, rng, name)
     while tried < 4000:
         tried += 1
+        if form.rules and tried % 2:
+            yield _placed(form, _lawless(form, slots, {}, rng), rng, "rules")
+            continue
         parts = _legal(form, slots, {}, rng)
         if parts is None:
             continue
@@ -227,6 +229,19 @@ def _legal(form: Form, slots: Sequence[Slot], wanted: dict[str, str], rng: rando
             guard = rng.choice(("@p0", "@!p3")) if rng.random() < 0.04 else ""
             return Parts(form.mnemonic, tuple(modifiers), _operands(uses[0], rng), guard)
     return None
+
+
+def _lawless(form: Form, slots: Sequence[Slot], wanted: dict[str, str], rng: random.Random) -> Parts:
+    """The form with any modifiers, whatever its rules say, and the operands that it has with them."""
+    chosen = {slot.name: word for slot in slots if (word := wanted.get(slot.name) or _choice(slot, rng))}
+    types = tuple(chosen[slot.name] for slot in form.pattern.types if slot.name in chosen)
+    named = {slot.name: chosen[slot.name] for slot in form.pattern.types if slot.name in chosen}
+    others = {name: word for name, word in chosen.items() if name not in named}
+    try:
+        operands = _operands(Use(form, others, types, named), rng)
+    except (KeyError, ValueError, IndexError):  # a layout has no answer for what the rules forbid
+        operands = ("r1", "r2", "r3")
+    return Parts(form.mnemonic, tuple(chosen[slot.name] for slot in slots if slot.name in chosen), operands)
 
 
 def _shuffled(modifiers: list[str], rng: random.Random) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 from ptxcore.check.context import Context
 from ptxcore.check.symbols import ADDRESS_GATES, Symbol, Variable
 from ptxcore.check.symbols import Callable as Function
-from ptxcore.diagnostics import nearest
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
+from ptxcore.isa.types import FUNDAMENTAL
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import (
     Address,
@@ -31,22 +31,18 @@ Kind = Any
 
 #: Components of vectors (section 6.4.2), by their place.
 _ELEMENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
-#: Suggestions cost time, so only the first names that are not declared get one, among not too many.
-_MOST_SUGGESTIONS = 16
-_MOST_NAMES = 4096
 
 
 class Kinds:
     """Kinds of operands in the scopes that are open. `known` has those of operand objects that were met before, by
     identity (the reader makes one object for each spelling); it is emptied whenever a name may mean something else."""
 
-    __slots__ = ("_by_name", "_suggestions", "context", "known")
+    __slots__ = ("_by_name", "context", "known")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.known: dict[int, Kind] = {}
         self._by_name: dict[str, Kind] = {}
-        self._suggestions = 0
 
     def forget(self) -> None:
         """Names may mean something else from here on."""
@@ -140,13 +136,7 @@ class Kinds:
         return ("sreg", type_, register.narrow)
 
     def _undeclared(self, operand: Name, instruction: Instruction) -> Kind:
-        scopes = self.context.scopes
-        hint = None
-        self._suggestions += 1
-        if self._suggestions <= _MOST_SUGGESTIONS:
-            known = [n for n, _ in zip(scopes.known(), range(_MOST_NAMES), strict=False)]
-            hint = nearest(operand.name, [*known, *SPECIAL_REGISTERS] if operand.name[0] == "%" else known)
-            hint = hint or scopes.range_hint(operand.name)
+        hint = self.context.suggest(operand.name, SPECIAL_REGISTERS if operand.name[0] == "%" else ())
         return self._trouble(operand, instruction, f"'{operand.name}' is not declared", hint)
 
     def _trouble(self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None) -> Kind:
@@ -165,7 +155,9 @@ class Kinds:
             index = "int" if operand.index is None else self._base(operand.index, instruction)
             return "any" if base == "any" else ("[]", base, index)
         if operand.bracketed:
-            return ("[", base)
+            return (
+                ("[", ("reg+", base)) if operand.offset and type(base) is str and base in FUNDAMENTAL else ("[", base)
+            )
         return ("var+", *base[1:]) if type(base) is tuple and base[0] == "var" else ("+", base)
 
     def _base(self, name: Name, instruction: Instruction) -> Kind:
@@ -176,7 +168,7 @@ class Kinds:
 
     def bracket(self, operand: Bracket, instruction: Instruction) -> Kind:
         parts = self._inner(operand.elements, instruction)
-        return ("[", *(p[1] if type(p) is tuple and p[0] == "+" else p for p in parts))
+        return ("[", *(("reg+", p[1]) if type(p) is tuple and p[0] == "+" else p for p in parts))
 
     def vector(self, operand: Vector, instruction: Instruction) -> Kind:
         return ("{", *self._inner(operand.elements, instruction))

@@ -11,6 +11,7 @@ of the same shape:
     "label" "function" "texref" "samplerref" "surfref" "prototype" "targets" "callees"  what such a name stands for
     "any"                   something already reported: fits everywhere
     ("!", kind) ("-", kind) a negated operand;  ("sel", type, "b0")  a register with a selector
+    ("reg+", type)          a register with an offset, as the base of an address
     ("[", kind)             an address by its base;  ("[", kind, kind ...)  a bracket of several parts
     ("[]", kind, index)     name[index] without outer brackets
     ("unified", kind)       an address marked `.unified`
@@ -349,7 +350,10 @@ def _registers(use: Use, e: Expected) -> frozenset[str]:
     if "strict" in e.parameter.flags:
         return found - {"b8", "b16", "b32", "b64", "f16x2"}
     # A type that the form states, rather than the instruction, takes no packed register for an integer.
-    return found if e.type[:1] not in ("u", "s") or _is_stated(use, e) else found - {"f16x2"}
+    if e.type[:1] not in ("u", "s") or e.parameter.type not in FUNDAMENTAL:
+        return found
+    literal = any(slot.name == e.parameter.type for slot in use.form.pattern.types)
+    return found if literal else found - {"f16x2"}
 
 
 #: Types of operands that a constant of each notation may stand for.
@@ -444,6 +448,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         return None
     if e.parameter.flags & _HANDLES:
         return _fit_handle(e, base, path)
+    if type(base) is tuple and base[0] == "reg+":
+        base = base[1]
     if "tensor" in spaces:
         return _fit_tensor(e, base, path, manual)
     if base == "int":
@@ -594,6 +600,7 @@ def describe(kind: Kind) -> str:
     if head in ("var", "var+"):
         return f"{'the address of ' if head == 'var+' else ''}a .{kind[1]} variable"
     return {
+        "reg+": "an address with an offset",
         "[": "an address",
         "[]": "an indexed variable",
         "{": "a vector",

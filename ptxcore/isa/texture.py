@@ -96,7 +96,7 @@ def _gathers() -> Iterator[Form]:
         )  # fmt: skip
 
 
-_SAMPLER = "b:samplerref?"
+_SAMPLER = "b:samplerref handle?"
 _TEX_NEEDS = {
     "a1d a2d": "2.3",
     "cube": "3.0",

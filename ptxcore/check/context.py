@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
+
 from ptxcore.check.symbols import Scopes
-from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.diagnostics import Diagnostic, Span, nearest
 from ptxcore.isa.targets import Target, missing
 
 #: What a module is taken for whose header says nothing that can be used.
 NEWEST = (9, 0)
+
+#: Suggestions cost time, so only the first names that are not declared get one, among not too many.
+_MOST_SUGGESTIONS = 16
+_MOST_NAMES = 1000
 
 
 def quoted(what: str) -> str:
@@ -19,7 +26,7 @@ class Context:
     """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
     the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64."""
 
-    __slots__ = ("address_size", "findings", "manual", "options", "scopes", "target", "version")
+    __slots__ = ("_suggestions", "address_size", "findings", "manual", "options", "scopes", "target", "version")
 
     def __init__(self, manual: bool) -> None:
         self.manual = manual
@@ -29,9 +36,17 @@ class Context:
         self.address_size = 64
         self.findings: list[Diagnostic] = []
         self.scopes = Scopes()
+        self._suggestions = _MOST_SUGGESTIONS
 
     def report(self, span: Span, message: str, hint: str | None = None) -> None:
         self.findings.append(Diagnostic(span, message, hint))
+
+    def suggest(self, name: str, more: Iterable[str] = ()) -> str | None:
+        """A declared name, or one of `more`, that is close to one that is not declared."""
+        if not self._suggestions:
+            return None
+        self._suggestions -= 1
+        return nearest(name, (*islice(self.scopes.known(), _MOST_NAMES), *more)) or self.scopes.range_hint(name)
 
     def lacks(self, gate: str) -> str | None:
         """What the module lacks for `gate`, in words (`ptxcore.isa.targets`)."""

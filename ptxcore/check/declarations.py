@@ -6,7 +6,7 @@ from ptxcore.check.context import Context
 from ptxcore.check.initialisers import check_initialiser, check_opaque
 from ptxcore.check.places import word_span
 from ptxcore.check.symbols import Variable, variable
-from ptxcore.diagnostics import Span
+from ptxcore.diagnostics import Span, nearest
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import FORMATS, FUNDAMENTAL, OPAQUE, WIDTHS
 from ptxcore.syntax.tree import Declaration, Declarator
@@ -89,36 +89,43 @@ def check_type(context: Context, declaration: Declaration, loosely: bool = False
     type_, vector, space = declaration.type, declaration.vector, declaration.space
     span = word_span(declaration, f".{type_}")
     if type_ not in FUNDAMENTAL and type_ not in OPAQUE:
-        what = (
-            f"'.{type_}' is a type of instructions, not of variables"
-            if type_ in FORMATS
-            else f"unknown type '.{type_}'"
-        )
-        hint = f"a .b{max(8, WIDTHS[type_])} variable holds it" if type_ in FORMATS else None
-        context.report(span, what, hint)
-        return False
+        return _no_type(context, span, type_)
     arrays = all(name.dimensions for name in declaration.names) and not context.manual
     if context.manual or not (vector or (arrays and type_ != "f16x2")):  # where ptxas looks
         context.gate(span, f".{type_}", TYPE_GATES.get(type_, "1.0"))
-    if loosely and (type_ == "pred" or vector):
-        return True
     if type_ == "pred" and space != "reg":
-        context.report(span, f"predicates lie in registers, not in .{space}", "store them with selp as .u32 or .u8")
+        if not loosely:
+            context.report(span, f"predicates lie in registers, not in .{space}", "store them with selp as .u32 or .u8")
+        return loosely
+    if vector and not _check_vector(context, declaration, span):
         return False
-    if type_ == "pred" and vector:
-        context.report(span, "there are no vectors of predicates")
-        return False
-    if vector and (vector == "v8" or type_ in OPAQUE):
-        context.report(word_span(declaration, f".{vector}"), f"there are no .{vector} variables of type .{type_}")
-        return False
-    if vector and int(vector[1:]) * FUNDAMENTAL[type_] > _WIDEST_VECTOR:
-        bits = int(vector[1:]) * FUNDAMENTAL[type_]
-        context.report(span, f"a vector has at most {_WIDEST_VECTOR} bits, .{vector} .{type_} has {bits}")
     if space == "param" and (type_ == "f16x2" or vector) and not arrays and not loosely:
         hint = "pass it as .b32" if type_ == "f16x2" else "pass it as an array of .b8"
         context.report(span, f"a parameter is no {'.f16x2' if not vector else 'vector'}", hint)
     if type_ == "samplerref" and "texmode_independent" not in context.options:
         context.report(span, "samplers need the independent texture mode", "write .target sm_.., texmode_independent")
+    return True
+
+
+def _no_type(context: Context, span: Span, type_: str) -> bool:
+    """Report a type that no variable has."""
+    if type_ in FORMATS:
+        hint = f"a .b{max(8, WIDTHS[type_])} variable holds it"
+        context.report(span, f"'.{type_}' is a type of instructions, not of variables", hint)
+    else:
+        context.report(span, f"unknown type '.{type_}'", nearest(type_, (*FUNDAMENTAL, *OPAQUE)))
+    return False
+
+
+def _check_vector(context: Context, declaration: Declaration, span: Span) -> bool:
+    """Vectors (section 5.4.2): of what, and how wide."""
+    type_, vector = declaration.type, declaration.vector
+    if vector == "v8" or type_ in OPAQUE or type_ == "pred":
+        context.report(word_span(declaration, f".{vector}"), f"there are no .{vector} variables of type .{type_}")
+        return False
+    bits = int(vector[1:]) * FUNDAMENTAL[type_]
+    if bits > _WIDEST_VECTOR:
+        context.report(span, f"a vector has at most {_WIDEST_VECTOR} bits, .{vector} .{type_} has {bits}")
     return True
 
 
@@ -154,7 +161,7 @@ def _check_space(context: Context, declaration: Declaration, in_body: bool) -> N
         _check_parameter_space(context, declaration, in_body)
     if declaration.bank is not None:
         _check_bank(context, declaration)
-    arrays = space != "reg" and all(name.dimensions for name in declaration.names) and not context.manual
+    arrays = not in_body and space != "reg" and all(n.dimensions for n in declaration.names) and not context.manual
     if declaration.type in OPAQUE and not arrays and space not in ("tex", "sreg", "surf"):
         if space != "global":
             context.report(span, f"a .{declaration.type} lies in .global, not in .{space}")

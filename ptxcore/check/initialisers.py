@@ -119,7 +119,7 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
         return _mismatch(context, name, f"the initial value of '{name.name}' is neither a constant nor an address")
     symbol = context.scopes.find(base.name)
     if symbol is None:
-        hint = nearest(base.name, context.scopes.known()) or "declare it before"
+        hint = context.suggest(base.name) or "declare it before"
         return _mismatch(context, name, f"'{base.name}' is not declared", hint)
     if isinstance(symbol, Callable):
         assert symbol.head is not None

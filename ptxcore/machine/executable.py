@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Misfit, Use, words
 from ptxcore.isa.table import TYPED, Dialect, candidates, explain
 from ptxcore.syntax.spans import modifier_span
-from ptxcore.syntax.tree import Instruction
+from ptxcore.syntax.tree import Instruction, Name, Operand
 
 #: Modifiers and types that no meaning takes yet, also where a form that has one reads them.
 NOT_EXECUTED = words(
@@ -48,7 +50,24 @@ def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
     for i, word in enumerate(modifiers):
         if word in NOT_EXECUTED:
             raise fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
-    return next((use for use in uses if arrange(use, len(instruction.operands)) is not None), uses[0])
+    return next((use for use in uses if _takes(use, instruction.operands)), uses[0])
+
+
+def _takes(use: Use, operands: Sequence[Operand]) -> bool:
+    """Whether a form has as many operands, and has a `-` where they have one."""
+    places = arrange(use, len(operands))
+    if places is None:
+        return False
+    for e, place in zip(use.expected, places, strict=True):
+        if e is not None and place is not None:
+            operand = operands[place]
+            negated = isinstance(operand, Name) and operand.prefix == "-"
+            if (
+                negated > bool(e.parameter.flags & {"negative", "negated"})
+                or ("negated" in e.parameter.flags) > negated
+            ):
+                return False
+    return True
 
 
 def _refusal(instruction: Instruction) -> Exception:

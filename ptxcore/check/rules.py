@@ -105,13 +105,23 @@ def _texture_mode(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Troubl
     return None
 
 
+def _sampler_handle(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
+    """Measured: what takes no register with the address of a sampler."""
+    if not use.has("cube acube level+3d grad+a1d grad+a2d"):
+        return None
+    for index, kind in enumerate(kinds):
+        if type(kind) is tuple and len(kind) == 4 and kind[0] == "[" and kind[2] != "samplerref":
+            return Trouble((index, 1), "the name of a sampler is needed for this geometry, not a register")
+    return None
+
+
 _RULES = {
     "ld": (_parameters,),
     "st": (_parameters,),
     "mov": (_parameters, _width),
     "cvta": (_parameters, _width),
-    "tex": (_texture_mode,),
-    "tld4": (_texture_mode,),
+    "tex": (_texture_mode, _sampler_handle),
+    "tld4": (_texture_mode, _sampler_handle),
     "txq": (_texture_mode,),
 }
 

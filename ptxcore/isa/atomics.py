@@ -223,11 +223,12 @@ _completing = partial(_async, completion="mbarrier::complete_tx::bytes")
 
 _RED_ASYNC = (
     *(
-        _completing("red.async.sem.scope{.space}{.completion}{.mmio}.op.type [a:narrow], b, [mbar:narrow]?",
+        _completing(f"red.async.sem.scope{{.space}}{{.completion}}{{.mmio}}.op.type [a:narrow], b{mbar}",
                     sem="relaxed release", scope="cluster gpu sys", space="shared::cluster global", op=ops,
                     type=types, only="ptxas",
                     rules=("cluster -> relaxed", "cluster -> completion", "cluster -> !global",
-                           "gpu sys -> !completion", "gpu sys -> !shared::cluster", "mmio -> release"))
+                           "gpu sys -> !completion", "gpu sys -> !shared::cluster", "mmio -> release", *more))
+        for mbar, more in (("", ()), (", [mbar:narrow]", ("!space+!completion -> never",)))
         for ops, types in _ASYNC
     ),
     *(

@@ -106,29 +106,28 @@ _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
 def _finish(how: Use, tmp: Value, c: Value | None, kind: str) -> Value:
     """tmp = optSaturate(tmp); d = optSecondaryOp(tmp, c); d = optMerge(dsel, tmp, c)
 
-    The secondary operation takes the low 32 bits of `tmp` for a number of the destination's type. So does the code that
-    ptxas makes; the manual gives them 33 or 34 bits, but does not say how they become signed.
+    The secondary operation sees all of `tmp`, as the manual has it, and `c` as the destination's type says. The code that
+    ptxas makes cuts what `vadd` and `vsub` give to 32 bits before: that shows where they overflow, without `.sat`, in
+    front of `.min` or `.max`.
     """
     selected = how.words["dsel"]
     width = {"": 32, "b": 8, "h": 16}[selected[:1]]
     if how.words["sat"]:
         tmp = _saturate(tmp, width, kind)
-    tmp = fit(tmp, 32)
     if c is None:
-        return tmp
+        return fit(tmp, 32)
     if selected:
         elements = list(split(c, width, 32 // width))
         elements[int(selected[1])] = fit(tmp, width)
         return join(elements, width)
-    below = slt if _is_signed(kind) else ult
     match how.op:
         case "add":
-            return add(tmp, c, 32)
+            tmp = add(tmp, _extend(c, 32, kind), _WIDE)
         case "min":
-            return ite(below(c, tmp, 32), c, tmp, 32)
+            tmp = _smaller(tmp, _extend(c, 32, kind))
         case "max":
-            return ite(below(tmp, c, 32), c, tmp, 32)
-    return tmp
+            tmp = _larger(tmp, _extend(c, 32, kind))
+    return fit(tmp, 32)
 
 
 def arithmetic(how: Use, a: Value, b: Value, c: Value | None = None) -> Value:
@@ -159,7 +158,8 @@ def compare(how: Use, a: Value, b: Value, c: Value | None = None) -> Value:
 
 def multiply_add(how: Use, a: Value, b: Value, c: Value) -> Value:
     """tmp = ta * tb, negated if one of a and b is, + c, negated if it is, + 1 for .po; shifted right by 7 or 15;
-    clamped for .sat. All is signed if a type is or an operand is negated; c is then a signed number too."""
+    clamped for .sat. All is signed if a type is or an operand is negated; then c is taken for a signed number, as the
+    pseudo-code has it, also where the text would have it unsigned."""
     w = 72  # as good as the manual's 128
     words = how.words
     ta, tb = _part(how, "a", a, words["atype"], w), _part(how, "b", b, words["btype"], w)

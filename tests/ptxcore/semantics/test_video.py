@@ -36,7 +36,9 @@ ALL = 0xFFFFFFFF
         # and a second operation
         ("vadd.u32.u32.u32.add", (1, 2, 10), {}, 13),
         ("vsub.s32.u32.u32.min", (1, 2, 10), {}, ALL),
-        ("vsub.u32.u32.u32.min", (1, 2, 10), {}, 10),
+        ("vsub.u32.u32.u32.min", (1, 2, 10), {}, ALL),
+        ("vadd.u32.u32.u32.min", (ALL, 1, 5), {}, 5),  # the sum has its 33rd bit
+        ("vadd.s32.s32.s32.max", (5, 1, -1), {}, 6),
         ("vadd.u32.u32.u32.sat.max", (ALL, 2, 10), {}, ALL),
         ("vshl.u32.u32.u32.clamp", (1, 40), {}, 0),
         ("vshl.u32.u32.u32.wrap", (1, 40), {}, 256),

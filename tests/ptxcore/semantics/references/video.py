@@ -56,7 +56,7 @@ def scalar(how: Use, *sources: int) -> int:
         return tmp % 2**32
     c = sources[2]
     if words["op"]:
-        tmp, c = number(tmp, dtype), number(c, dtype)
+        c = number(c, dtype)
         return {"add": tmp + c, "min": min(tmp, c), "max": max(tmp, c)}[words["op"]] % 2**32
     if selector:
         start = int(selector[1:]) * size

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ptxcore.machine.kernel.codegen import Compiled, Compiler
 from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
-from ptxcore.machine.kernel.thread import Special, Suspended, Thread
+from ptxcore.machine.kernel.thread import Asleep, Special, Suspended, Thread
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
+    from ptxcore.machine.kernel.asynchronous import Operation
     from ptxcore.machine.kernel.lowering import Op, Program
 
 Triple = tuple[int, int, int]
@@ -398,7 +399,7 @@ class Launch:
                     break
         except Suspended:
             thread.pc = pc
-            self.executed += executed
+            self.executed += executed - costs[pc]  # it runs again
             return False
         except Fault as error:
             raise self._located(thread, error) from None

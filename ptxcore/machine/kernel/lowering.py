@@ -410,7 +410,7 @@ class _Lowering:
 
     def target(self, e: Expected, operand: Operand) -> Targets:
         if isinstance(operand, Pair):
-            return [self.target(e, operand.first), self.predicate_target(operand.second)]
+            return [self.one_target(e, operand.first), self.predicate_target(operand.second)]
         if e.parameter.second is not None:
             return [self.one_target(e, operand), None]
         return self.one_target(e, operand)

@@ -3,31 +3,120 @@ asynchronous copies have files of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
-from ptxcore.values.terms import Value, add, bit_and, bit_or, bit_xor, disj, eq, extract, ite, sle, sub, zext
+from ptxcore.isa.types import WIDTHS
+from ptxcore.values.packed import join, split
+from ptxcore.values.terms import (
+    Value,
+    add,
+    ashr,
+    bit_and,
+    bit_or,
+    bit_xor,
+    concat,
+    disj,
+    eq,
+    extract,
+    ite,
+    lshr,
+    sle,
+    sub,
+    zext,
+)
 
 if TYPE_CHECKING:
     from ptxcore.isa.thread import Thread
 
 
-def ld(how: Use, thread: Thread, a: Value) -> Value:
-    """d = [a]"""
+def ld(how: Use, thread: Thread, a: Value, policy: Value | None = None) -> Any:
+    """d = [a]; of a vector, its elements from the lowest address on. Cache operators and policies, eviction priorities and
+    prefetch sizes are hints without effect on the result."""
     return thread.load(how, a)
 
 
-def st(how: Use, thread: Thread, a: Value, b: Value) -> None:
-    """[a] = b"""
+def st(how: Use, thread: Thread, a: Value, b: Any, policy: Value | None = None) -> None:
+    """[a] = b; of a vector, its elements from the lowest address on. See `ld` for hints."""
     thread.store(how, a, b)
 
 
-def mov(how: Use, a: Value) -> Value:
+def mov(how: Use, a: Any) -> Any:
     """d = a, or the address of the variable a"""
     return a
+
+
+def pack(how: Use, a: tuple[Value, ...]) -> Value:
+    """d = a.x | a.y << n ..., where the elements have n bits"""
+    return join(a, WIDTHS[how.types[0]] // len(a))
+
+
+def unpack(number: int) -> Callable[[Use, Value], tuple[Value, ...]]:
+    """The meaning of moves to a vector of that many elements."""
+
+    def elements(how: Use, a: Value) -> tuple[Value, ...]:
+        """d.x, d.y ... = the elements of a, the lowest bits first"""
+        return split(a, WIDTHS[how.types[0]] // number, number)
+
+    return elements
+
+
+def prmt(how: Use, a: Value, b: Value, c: Value) -> Value:
+    """Byte i of d = the byte of {b, a} that the bits 4i+2 .. 4i of c select; where bit 4i+3 is set, eight times its sign"""
+    both = concat(b, a, 32, 32)
+    return join([_selected(both, extract(c, place + 3, place)) for place in (0, 4, 8, 12)], 8)
+
+
+def _selected(both: Value, selector: Value) -> Value:
+    byte = extract(lshr(both, _times_8(extract(selector, 2, 0)), 64), 7, 0)
+    return ite(extract(selector, 3, 3), ashr(byte, 7, 8), byte, 8)
+
+
+def _times_8(number: Value) -> Value:
+    """Eight times a number of three bits, with 64 bits."""
+    return zext(concat(number, 0, 3, 3), 64)
+
+
+#: For each mode of `prmt`, for the low two bits of c: the bytes of {b, a} that d consists of, byte 3 first.
+_MODES = {
+    "f4e": ("3210", "4321", "5432", "6543"),
+    "b4e": ("5670", "6701", "7012", "0123"),
+    "rc8": ("0000", "1111", "2222", "3333"),
+    "ecl": ("3210", "3211", "3222", "3333"),
+    "ecr": ("0000", "1110", "2210", "3210"),
+    "rc16": ("1010", "3232", "1010", "3232"),
+}
+
+
+def prmt_mode(how: Use, a: Value, b: Value, c: Value) -> Value:
+    """d = the bytes of {b, a} that the mode has for the low two bits of c"""
+    both = concat(b, a, 32, 32)
+    results = [_picked(both, bytes_) for bytes_ in _MODES[how.words["mode"]]]
+    return ite(
+        extract(c, 1, 1),
+        ite(extract(c, 0, 0), results[3], results[2], 32),
+        ite(extract(c, 0, 0), results[1], results[0], 32),
+        32,
+    )
+
+
+def _picked(both: Value, digits: str) -> Value:
+    places = [8 * int(digit) for digit in reversed(digits)]
+    return join([extract(both, place + 7, place) for place in places], 8)
+
+
+def discard(how: Use, thread: Thread, a: Value) -> None:
+    """The 128 bytes at a may change until they are written again; here they stay."""
+    thread.require(eq(extract(a, 6, 0), 0), "misaligned", "the address of a discard is no multiple of 128")
+    thread.effect("discard", how, address=a)
+
+
+def policy_value(how: Use, thread: Thread, *operands: Value | None) -> Value:
+    """d = a cache policy, which is opaque; policies being hints, here they are all the same"""
+    return 0
 
 
 def shfl(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, Value]]:
@@ -204,7 +293,8 @@ _STORES = (
 )  # fmt: skip
 
 _LDU = Form(
-    "ldu{.space}{.vec}.type d:loose vec braced, [a]", section="9.7.9.10", version="2.0", target="sm_20",
+    "ldu{.space}{.vec}.type d:loose vec braced, [a]", ld, kind="effect", explored=False, section="9.7.9.10",
+    version="2.0", target="sm_20",
     rules=(*_VECTORS, "v4 -> !b64+!u64+!s64+!f64 # 128 bits are the most that a vector may have here"),
     needs={"b128": "8.3 sm_70"}, space="global", vec="v2 v4", type=TYPES,
 )  # fmt: skip
@@ -221,10 +311,10 @@ _MOVES = (
         manual={"f64": "sm_13"}, type="pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64",
     ),
     Form("mov.u64 d, a:opaque", section="9.7.9.3", version="3.1", target="sm_20"),
-    *(_pack(f"mov.{whole} d, a:{part} x{count}") for whole, part, count in _PACKED),
-    *(_pack(f"mov.{whole} d:{part} x{count}, a") for whole, part, count in _PACKED),
+    *(_pack(f"mov.{whole} d, a:{part} x{count}", pack) for whole, part, count in _PACKED),
+    *(_pack(f"mov.{whole} d:{part} x{count}, a", unpack(count)) for whole, part, count in _PACKED),
     Form(
-        "mov.vec.type d:vec, a:vec special", section="9.7.9.4", only="ptxas", rules=("v4 -> !b64+!u64+!s64+!f64",),
+        "mov.vec.type d:vec, a:vec special", mov, section="9.7.9.4", only="ptxas", rules=("v4 -> !b64+!u64+!s64+!f64",),
         vec="v2 v4", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64",
     ),
 )  # fmt: skip
@@ -238,8 +328,9 @@ _SHUFFLES = (
         "shfl.sync.mode.b32 d|p?, a, b, c, membermask:u32", shfl, kind="warp", mask="membermask", section="9.7.9.6",
         version="6.0", target="sm_30", repeats="sync", mode="up down bfly idx",
     ),
+    Form("prmt.b32 d, a, b, c", prmt, section="9.7.9.7", version="2.0", target="sm_20"),
     Form(
-        "prmt.b32{.mode} d, a, b, c", section="9.7.9.7", version="2.0", target="sm_20",
+        "prmt.b32.mode d, a, b, c", prmt_mode, section="9.7.9.7", version="2.0", target="sm_20",
         mode="f4e b4e rc8 ecl ecr rc16",
     ),
 )  # fmt: skip
@@ -249,31 +340,33 @@ _SHUFFLES = (
 _PRIORITY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 _SECOND = "L2::evict_first L2::evict_unchanged"
 _cached = partial(Form, version="7.4", target="sm_80")
+_policy = partial(_cached, run=policy_value, kind="effect", explored=False, section="9.7.9.18")
+_prefetch = partial(Form, kind="nothing", section="9.7.9.15")
 
 _CACHES = (
-    Form(
-        "prefetch{.space}.level [a]", section="9.7.9.15", version="2.0", target="sm_20", space="global local",
-        level="L1 L2",
-    ),
-    Form(
-        "prefetch{.space}.priority [a]", section="9.7.9.15", version="7.4", target="sm_80", space="global",
+    _prefetch("prefetch{.space}.level [a]", version="2.0", target="sm_20", space="global local", level="L1 L2"),
+    _prefetch(
+        "prefetch{.space}.priority [a]", version="7.4", target="sm_80", space="global",
         priority="L2::evict_last L2::evict_normal", rules=("manual: !space -> never",),
     ),
-    Form(
-        "prefetch{.space}.tensormap [a]", section="9.7.9.15", version="8.0", target="sm_90", space="const param",
-    ),
-    Form("prefetchu.L1 [a:global]", section="9.7.9.15", version="2.0", target="sm_20"),
-    _cached("applypriority{.space}.L2::evict_normal [a], size:imm 128..128", section="9.7.9.16", space="global"),
-    _cached("discard{.space}.L2 [a], size:imm 128..128", section="9.7.9.17", space="global"),
+    _prefetch("prefetch{.space}.tensormap [a]", version="8.0", target="sm_90", space="const param"),
+    _prefetch("prefetchu.L1 [a:global]", version="2.0", target="sm_20"),
     _cached(
-        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32 upto=total, total:u32",
-        section="9.7.9.18", first="range", space="global", primary=_PRIORITY, secondary=_SECOND,
+        "applypriority{.space}.L2::evict_normal [a], size:imm 128..128", kind="nothing", section="9.7.9.16", space="global",
     ),
     _cached(
-        "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", section="9.7.9.18", first="fractional",
-        primary=_PRIORITY, secondary=_SECOND,
+        "discard{.space}.L2 [a], size:imm 128..128", discard, kind="effect", explored=False, section="9.7.9.17",
+        space="global",
     ),
-    _cached("createpolicy.cvt.L2.b64 d:u64, a:u64", section="9.7.9.18", first="cvt"),
+    _policy(
+        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32 upto=total, total:u32", first="range",
+        space="global", primary=_PRIORITY, secondary=_SECOND,
+    ),
+    _policy(
+        "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", first="fractional", primary=_PRIORITY,
+        secondary=_SECOND,
+    ),
+    _policy("createpolicy.cvt.L2.b64 d:u64, a:u64", first="cvt"),
 )  # fmt: skip
 
 # Addresses.

@@ -76,22 +76,34 @@ class Thread(Protocol):
         ...
 
     def copy(
-        self, how: Use, to: Value, source: Value, size: Value, *, fill: Value = 0, completion: Value | None
+        self,
+        how: Use,
+        to: Value,
+        source: Value,
+        size: Value,
+        *,
+        fill: Value = 0,
+        selected: Value = 0xFFFF,
+        combine: Callable[[Value, Value], Value] | None = None,
+        when: Value = 1,
+        after: Callable[[], None] | None = None,
     ) -> None:
-        """An asynchronous copy of `size` bytes, then `fill` zeros. `completion` is the address of the mbarrier object that
-        learns of it; None where groups do (`commit`, `wait`)."""
+        """An asynchronous copy of `size` bytes, then `fill` zeros, done at any later time; none where `when` is 0. Of each
+        16 bytes those are written whose bits are set in `selected`. With `combine(old, new)`, elements of `how.width` bits
+        are combined with what stands there. `after` is done in the name of the thread when the copy is complete; without
+        it, groups learn of that (`commit`, `wait`)."""
         ...
 
-    def reduce_copy(self, how: Use, to: Value, source: Value, size: Value, *, completion: Value | None) -> None:
-        """As `copy`, but each element of `how.type` is combined with what stands there by the operation `how.op`."""
+    def clear(self, how: Use, address: Value, size: Value) -> None:
+        """Writes zeros to `size` bytes."""
         ...
 
     def commit(self, how: Use) -> None:
-        """Closes the group of the thread's asynchronous copies so far."""
+        """Closes the group of the thread's asynchronous copies so far. Those with `.bulk` have groups of their own."""
         ...
 
     def wait(self, how: Use, pending: Value) -> None:
-        """Waits until at most `pending` of the thread's groups are under way."""
+        """Waits until at most `pending` of the thread's groups are under way; with `.read`, until the others have read."""
         ...
 
     def in_space(self, address: Value, space: str) -> Value:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ptxcore.syntax.tree import Instruction
+
+if TYPE_CHECKING:
+    from ptxcore.machine.kernel.lowering import Op
+    from ptxcore.machine.kernel.thread import Thread
 
 
 class ThreadName(NamedTuple):
@@ -22,7 +26,10 @@ def _triple(numbers: tuple[int, int, int]) -> str:
 
 
 class Fault(Exception):
-    """Raised where something goes wrong; whoever knows the thread and the instruction makes a `KernelError` of it."""
+    """Raised where something goes wrong; whoever knows the thread and the instruction makes a `KernelError` of it.
+    `blamed`: the thread and the instruction, where it is not the one that runs."""
+
+    blamed: tuple[Thread, Op] | None = None
 
 
 class Undefined(Fault):

@@ -29,22 +29,27 @@ _TURN = 512
 #: Threads that are under way at first. When a whole round ends no CTA, they may wait for CTAs that have not begun, and
 #: more are let in.
 _RESIDENT = 1024
+#: How often threads that sleep are told to go on although nothing else happened; then it is a deadlock.
+_MOST_STALLS = 200
 #: CTAs of a cluster, at most; threads of a CTA.
 _LARGEST_CLUSTER = 16
 _LARGEST_CTA = 1024
 _MOST_TOLD = 8
+#: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
+_WORKSPACE = 64
 
 
 class Barrier:
     """One barrier of a CTA or cluster: who has come, and how many must."""
 
-    __slots__ = ("arrived", "count", "operands", "waiting")
+    __slots__ = ("arrived", "count", "operands", "operator", "waiting")
 
     def __init__(self) -> None:
         self.waiting: list[Thread] = []
         self.arrived = 0
         self.count: int | None = None
         self.operands: list[int] = []
+        self.operator = ""
 
 
 class Meeting(NamedTuple):
@@ -109,6 +114,9 @@ class Cta:
         self.barriers: dict[Any, Barrier] = {}
         self.warps: dict[int, Warp] = {}
         self.ready: list[Thread] = []
+        self.sleeping: list[Thread] = []
+        #: How often the barrier of the cluster was complete; of its first CTA.
+        self.passed = 0
         self.alive = 0
         self.threads: list[Thread] = []
 
@@ -149,8 +157,9 @@ class Cta:
         level: str = "cta",
     ) -> Any:
         """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
-        home = self.cluster[0] if level == "cluster" else self
-        barrier = home.barriers.setdefault((level, identity), Barrier())
+        if level == "cluster":
+            return self.meet_cluster(thread, action)
+        barrier = self.barriers.setdefault((level, identity), Barrier())
         if barrier.count is not None and count is not None and barrier.count != count:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
@@ -158,15 +167,37 @@ class Cta:
         barrier.count = count if count is not None else barrier.count
         barrier.arrived += 1
         barrier.operands.append(operand)
+        barrier.operator = operator
         if action != "arrive":
             barrier.waiting.append(thread)
-        result = self.complete(level, identity, operator, thread)
+        result = self.complete(level, identity, thread)
         if action == "arrive":
             return None
         if result is None:
-            wanted = home.wanted(level, barrier)
+            wanted = self.wanted(level, barrier)
             raise thread.suspend(f"waits at barrier {identity}, where {barrier.arrived} of {wanted} threads have come")
         return result[0]
+
+    def meet_cluster(self, thread: Thread, action: str) -> None:
+        """A thread comes to the barrier of the cluster (section 9.7.13.3). Raises Suspended."""
+        home = self.cluster[0]
+        barrier = home.barriers.setdefault(("cluster", 0), Barrier())
+        if action == "arrive":
+            if thread.passed is not None:
+                raise fault("barrier-divergence", "arrives at the cluster's barrier twice without a wait between")
+            thread.passed = home.passed
+            barrier.arrived += 1
+            self.complete("cluster", 0, thread)
+            return
+        arrived, thread.passed = thread.passed, None
+        if arrived is None:
+            raise fault("barrier-divergence", "waits at the cluster's barrier without having arrived there")
+        if home.passed == arrived:
+            barrier.waiting.append(thread)
+            wanted = home.wanted("cluster", barrier)
+            raise thread.suspend(
+                f"waits at the cluster's barrier, where {barrier.arrived} of {wanted} threads have come"
+            )
 
     def wanted(self, level: str, barrier: Barrier) -> int:
         """How many threads a barrier waits for."""
@@ -174,7 +205,7 @@ class Cta:
             return barrier.count
         return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
 
-    def complete(self, level: str, identity: Any, operator: str, last: Thread | None) -> tuple[Any] | None:
+    def complete(self, level: str, identity: Any, last: Thread | None) -> tuple[Any] | None:
         """Releases a barrier where all have come; gives the result for `last`, which is running."""
         home = self.cluster[0] if level == "cluster" else self
         barrier = home.barriers[level, identity]
@@ -184,7 +215,9 @@ class Cta:
         if barrier.arrived > wanted:
             raise fault("barrier-count", f"{barrier.arrived} threads came to barrier {identity}, which takes {wanted}")
         del home.barriers[level, identity]
-        result = _REDUCTIONS[operator](barrier.operands)
+        if level == "cluster":
+            home.passed += 1
+        result = _REDUCTIONS[barrier.operator](barrier.operands)
         for thread in barrier.waiting:
             if thread is not last:
                 thread.wake(result)
@@ -194,11 +227,13 @@ class Cta:
         """A thread has ended: who waits for all need not wait for it."""
         self.alive -= 1
         home = self.cluster[0]
+        if thread.passed == home.passed:  # its end counts as an arrival, and it had arrived
+            home.barriers["cluster", 0].arrived -= 1
         for level, identity in [*self.barriers, *(k for k in home.barriers if k[0] == "cluster" and home is not self)]:
             at = home if level == "cluster" else self
             barrier = at.barriers.get((level, identity))
-            if barrier is not None and barrier.count is None and barrier.waiting:
-                self.complete(level, identity, "", None)
+            if barrier is not None and barrier.count is None:
+                self.complete(level, identity, None)
         for meeting in list(self.warps[thread.warp].meetings):
             mask = meeting[1]
             warp = self.warps[thread.warp]
@@ -275,6 +310,11 @@ class Launch:
         self.executed = 0
         self.started = time.monotonic_ns()
         self._functions = {address: name for name, address in program.layout.functions.items()}
+        #: Asynchronous operations that are still to be done.
+        self.pending: list[Operation] = []
+        self.waiting = self._clusters()
+        self.progressed = False
+        self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if "envreg" in compiled.text else 0
         #: What `vprintf` printed.
         self.output: list[str] = []
 
@@ -297,6 +337,7 @@ class Launch:
             "cluster_ctarank": cta.rank, "cluster_nctarank": kx * ky * kz,
             "total_smem_size": self.shared_bytes, "dynamic_smem_size": self.dynamic_shared,
             "aggr_smem_size": self.shared_bytes,
+            "envreg1": self.workspace >> 32, "envreg2": self.workspace & 0xFFFFFFFF,
         }  # fmt: skip
         return found
 
@@ -318,16 +359,21 @@ class Launch:
 
     def run(self) -> None:
         """Runs all threads to their ends. Raises KernelError."""
-        waiting = self._clusters()
+        try:
+            self._run()
+        finally:
+            if self.workspace:
+                self.memory.free(self.workspace)
+
+    def _run(self) -> None:
         resident: list[Cta] = []
         total = self.grid[0] * self.grid[1] * self.grid[2]
-        finished = 0
-        threads = 0
+        finished = threads = stalls = 0
         most = _RESIDENT
         more = True
         while more or resident:
             while more and (not resident or threads < most):
-                ctas = next(waiting, None)
+                ctas = next(self.waiting, None)
                 if ctas is None:
                     more = False
                     break
@@ -335,9 +381,10 @@ class Launch:
                     cta.start()
                     threads += cta.alive
                 resident += ctas
-            progressed = False
+            self.progressed = False
             for cta in self._order(resident):
-                progressed = self._turns(cta) or progressed
+                self._turns(cta)
+            self._do_pending()
             ended = [cta for cta in resident if not cta.alive]
             for cta in ended:
                 threads -= len(cta.threads)
@@ -346,10 +393,40 @@ class Launch:
                 resident = [cta for cta in resident if cta.alive]
                 if self.progress is not None:
                     self.progress(finished, total)
-            if not ended:
-                if not progressed and not more:
+                continue
+            stalls = 0 if self.progressed else stalls + 1
+            if not self.progressed and not more:
+                sleepers = [thread for cta in resident for thread in cta.sleeping]
+                if not sleepers or stalls > _MOST_STALLS:
                     raise self._deadlock(resident)
-                most = threads + 1
+                for thread in sleepers:
+                    thread.insists = True
+            most = threads + 1
+
+    def later(self, operation: Operation) -> None:
+        """An asynchronous operation is to be done."""
+        self.pending.append(operation)
+
+    def _do_pending(self) -> None:
+        """Does asynchronous operations: all, or in random schedules some of them."""
+        begun, self.pending = self.pending, []
+        if self.random is not None and self.progressed:
+            self.pending = [operation for operation in begun if self.random.getrandbits(1)]
+            left = set(map(id, self.pending))
+            begun = [operation for operation in begun if id(operation) not in left]
+        if self.random is not None:
+            self.random.shuffle(begun)
+        for operation in begun:
+            self.progressed = True
+            try:
+                operation.finish()
+            except Fault as error:
+                raise self._located(operation.thread, error) from None
+
+    def cancel(self) -> Triple | None:
+        """Takes a cluster from those that have not begun; the index of its first CTA."""
+        ctas = next(self.waiting, None)
+        return None if ctas is None else ctas[0].index
 
     def _clusters(self) -> Iterator[list[Cta]]:
         gx, gy, gz = self.grid
@@ -370,11 +447,10 @@ class Launch:
         self.random.shuffle(shuffled)
         return shuffled
 
-    def _turns(self, cta: Cta) -> bool:
-        """A turn for each thread of a CTA that can go on; whether any could."""
-        threads, cta.ready = cta.ready, []
-        if not threads:
-            return any(warp.settle() for warp in cta.warps.values())
+    def _turns(self, cta: Cta) -> None:
+        """A turn for each thread of a CTA that can go on."""
+        before, self.progressed = self.progressed, False
+        threads, cta.ready, cta.sleeping = cta.ready + cta.sleeping, [], []
         if self.random is not None:
             self.random.shuffle(threads)
         for i, thread in enumerate(threads):
@@ -385,7 +461,7 @@ class Launch:
             except BaseException:
                 cta.ready += threads[i + 1 :]
                 raise
-        return True
+        self.progressed = self.progressed or any(warp.settle() for warp in cta.warps.values()) or before
 
     def _turn(self, thread: Thread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
@@ -397,14 +473,25 @@ class Launch:
                 pc = blocks[pc](thread, thread.R, parameters)
                 if pc < 0:
                     break
+        except Asleep:
+            thread.pc = pc
+            self.executed += executed - costs[pc]
+            self.progressed = self.progressed or pc not in thread.slept
+            thread.slept.add(pc)
+            thread.cta.sleeping.append(thread)
+            return False
         except Suspended:
             thread.pc = pc
             self.executed += executed - costs[pc]  # it runs again
+            self.progressed = True
             return False
         except Fault as error:
             raise self._located(thread, error) from None
         thread.pc = pc
         self.executed += executed
+        self.progressed = True
+        if thread.slept:
+            thread.slept.clear()
         if self.limit is not None and self.executed > self.limit:
             raise KernelError(
                 "limit", f"more than {self.limit} instructions were executed", thread.name, path=self.path
@@ -420,6 +507,8 @@ class Launch:
         """A fault with its instruction, found by the line of the compiled text at which it arose."""
         op = self._op_of(error)
         kind, message = error.args
+        if error.blamed is not None:
+            thread, op = error.blamed
         if isinstance(error, Undefined) and op is not None:
             message = f"{message}: {_undefined(thread, op)}"
         source = self.program.locations[op.location] if op is not None and op.location >= 0 else None

@@ -39,12 +39,16 @@ class Segment:
             raise fault("uninitialised", f"{size} bytes at offset {offset} of '{self.name}' are read before a write")
         return int.from_bytes(self.data[offset : offset + size], "little")
 
-    def write(self, offset: int, size: int, value: int) -> None:
-        """Writes the low bytes of a number. Raises Fault beyond the end."""
+    def writes(self, offset: int, size: int) -> None:
+        """Raises Fault where bytes cannot be written."""
         if offset + size > self.size:
             raise self.beyond(offset, size)
         if not self.writable:
             raise fault("read-only", f"'{self.name}' cannot be written")
+
+    def write(self, offset: int, size: int, value: int) -> None:
+        """Writes the low bytes of a number. Raises Fault beyond the end."""
+        self.writes(offset, size)
         self.data[offset : offset + size] = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
         if self.known is not None:
             self.known[offset : offset + size] = b"\1" * size

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, fault
-from ptxcore.machine.kernel.lowering import Code, Passed, Source
+from ptxcore.machine.kernel.lowering import Code, Op, Passed, Source
 from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ _GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
 
 class Suspended(Exception):
     """The instruction has to wait; it runs again when what it waits for has come. `why` says what for."""
+
+
+class Asleep(Suspended):
+    """The thread sleeps for a while; the instruction runs again afterwards."""
 
 
 class Special(dict[str, int]):
@@ -46,8 +51,9 @@ class Thread:
     instruction that waited gets when it runs again."""
 
     __slots__ = (
-        "R", "answer", "answered", "base", "carry", "copies", "cta", "done", "executed", "frames", "globals", "groups",
-        "lane", "launch", "local", "name", "op", "pc", "shared", "special", "top", "waiting", "warp",
+        "R", "answer", "answered", "base", "bulk", "carry", "copies", "cta", "done", "executed", "frames", "globals",
+        "insists", "lane", "launch", "local", "name", "op", "passed", "pc", "shared", "slept", "special", "top",
+        "waiting", "warp",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, cta: Cta, name: ThreadName, code: Code, special: Special, flat: int) -> None:
@@ -66,8 +72,12 @@ class Thread:
         self.waiting = ""
         self.op = 0
         self.executed = 0
-        self.copies: list[Callable[[], None]] = []
-        self.groups: list[list[Callable[[], None]]] = []
+        self.copies, self.bulk = Groups(), Groups()
+        #: Where it slept without getting on, and whether it goes on at once when it would sleep again.
+        self.slept: set[int] = set()
+        self.insists = False
+        #: The number of the cluster's barrier at which it arrived last; None behind the wait for it.
+        self.passed: int | None = None
         self._enter(code)
 
     # Memory.
@@ -191,35 +201,82 @@ class Thread:
     def rank_of(self, how: Use, address: int) -> int:
         return address >> SHARED_BITS & 15
 
-    def copy(self, how: Use, to: int, source: int, size: int, *, fill: int = 0, completion: int | None = None) -> None:
-        def move() -> None:
-            target, there = self.segment(to)
-            origin, here = self.segment(source)
-            if here + size > origin.size:
-                raise origin.beyond(here, size)
-            if there + size + fill > target.size:
-                raise target.beyond(there, size + fill)
-            target.data[there : there + size + fill] = origin.data[here : here + size] + bytes(fill)
-            if target.known is not None:
-                target.known[there : there + size + fill] = b"\1" * (size + fill)
+    # Asynchronous operations.
 
-        self.copies.append(move)
+    def require(self, condition: int, kind: str, message: str) -> None:
+        if not condition:
+            raise fault(kind, message)
+
+    def defer(self, how: Use, action: Callable[[], None]) -> None:
+        self.launch.later(Operation(self, action))
+
+    def after_copies(self, how: Use, action: Callable[[], None]) -> None:
+        copies = self.copies.outstanding()
+
+        def complete() -> None:
+            for copy in copies:
+                copy.finish()
+            action()
+
+        self.defer(how, complete)
+
+    def pause(self, how: Use, ready: int) -> None:
+        if ready or self.insists:
+            self.insists = False
+            return
+        self.waiting = f"waits at '{_named(self.launch.compiled.ops[self.op])}'"
+        raise Asleep(self.waiting)
+
+    def copy(
+        self,
+        how: Use,
+        to: int,
+        source: int,
+        size: int,
+        *,
+        fill: int = 0,
+        selected: int = 0xFFFF,
+        combine: Callable[[Any, Any], Any] | None = None,
+        when: int = 1,
+        after: Callable[[], None] | None = None,
+    ) -> None:
+        if not when:
+            return
+        begun = Copy(self, to, source, size, fill, selected, combine, how.width // 8, after)
+        if after is not None:
+            self.launch.later(begun)
+            return
+        self._groups(how).open.append(begun)
+        if self.launch.random is not None and self.launch.random.getrandbits(1):
+            begun.finish()
+
+    def _groups(self, how: Use) -> Groups:
+        return self.bulk if how.words["bulk"] else self.copies
+
+    def clear(self, how: Use, address: int, size: int) -> None:
+        segment, offset = self.segment(address)
+        segment.writes(offset, size)
+        segment.data[offset : offset + size] = bytes(size)
+        if segment.known is not None:
+            segment.known[offset : offset + size] = b"\1" * size
 
     def commit(self, how: Use) -> None:
-        self.groups.append(self.copies)
-        self.copies = []
+        self._groups(how).commit()
 
     def wait(self, how: Use, pending: int) -> None:
-        while len(self.groups) > pending:
-            for move in self.groups.pop(0):
-                move()
+        self._groups(how).wait(pending, reads=bool(how.words["read"]))
 
     def finish_copies(self) -> None:
         """All copies of the thread that are still under way."""
-        for move in self.copies:
-            move()
-        self.copies = []
-        self.wait(None, 0)  # type: ignore[arg-type]
+        for groups in (self.copies, self.bulk):
+            for copy in groups.outstanding():
+                copy.finish()
+
+    def ranks(self, how: Use) -> range:
+        return range(len(self.cta.cluster))
+
+    def cancel_cluster(self, how: Use) -> tuple[int, int, int] | None:
+        return self.launch.cancel()
 
     def ask(self, name: str) -> int:
         """A special register that changes while the thread runs."""
@@ -227,9 +284,7 @@ class Thread:
 
     def refuse(self, number: int) -> None:
         """An instruction that is read and checked, and has no meaning here yet."""
-        instruction = self.launch.compiled.ops[number].instruction
-        name = ".".join((instruction.opcode, *instruction.modifiers))
-        raise fault("not-executed", f"'{name}' cannot be executed yet")
+        raise fault("not-executed", f"'{_named(self.launch.compiled.ops[number])}' cannot be executed yet")
 
     def stop(self, how: Use, reason: str) -> None:
         raise fault(reason, f"the kernel executes '{reason}'")
@@ -361,6 +416,10 @@ class Thread:
             self.R[passed.source.value] = value
         elif value is not UNDEFINED:
             self.write(base + passed.offset, size, value)
+
+
+def _named(op: Op) -> str:
+    return ".".join((op.instruction.opcode, *op.instruction.modifiers))
 
 
 def size_of(kind: str) -> int:

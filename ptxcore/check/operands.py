@@ -198,7 +198,7 @@ def _fit_elements(
                 trouble = Trouble((*path, i), "one of a vector's elements must be a register here")
         elif counted in _SIZES and not (proper and element == "pred"):
             trouble = _fit_value(use, e, whole, (*path, i), manual)
-        elif proper and e.type == "b32" and element in _CONSTANTS and element != "int":
+        elif proper and element in _CONSTANTS and element != "int":
             trouble = _fit_value(use, e, element, (*path, i), manual)
         elif element in _CONSTANTS and not destination and _goes_with(whole, element):
             trouble = None

@@ -397,7 +397,8 @@ def match(
 def _meant(forms: Sequence[Form], form: Form, modifiers: Sequence[str]) -> tuple[str, ...]:
     """The modifiers without those that ptxas reads over in a form: no form of the same instruction has them."""
     known = {word for other in forms if other.first == form.first for word in other.pattern.by_word}
-    return tuple(word for word in modifiers if word in known or word not in _READ_OVER)
+    name = len(form.first.split())
+    return tuple(w for i, w in enumerate(modifiers) if i < name or w in known or w not in _READ_OVER)
 
 
 def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use | Misfit:

@@ -41,20 +41,22 @@ def _fragments(how: Use) -> Mapping[str, str]:
     # m8n8k4 of .f16 is four products at once, and .e2m1 is packed only where nothing else can stand beside it.
     at_once = 4 if shape == "m8n8k4" and words["atype"] == "f16" else 1
     packed = 4 if how.has("kind::mxf4 kind::mxf4nvf4") else 0
+    # Integers in the shapes of sm_75 are split into other products, whose operands are asked for more.
+    split = shape.startswith("m8n8k") and words["dtype"] == "s32"
     found = {}
     for matrix in "abcd":
         element = words[f"{matrix}type"]
         count = elements(matrix, shape) * at_once // (2 if matrix == "a" and sparse else 1)
-        held = _HELD.get(element) or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
-        proper = "registers " if matrix != "d" else ""
-        found[matrix] = f"{proper}{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
+        held = "registers u32" if split else _HELD.get(element) or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
+        found[matrix] = f"{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
     if sparse:
+        found["e"] = "" if words["spvariant"] == "sp" else "braced"
         found["f"] = f"0..{_LAST_SELECTOR.get((shape, words['atype']), 0)}"
     return found
 
 
 _D = "d:x?, a:x?, b:x?, c:x?"
-_SPARSE = "e:b32 untyped braced, f:u32 imm"
+_SPARSE = "e:b32 untyped, f:u32 imm"
 
 
 def _scales(columns: int) -> str:

@@ -35,11 +35,11 @@ def _fragment(matrix: str, shape: str, element: str) -> str:
     """The vector that holds a thread's part of a matrix. Elements of .f16 are held twice."""
     doubled = matrix in "ab" and element == "f16"
     count = 8 if doubled else registers(elements(matrix, shape), element)
-    return f"registers {_HELD[element]} x{count}"
+    return f"{_HELD[element]} x{count}"
 
 
 def _loaded(how: Use) -> Mapping[str, str]:
-    return {"d": _fragment(how.words["part"] or _part(how), how.words["shape"], how.type)}
+    return {"d": "registers " + _fragment(how.words["part"] or _part(how), how.words["shape"], how.type)}
 
 
 def _part(how: Use) -> str:
@@ -47,7 +47,7 @@ def _part(how: Use) -> str:
 
 
 def _stored(how: Use) -> Mapping[str, str]:
-    return {"r": _fragment("d", how.words["shape"], how.type)}
+    return {"r": "registers " + _fragment("d", how.words["shape"], how.type)}
 
 
 def _multiplied(how: Use) -> Mapping[str, str]:

@@ -18,20 +18,16 @@ MODES = ("ptxas", "manual")
 def lint(path: str | PathLike[str], *, mode: str = "ptxas", warnings: bool = True) -> list[Diagnostic]:
     """What is wrong with the PTX module in a file: errors, and warnings about concurrent code, in the order of their
     places. Raises OSError where the file cannot be read, ValueError for another mode than `MODES`."""
-    text, found = read(path)
-    return sorted([*found, *lint_text(text, mode=mode, warnings=warnings)], key=lambda d: d.span)
+    return lint_text(read(path), mode=mode, warnings=warnings)
 
 
 def lint_text(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[Diagnostic]:
     """As `lint`, of a module that is at hand as text."""
-    from ptxcore.check.module import check
-
-    from ptxcore.syntax.reader import read_module
+    from ptxcore.check.module import read_and_check
 
     if mode not in MODES:
         raise ValueError(f"mode is one of {' '.join(MODES)}, not {mode!r}")
-    module, found = read_module(text)
-    found = [*found, *check(module, manual=mode == "manual")]
+    module, found = read_and_check(text, manual=mode == "manual")
     if warnings:
         from ptxcore.check.concurrency import warn
 
@@ -39,19 +35,11 @@ def lint_text(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[
     return sorted(found, key=lambda d: d.span)
 
 
-def read(path: str | PathLike[str]) -> tuple[str, list[Diagnostic]]:
-    """The text of a PTX file; bytes that are not UTF-8 are a finding, and stand as replacement characters."""
-    from ptxcore.diagnostics import Diagnostic, Span
-
+def read(path: str | PathLike[str]) -> str:
+    """The text of a PTX file. Bytes that are not UTF-8 stand as lone surrogates, which the reader tells of: PTX is ASCII.
+    Raises OSError."""
     with open(path, "rb") as file:
         data = file.read(LONGEST_FILE + 1)
     if len(data) > LONGEST_FILE:
         raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a PTX module")
-    try:
-        return data.decode("utf-8"), []
-    except UnicodeDecodeError as error:
-        before = data[: error.start]
-        line = before.count(b"\n") + 1
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8")) + 1
-        message = f"the byte 0x{data[error.start]:02x} is not UTF-8"
-        return data.decode("utf-8", "replace"), [Diagnostic(Span(line, column, column + 1), message, code="encoding")]
+    return data.decode("utf-8", "surrogateescape")

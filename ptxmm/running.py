@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ptxmm.api import LONGEST_FILE
-
 if TYPE_CHECKING:
     from os import PathLike
 
@@ -59,12 +57,9 @@ def run(
 def load(path: str | PathLike[str]) -> Device:
     """A module ready to launch, with its memory; several launches on it see what those before left in its variables."""
     from ptxcore.machine.kernel.launch import load as load_text
+    from ptxmm.linting import read
 
-    with open(path, "rb") as file:
-        data = file.read(LONGEST_FILE + 1)
-    if len(data) > LONGEST_FILE:
-        raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a PTX module")
-    return load_text(data.decode("utf-8", "replace"), str(path))
+    return load_text(read(path), str(path))
 
 
 def launch(

@@ -44,13 +44,18 @@ def check(module: Module, *, manual: bool = False) -> list[Diagnostic]:
 
 def check_text(text: str, *, manual: bool = False) -> list[Diagnostic]:
     """Read a module and check it: what is wrong with its syntax and its meaning, in source order. Raises nothing."""
+    return read_and_check(text, manual=manual)[1]
+
+
+def read_and_check(text: str, *, manual: bool = False) -> tuple[Module, list[Diagnostic]]:
+    """As `check_text`, with the module: the statements that could be read."""
     from ptxcore.syntax.reader import read_module
 
     module, faults = read_module(text)
     faulty = {d.span.line for d in faults}
     # A statement that could not be read needs no second finding.
     found = [*faults, *(d for d in check(module, manual=manual) if d.span.line not in faulty)]
-    return sorted(found, key=lambda d: d.span)
+    return module, sorted(found, key=lambda d: d.span)
 
 
 class _Checker:

@@ -67,6 +67,10 @@ _LOC = re.compile(
     re.ASCII,
 )
 _DWARF = re.compile(r"@@DWARF\b([^\n]*+)", re.IGNORECASE)
+_NOT_ASCII = re.compile(r"([^\x00-\x7f])[^\n]*+")
+#: What stands for the byte 0 among the lone surrogates.
+_SURROGATE = 0xDC00
+_BYTE_ORDER_MARK = "\ufeff"
 #: Behind a faulty statement longer than this, reading goes on at its `;` and looks for no better place.
 _FAR = 10_000
 
@@ -371,7 +375,7 @@ def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
 
     Faulty statements are left out; reading goes on behind them. Nothing is raised, whatever the text.
     """
-    reader = Reader(text)
+    reader = Reader(" " + text[1:] if text.startswith(_BYTE_ORDER_MARK) else text)
     with collection_paused():
         reader.run()
     found = reader.found
@@ -380,8 +384,26 @@ def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
     comment = open_comment(text)
     if comment >= 0:
         found.append(Diagnostic(reader.span(comment, comment + 2), "this comment has no '*/' at its end"))
+    if not text.isascii():
+        strange = _not_ascii(text)
+        lines = {d.span.line for d in strange}
+        found = [*strange, *(d for d in found if d.span.line not in lines)]
     found.sort(key=lambda d: d.span)
     return Module(tuple(reader.statements), text), found
+
+
+def _not_ascii(text: str) -> list[Diagnostic]:
+    """Of the first character on each line that is not ASCII, in comments and strings too (section 4.1). Lone surrogates
+    stand for bytes that are no UTF-8."""
+    positions = Positions(text, 1, 1)
+    found: list[Diagnostic] = []
+    for m in _NOT_ASCII.finditer(text):
+        code = ord(m[1])
+        byte = code - _SURROGATE
+        character = f"'{m[1]}' (U+{code:04X})" if m[1].isprintable() else f"U+{code:04X}"
+        what = f"the byte 0x{byte:02x}" if 0x80 <= byte <= 0xFF else character
+        found.append(Diagnostic(positions.span(m.start(1), m.end(1)), f"{what} is not ASCII", code="encoding"))
+    return found
 
 
 def _open_at_end(reader: Reader) -> Diagnostic:

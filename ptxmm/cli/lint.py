@@ -37,12 +37,12 @@ def _findings(path: str, mode: str, report: _Text | _Json) -> list[Diagnostic] |
     from ptxmm.linting import lint_text, read
 
     try:
-        text, found = read(path)
+        text = read(path)
     except OSError as error:
         report.broken(path, f"{path}: error: cannot read: {error.strerror or error}")
         return None
     try:
-        found = sorted([*found, *lint_text(text, mode=mode)], key=lambda d: d.span)
+        found = lint_text(text, mode=mode)
     except Exception as error:
         from ptxmm.defects import defect
 

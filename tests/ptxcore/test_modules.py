@@ -251,7 +251,9 @@ BROKEN: list[tuple[str, list[tuple[int, int, str]]]] = [
     (".func f(.param .b32) { a b c; }\n.func g { ret; }",
      [(1, 20, "the name of a parameter is missing before ')'"), (1, 28, "',' or ';' is missing before 'c'")]),
     (BODY + "ret;\n/* a /* b */ c */\nret; }", [(3, 16, "'*' is not an operand")]),
-    (BODY + "mov.u32 r, \xe9; }", [(2, 12, "'\xe9' is not an operand")]),
+    (BODY + "mov.u32 r, \xe9; }", [(2, 12, "'\xe9' (U+00E9) is not ASCII")]),
+    ("// caf\xe9 \xe9\n" + BODY + "ret; } // \udce9", [(1, 7, "'\xe9' (U+00E9) is not"), (3, 11, "the byte 0xe9 is not")]),
+    ("\ufeff.version 9.0\n.target sm_90", [(1, 1, "U+FEFF is not ASCII")]),
 ]  # fmt: skip
 
 

@@ -21,7 +21,6 @@ from ptxcore.values.terms import (
     lshr,
     mask,
     ne,
-    negate,
     sdiv,
     sext,
     shl,
@@ -225,8 +224,7 @@ def fns(how: Use, bits: Value, base: Value, offset: Value) -> Value:
     seen = shl(lshr(ite(down, reverse(bits, 32), bits, 32), start, 32), start, 32)
     found = select_one(seen, ite(eq(offset, 0), 1, count, 32))
     found = ite(conj(eq(offset, 0), ne(found, base)), mask(32), found, 32)
-    found = ite(conj(down, ne(found, mask(32))), less(31, found, 32), found, 32)
-    return ite(ult(31, base, 32), mask(32), found, 32)
+    return ite(conj(down, ne(found, mask(32))), less(31, found, 32), found, 32)
 
 
 def brev(how: Use, a: Value) -> Value:
@@ -266,8 +264,7 @@ def szext(how: Use, a: Value, b: Value) -> Value:
     if not how.signed:
         return low
     sign = fit(lshr(a, bit_and(less(b1, 1, 32), 31, 32), 32), 1)
-    sign = conj(sign, conj(ne(b1, 0), negate(too_large)))
-    return ite(sign, bit_or(low, above, 32), low, 32)
+    return ite(conj(sign, ne(b1, 0)), bit_or(low, above, 32), low, 32)
 
 
 def bmsk(how: Use, a: Value, b: Value) -> Value:

@@ -53,10 +53,16 @@ class Barrier:
 
 
 class Meeting(NamedTuple):
-    """Threads of a warp that have come to an instruction they execute together."""
+    """Threads of a warp that have come to an instruction they execute together; `how` is its use by the first of them."""
 
+    how: Use
     threads: dict[int, Thread]
     arguments: dict[int, tuple[Any, ...]]
+
+
+#: What threads meet at: with a member mask, any instruction that has the same qualifiers and the same mask (section
+#: 9.7.13.9); without one, the instruction itself.
+Place = tuple[Any, int | None]
 
 
 class Warp:
@@ -65,7 +71,7 @@ class Warp:
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
         self.threads: dict[int, Thread] = {}
-        self.meetings: dict[tuple[int, int | None], Meeting] = {}
+        self.meetings: dict[Place, Meeting] = {}
 
     def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
         """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
@@ -73,11 +79,14 @@ class Warp:
         mask = _mask(how, arguments)
         if mask is not None and not mask >> thread.lane & 1:
             raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
-        meeting = self.meetings.setdefault((op, mask), Meeting({}, {}))
+        place: Place = (op, None) if mask is None else ((how.form, how.present), mask)
+        meeting = self.meetings.get(place)
+        if meeting is None:
+            meeting = self.meetings[place] = Meeting(how, {}, {})
         meeting.threads[thread.lane] = thread
         meeting.arguments[thread.lane] = arguments
         if mask is not None and self.members(mask) == set(meeting.threads):
-            return self.meet(op, mask, thread)
+            return self.meet(place, thread)
         names = "the warp" if mask is None else f"lanes {mask:#x}"
         raise thread.suspend(f"waits for {names} at '{_named(thread.launch.compiled.ops[op])}'")
 
@@ -85,10 +94,10 @@ class Warp:
         """The lanes of a mask that have threads still running."""
         return {lane for lane, thread in self.threads.items() if mask >> lane & 1 and not thread.done}
 
-    def meet(self, op: int, mask: int | None, last: Thread | None) -> Any:
+    def meet(self, place: Place, last: Thread | None) -> Any:
         """All are there: each gets its result. Gives that of `last`, which is running."""
-        meeting = self.meetings.pop((op, mask))
-        how = self.cta.launch.compiled.ops[op].use
+        meeting = self.meetings.pop(place)
+        how = meeting.how
         results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
         for lane, thread in meeting.threads.items():
             if thread is not last:
@@ -97,10 +106,10 @@ class Warp:
 
     def settle(self) -> bool:
         """Nobody in the CTA can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
-        for op, mask in list(self.meetings):
-            meeting = self.meetings[op, mask]
+        for place, meeting in list(self.meetings.items()):
+            mask = place[1]
             if mask is None or self.members(mask) <= set(meeting.threads):
-                self.meet(op, mask, None)
+                self.meet(place, None)
                 return True
         return False
 
@@ -234,15 +243,11 @@ class Cta:
             barrier = at.barriers.get((level, identity))
             if barrier is not None and barrier.count is None:
                 self.complete(level, identity, None)
-        for meeting in list(self.warps[thread.warp].meetings):
-            mask = meeting[1]
-            warp = self.warps[thread.warp]
-            if (
-                mask is not None
-                and mask >> thread.lane & 1
-                and warp.members(mask) == set(warp.meetings[meeting].threads)
-            ):
-                warp.meet(*meeting, None)
+        warp = self.warps[thread.warp]
+        for place, meeting in list(warp.meetings.items()):
+            mask = place[1]
+            if mask is not None and mask >> thread.lane & 1 and warp.members(mask) == set(meeting.threads):
+                warp.meet(place, None)
 
 
 _REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {

@@ -72,6 +72,27 @@ DONE:
     assert words(body, 8, seed=seed) == [even + 1000, odd, even, odd, even, odd, even, odd]
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lanes_meet_at_different_places_with_the_same_mask(seed: int | None) -> None:
+    body = """
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 bra FIRST;
+    bar.warp.sync 0xf;
+    shfl.sync.idx.b32 %r1, %r0, 0, 0x1f, 0xf;
+    bra DONE;
+FIRST:
+    st.global.u32 [%rd0+16], 7;
+    bar.warp.sync 0xf;
+    add.u32 %r2, %r0, 5;
+    shfl.sync.idx.b32 %r1, %r2, 1, 0x1f, 0xf;
+DONE:
+    ld.global.u32 %r3, [%rd0+16];
+    mad.lo.u32 %r1, %r1, 10, %r3;
+    st.global.u32 [%rd1], %r1;
+    """
+    assert words(body, 4, count=5, seed=seed) == [17, 57, 57, 57, 7]
+
+
 def test_who_has_ended_is_not_waited_for() -> None:
     body = "setp.gt.u32 %p0, %r0, 1; @%p0 exit; vote.sync.any.pred %p1, %p0, 0xf; selp.u32 %r1, 1, 2, %p1; st.u32 [%rd1], %r1;"
     assert words(body, 4) == [2, 2, 0, 0]
@@ -142,6 +163,31 @@ AGAIN:
     """
     start = "setp.eq.u32 %p0, %r0, 0; @%p0 st.shared.u32 [item], 0;"
     assert words(start + body, 64, seed=seed, before=OBJECTS) == [64] * 64
+
+
+@pytest.mark.parametrize("noinc", ["", ".noinc"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_copies_arrive_at_a_barrier_object(seed: int | None, noinc: str) -> None:
+    body = f"""
+    setp.eq.u32 %p0, %r0, 0;
+    @%p0 mbarrier.init.shared.b64 [full], {16 if noinc else 8};
+    mov.u32 %r1, staged;
+    mad.lo.u32 %r1, %r0, 4, %r1;
+    bar.sync 0;
+    cp.async.ca.shared.global [%r1], [%rd1], 4;
+    cp.async.mbarrier.arrive{noinc}.shared.b64 [full];
+    mbarrier.arrive.shared.b64 %rd2, [full];
+AGAIN:
+    mbarrier.try_wait.shared.b64 %p1, [full], %rd2;
+    @!%p1 bra AGAIN;
+    xor.b32 %r2, %r0, 7;
+    mov.u32 %r1, staged;
+    mad.lo.u32 %r1, %r2, 4, %r1;
+    ld.shared.u32 %r3, [%r1];
+    st.global.u32 [%rd1+32], %r3;
+    """
+    before = ".shared .b64 full; .shared .u32 staged[8];"
+    assert words(body, 8, count=16, seed=seed, before=before, initial=tuple(range(8)))[8:] == list(range(7, -1, -1))
 
 
 @pytest.mark.parametrize(

@@ -154,8 +154,11 @@ def test_comparisons_combine_with_a_predicate(op: str) -> None:
 @pytest.mark.parametrize("source", [k + w for k in "us" for w in ("8", "16", "32", "64")])
 @pytest.mark.parametrize("to", [k + w for k in "us" for w in ("8", "16", "32", "64")])
 def test_conversions_extend_cut_and_saturate(source: str, to: str) -> None:
+    # ptxas takes .sat only where a value of the source may not fit.
+    narrows = any(clamp(number(source, a), to) != number(source, a) for a in boundary(int(source[1:])))
+    sat = ".sat" if narrows else ""
     for a in boundary(int(source[1:])):
-        text = f".reg .b64 %a, %d, %e; cvt.{to}.{source} %d, %a; cvt.sat.{to}.{source} %e, %a;"
+        text = f".reg .b64 %a, %d, %e; cvt.{to}.{source} %d, %a; cvt{sat}.{to}.{source} %e, %a;"
         done = execute(text, {"a": a | 5 << int(source[1:])}).registers
         value = number(source, a)
         # The result is extended into the wider register as its own type says.

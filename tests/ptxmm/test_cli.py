@@ -177,11 +177,6 @@ def test_svg_and_dot_are_written_for_each_witness(folder: Path, capsys: pytest.C
     assert (folder / "a" / "b" / "MP-0.svg").read_text().startswith("<svg")
 
 
-def test_commands_that_come_later_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert status("run", "x.ptx", "--entry", "k") == 2
-    assert capsys.readouterr().err.count("is not there yet") == 1
-
-
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("models") == 0
     assert capsys.readouterr().out.split() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]

@@ -24,6 +24,7 @@ from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.memory import PARAM
+from ptxcore.machine.operands import choices
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import (
     Address,
@@ -348,11 +349,10 @@ class _Lowering:
         use = self.use(s)
         places = arrange(use, len(s.operands))
         assert places is not None
+        expected = [(e, place) for e, place in zip(use.expected, places, strict=True) if e is not None]
+        use, plain = choices(use, [None if place is None else s.operands[place] for _, place in expected])
         op = Op(s, use, [], [], guard)
-        for e, place in zip(use.expected, places, strict=True):
-            if e is None:
-                continue
-            operand = None if place is None else s.operands[place]
+        for (e, _), operand in zip(expected, plain, strict=True):
             role = e.parameter.role
             if operand is None:
                 op.sources.append(None)

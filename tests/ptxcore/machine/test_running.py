@@ -101,6 +101,11 @@ st.global.u32 [%rd0], %r1;
         ("mov.u32 %r1, %clock; mov.u32 %r2, %clock; setp.le.u32 %p1, %r1, %r2; selp.u32 %r3, 1, 0, %p1; "
          "st.global.u32 [%rd0], %r3;", "", 1),
         (".reg .v2 .b32 w; mov.u32 w.x, 1; mov.u32 w.y, 2; add.u32 %r1, w.x, w.y; st.global.u32 [%rd0], %r1;", "", 3),
+        ("mov.u32 %r1, 0xffffffff; add.cc.u32 %r2, %r1, 1; addc.u32 %r3, 0, 0; st.global.u32 [%rd0], %r3;", "", 1),
+        ("mov.u32 %r1, 0x80; mov.u32 %r2, 1; vadd.s32.s32.u32 %r3, %r1.b0, %r2; st.global.u32 [%rd0], %r3;", "",
+         0xFFFFFF81),
+        ("mov.u32 %r1, 3; mov.u32 %r2, 4; vmad.s32.u32.u32 %r3, %r1, -%r2, %r1; st.global.u32 [%rd0], %r3;", "",
+         0xFFFFFFF7),
         ("st.global.u16 [%rd0], 0xffff; ld.global.s16 %r1, [%rd0]; st.global.u32 [%rd0], %r1;", "", 0xFFFFFFFF),
     ],
 )  # fmt: skip

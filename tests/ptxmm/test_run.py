@@ -1,0 +1,121 @@
+"""Running kernels from the command line and from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+import pytest
+
+import ptxmm
+from ptxcore.diagnostics import InputError
+from ptxcore.machine.kernel.faults import KernelError
+from ptxcore.machine.kernel.launch import UsageError
+from ptxmm.cli.main import main
+
+SCALE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u32 n, .param .u32 k, .param .u64 x)
+{
+.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p1;
+ld.param.u32 %r1, [n]; ld.param.u32 %r2, [k]; ld.param.u64 %rd1, [x];
+mov.u32 %r3, %tid.x; mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ntid.x; mad.lo.u32 %r3, %r4, %r5, %r3;
+setp.ge.u32 %p1, %r3, %r1; @%p1 ret;
+mul.wide.u32 %rd2, %r3, 4; add.u64 %rd1, %rd1, %rd2;
+ld.global.u32 %r6, [%rd1]; mul.lo.u32 %r6, %r6, %r2; st.global.u32 [%rd1], %r6;
+ret;
+}
+.visible .entry flags(.param .f64 d, .param .align 8 .b8 s[16], .param .u64 out)
+{
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [out]; ld.param.b64 %rd2, [d]; st.global.b64 [%rd1], %rd2;
+ld.param.b64 %rd2, [s+8]; st.global.b64 [%rd1+8], %rd2;
+ret;
+}
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "scale.ptx"
+    path.write_text(SCALE)
+    return path
+
+
+def test_arrays_are_updated_in_place(module: Path) -> None:
+    x = numpy.arange(10, dtype=numpy.uint32).reshape(2, 5)
+    done = ptxmm.run(module, "scale", grid=(3,), block=(4, 1, 1), args=[numpy.uint32(10), 3, x])
+    assert x.tolist() == [[0, 3, 6, 9, 12], [15, 18, 21, 24, 27]]
+    assert done.executed > 100
+    assert (done.printed, done.seed) == ("", None)
+
+
+def test_numbers_and_bytes_are_passed_by_value(module: Path) -> None:
+    out = numpy.zeros(2, dtype=numpy.uint64)
+    ptxmm.run(module, "flags", (1,), (1,), [1.5, bytes(8) + (77).to_bytes(8, "little"), out])
+    assert out.tolist() == [0x3FF8 << 48, 77]
+
+
+@pytest.mark.parametrize(
+    ("entry", "args", "message"),
+    [
+        ("scal", [], "no kernel 'scal'; it has scale, flags"),
+        ("scale", [1, 2], "takes 3 arguments, not 2"),
+        ("scale", [1 << 32, 2, 0], "does not fit into 'n', which has 4 bytes"),
+        ("scale", [1, "2", 0], "'k' takes a number, bytes or a NumPy array, not str"),
+        ("flags", [1.0, bytes(17), 0], "'s' has 16 bytes, the argument 17"),
+    ],
+)
+def test_what_cannot_be_launched(module: Path, entry: str, args: list[object], message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("(", r"\(")):
+        ptxmm.run(module, entry, (1,), (1,), args)
+
+
+def test_errors_name_thread_and_instruction(module: Path) -> None:
+    x = numpy.zeros(3, dtype=numpy.uint32)
+    with pytest.raises(KernelError) as caught:
+        ptxmm.run(module, "scale", (1,), (4,), [4, 1, x])
+    assert caught.value.kind == "out-of-bounds"
+    assert str(caught.value.thread) == "thread (3, 0, 0) of CTA (0, 0, 0)"
+    assert caught.value.instruction is not None
+    assert caught.value.instruction.opcode == "ld"
+
+
+def test_a_wrong_module_is_an_input_error(module: Path) -> None:
+    module.write_text(SCALE.replace("mul.lo.u32", "mul.u32"))
+    with pytest.raises(InputError, match="scale.ptx:10:"):
+        ptxmm.run(module, "scale", (1,), (1,), [1, 1, 0])
+
+
+LAUNCH = ["run", "scale.ptx", "--entry", "scale", "--grid", "1", "--block", "4"]
+
+
+def test_the_command_prints_what_is_asked_for(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numpy.save("x.npy", numpy.arange(4, dtype=numpy.uint32))
+    assert main([*LAUNCH, "--arg", "n=4", "--arg", "1=0x10", "--arg", "x=x.npy", "--out", "x", "--out", "0"]) == 0
+    assert capsys.readouterr().out == "x = [0, 16, 32, 48]\nn = 4\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--arg", "n=9", "--arg", "k=1", "--arg", "x=u32[3]"], 1, "out of bounds"),
+        (["--arg", "n=9", "--arg", "k=1"], 2, "no --arg for x"),
+        (["--arg", "m=9"], 2, "no parameter 'm'"),
+        (["--arg", "n=nine"], 2, "'nine' is no number"),
+        (["--arg", "n"], 2, "write NAME=VALUE"),
+        (["--arg", "n=1", "--arg", "k=1", "--arg", "x=gone.npy"], 2, "gone.npy"),
+    ],
+)
+def test_exit_status(
+    module: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, message: str
+) -> None:
+    assert main([*LAUNCH, *arguments]) == status
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_file_is_bad_input(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "gone.ptx", *LAUNCH[2:]]) == 2
+    assert "gone.ptx: error: cannot read" in capsys.readouterr().err

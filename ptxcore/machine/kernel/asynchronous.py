@@ -72,7 +72,7 @@ class Copy(Operation):
         segment, offset = self.thread.segment(self.source)
         if offset + self.size > segment.size:
             raise segment.beyond(offset, self.size)
-        if segment.known is not None and not all(segment.known[offset : offset + self.size]):
+        if segment.known is not None and not any(segment.known[offset : offset + self.size]):
             raise fault(
                 "uninitialised", f"{self.size} bytes at offset {offset} of '{segment.name}' are copied before a write"
             )

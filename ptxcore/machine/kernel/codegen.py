@@ -44,6 +44,7 @@ class Compiled:
         self.where: list[Op | None] = []
         self.ops: list[Op] = []
         self.text = ""
+        self.compiler: Compiler
 
 
 #: What a meaning becomes, by its use and the shape of its sources: lines with `{0}` for the sources, and expressions.
@@ -83,7 +84,21 @@ class Compiler:
         exec(__builtins__["compile"](compiled.text, "<kernel>", "exec"), self.names)  # type: ignore[index]
         compiled.blocks = [self.names[f"b{i}"] for i in range(number)]
         compiled.costs, compiled.where, compiled.ops = self.costs, self.where, self.ops
+        compiled.compiler = self
         return compiled
+
+    def behind(self, compiled: Compiled, op: Op) -> int:
+        """The number of the block that goes on behind an instruction, wherever it stands; compiled when first asked for."""
+        code, at = next((c, i + 1) for c in self.program.functions.values() for i, o in enumerate(c.ops) if o is op)
+        number = self.starts.get((code.name, at))
+        if number is None:
+            number = self.starts[code.name, at] = len(compiled.blocks)
+            first = len(self.lines)
+            self.block(code, at, next((cut for cut in _cuts(code) if cut > at), len(code.ops)))
+            text = "\n" * first + "\n".join(self.lines[first:]) + "\n"
+            exec(__builtins__["compile"](text, "<kernel>", "exec"), self.names)  # type: ignore[index]
+            compiled.blocks.append(self.names[f"b{number}"])
+        return number
 
     # Blocks.
 

@@ -73,7 +73,7 @@ def fault(kind: str, message: str) -> Fault:
     return Fault(kind, message)
 
 
-class _UndefinedValue:
+class UndefinedValue:
     """What a register holds before anything is written to it: using it in any way is a fault, copying is not."""
 
     __slots__ = ()
@@ -89,11 +89,13 @@ class _UndefinedValue:
     def __repr__(self) -> str:
         return "undefined"
 
-    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _use  # type: ignore[assignment]
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __or__ = __ror__ = _use
-    __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floordiv__ = __rfloordiv__ = _use
-    __mod__ = __rmod__ = __neg__ = __invert__ = __index__ = __int__ = _use
-    __hash__ = None  # type: ignore[assignment]
+    def _used(self, *_: object) -> int:
+        return self._use()
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _used  # type: ignore[assignment]
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __and__ = __rand__ = __or__ = __ror__ = _used
+    __xor__ = __rxor__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __floordiv__ = __rfloordiv__ = _used
+    __mod__ = __rmod__ = __neg__ = __invert__ = __index__ = __int__ = __hash__ = _used
 
 
-UNDEFINED = _UndefinedValue()
+UNDEFINED = UndefinedValue()

@@ -12,9 +12,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.kernel.codegen import Compiled, Compiler
-from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, fault
+from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, UndefinedValue, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.thread import Asleep, Special, Suspended, Thread
+from ptxcore.machine.kernel.uninitialised import blame, emulate
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
@@ -98,7 +99,13 @@ class Warp:
         """All are there: each gets its result. Gives that of `last`, which is running."""
         meeting = self.meetings.pop(place)
         how = meeting.how
-        results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
+        try:
+            results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
+        except Exception:
+            for argument in (a for arguments in meeting.arguments.values() for a in arguments):
+                if isinstance(argument, UndefinedValue):
+                    int(argument)  # raises what is wrong
+            raise
         for lane, thread in meeting.threads.items():
             if thread is not last:
                 thread.wake(results[lane])
@@ -466,7 +473,13 @@ class Launch:
             except BaseException:
                 cta.ready += threads[i + 1 :]
                 raise
-        self.progressed = self.progressed or any(warp.settle() for warp in cta.warps.values()) or before
+        if not self.progressed:
+            try:
+                self.progressed = any(warp.settle() for warp in cta.warps.values())
+            except Fault as error:
+                kind, message = error.args
+                raise KernelError(kind, message, path=self.path) from None
+        self.progressed = self.progressed or before
 
     def _turn(self, thread: Thread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
@@ -490,8 +503,8 @@ class Launch:
             self.executed += executed - costs[pc]  # it runs again
             self.progressed = True
             return False
-        except Fault as error:
-            raise self._located(thread, error) from None
+        except Exception as error:
+            pc = self._recovered(thread, error)
         thread.pc = pc
         self.executed += executed
         self.progressed = True
@@ -502,15 +515,35 @@ class Launch:
                 "limit", f"more than {self.limit} instructions were executed", thread.name, path=self.path
             )
         if thread.done:
-            thread.cta.finished(thread)
+            try:
+                thread.cta.finished(thread)
+            except Fault as error:
+                kind, message = error.args
+                raise KernelError(kind, message, thread.name, path=self.path) from None
             return False
         return True
 
     # Telling.
 
-    def _located(self, thread: Thread, error: Fault) -> KernelError:
-        """A fault with its instruction, found by the line of the compiled text at which it arose."""
+    def _recovered(self, thread: Thread, error: Exception) -> int:
+        """An instruction could not be executed. Where values that are unknown do not matter it is executed all the same;
+        gives the block behind it. Raises KernelError otherwise."""
         op = self._op_of(error)
+        if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
+            try:
+                if emulate(thread, op, error):
+                    return self.compiled.compiler.behind(self.compiled, op)
+            except Fault as inner:
+                raise self._located(thread, inner, op) from None
+            if not isinstance(error, Fault):
+                error = blame(thread, op) or error
+        if isinstance(error, Fault):
+            raise self._located(thread, error, op) from None
+        raise error
+
+    def _located(self, thread: Thread, error: Fault, op: Op | None = None) -> KernelError:
+        """A fault with its instruction, found by the line of the compiled text at which it arose."""
+        op = op or self._op_of(error)
         kind, message = error.args
         if error.blamed is not None:
             thread, op = error.blamed
@@ -519,7 +552,7 @@ class Launch:
         source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
         return KernelError(kind, message, thread.name, None if op is None else op.instruction, source, self.path)
 
-    def _op_of(self, error: Fault) -> Op | None:
+    def _op_of(self, error: Exception) -> Op | None:
         trace = error.__traceback__
         while trace is not None:
             if trace.tb_frame.f_code.co_filename == "<kernel>":

@@ -7,6 +7,8 @@ access beyond its end never meets another one.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxcore.machine.kernel.faults import fault
 
 #: Windows below 2**32, by the four bits above `WINDOW_BITS`.
@@ -32,11 +34,16 @@ class Segment:
         self.known = None if known else bytearray(size)
 
     def read(self, offset: int, size: int) -> int:
-        """The little-endian number at an offset. Raises Fault beyond the end, and where nothing was written."""
+        """The little-endian number at an offset; where nothing was written, an `Uninitialised` value, which behaves as an
+        unwritten register does. Raises Fault beyond the end."""
         if offset + size > self.size:
             raise self.beyond(offset, size)
         if self.known is not None and not all(self.known[offset : offset + size]):
-            raise fault("uninitialised", f"{size} bytes at offset {offset} of '{self.name}' are read before a write")
+            from ptxcore.machine.kernel.uninitialised import unknown
+
+            where = f"{size} bytes at offset {offset} of '{self.name}' were read before a write"
+            found = unknown(bytes(self.data[offset : offset + size]), bytes(self.known[offset : offset + size]), where)
+            return found  # type: ignore[return-value]
         return int.from_bytes(self.data[offset : offset + size], "little")
 
     def writes(self, offset: int, size: int) -> None:
@@ -49,9 +56,23 @@ class Segment:
     def write(self, offset: int, size: int, value: int) -> None:
         """Writes the low bytes of a number. Raises Fault beyond the end."""
         self.writes(offset, size)
+        if type(value) is not int:
+            self._write_unknown(offset, size, value)
+            return
         self.data[offset : offset + size] = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
         if self.known is not None:
             self.known[offset : offset + size] = b"\1" * size
+
+    def _write_unknown(self, offset: int, size: int, value: Any) -> None:
+        """Writes a value that has unknown bits. Memory that does not tell them apart does not take one of nothing else."""
+        from ptxcore.machine.kernel.uninitialised import Uninitialised, bytes_of
+
+        data, known = bytes_of(value, size) if isinstance(value, Uninitialised) else (b"", b"")
+        if not data or (self.known is None and not any(known)):
+            int(value)  # raises
+        self.data[offset : offset + size] = data
+        if self.known is not None:
+            self.known[offset : offset + size] = known
 
     def beyond(self, offset: int, size: int) -> Exception:
         return fault(

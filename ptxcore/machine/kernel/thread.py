@@ -126,7 +126,7 @@ class Thread:
             segment = self.globals.get(address >> GLOBAL_BITS)
             if segment is not None and segment.known is None and segment.writable:
                 offset = address & _GLOBAL_OFFSET
-                if offset + size <= segment.size:
+                if offset + size <= segment.size and type(value) is int:
                     segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
                     return
         segment, offset = self.segment(address)
@@ -136,9 +136,9 @@ class Thread:
 
     def load(self, how: Use, address: int) -> Any:
         size, count = how.width // 8, int((how.words["vec"] or "v1")[1:])
+        whole = int(self.read(address, size * count))  # what is unknown says so
         if count == 1:
-            return self.read(address, size)
-        whole = self.read(address, size * count)
+            return whole
         return tuple(whole >> i * how.width & ((1 << how.width) - 1) for i in range(count))
 
     def store(self, how: Use, address: int, value: Any) -> None:

@@ -1,0 +1,243 @@
+"""Values read from memory that nothing wrote: they may be carried about, and computed with where the result does not depend
+on them (a minimum that is thrown away, the padding of a structure). Compilers write such code; so the error is to let such
+a value decide something: a branch, an address, what global memory holds, what other threads get.
+
+Compiled code stops at such a value. The instruction is then executed here, with symbols for what is unknown: its meaning
+is the same. Where the result comes out as a number, it did not depend on them.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.isa import data_movement
+from ptxcore.machine.kernel.faults import UNDEFINED, Undefined, UndefinedValue
+from ptxcore.machine.kernel.layout import DYNAMIC
+from ptxcore.values.terms import Term, Value, add, concat, extract, negate, sext, symbol, zext
+
+if TYPE_CHECKING:
+    from ptxcore.machine.kernel.lowering import Op, Source, Target, Targets
+    from ptxcore.machine.kernel.thread import Thread
+
+#: Operations that one unknown value may be made of; one that takes more is unknown in all its bits.
+_LARGEST = 64
+_serials = count()
+
+
+class Uninitialised(UndefinedValue):
+    """A value of which at least some bits are unknown: `term` is over symbols for them. `size` counts its operations;
+    `where` says where the first unknown bits came from."""
+
+    __slots__ = ("size", "term", "where")
+
+    def __init__(self, term: Term, where: str, size: int = 1) -> None:
+        self.term, self.where, self.size = term, where, size
+
+    def _use(self, *_: object) -> int:
+        raise Undefined("uninitialised", self.where)
+
+
+def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
+    """The little-endian number of bytes of which some are unknown."""
+    value: Value = 0
+    for i, byte in enumerate(data):
+        part: Value = byte if known[i] else symbol(("uninitialised", next(_serials)), 8)
+        value = concat(part, value, 8, 8 * i) if i else part
+    assert isinstance(value, Term)
+    return Uninitialised(value, where)
+
+
+def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
+    """The bytes of a value, and which of them are known."""
+    parts = [_bits(value.term, 8 * i, min(8, value.term.width - 8 * i)) for i in range(size)]
+    return bytes([p if isinstance(p, int) else 0 for p in parts]), bytes([isinstance(p, int) for p in parts])
+
+
+def _bits(value: Value, low: int, width: int) -> Value:
+    """`width` bits of a value from `low` on; unlike `extract` this looks into what is joined."""
+    while isinstance(value, Term):
+        if value.op == "extract":
+            value, low = value.args[0], low + value.args[2]
+        elif value.op == "concat":
+            high, lower = value.args
+            cut = lower.width if isinstance(lower, Term) else value.width - high.width
+            if low >= cut:
+                value, low = high, low - cut
+            elif low + width <= cut:
+                value = lower
+            else:
+                return extract(value, low + width - 1, low)
+        else:
+            return extract(value, low + width - 1, low)
+    return value >> low & ((1 << width) - 1)
+
+
+def emulate(thread: Thread, op: Op, error: Exception) -> bool:
+    """Executes an instruction at which compiled code stopped. False where unknown values are not the reason, or where they
+    decide something; then the error stands."""
+    run = op.use.form.run
+    if op.call is not None or run is None or not _reads_unknown(thread, op):
+        return False
+    if run is data_movement.ld and not isinstance(error, Undefined):
+        return False
+    if run is data_movement.ld:
+        _load(thread, op)
+    elif run is data_movement.st:
+        _store(thread, op)
+    elif op.use.form.kind == "value":
+        _compute(thread, op)
+    else:
+        return False
+    return True
+
+
+def blame(thread: Thread, op: Op) -> Undefined | None:
+    """The error that an instruction uses an unknown value, where it does."""
+    registers = [] if op.guard is None else [op.guard[0]]
+    registers += [s.value for s in _leaves(op) if s.kind == "register"]
+    for slot in registers:
+        value = thread.R[slot]
+        if isinstance(value, Uninitialised):
+            return Undefined("uninitialised", value.where)
+        if value is UNDEFINED:
+            return Undefined("undefined-register", "a register is used here that nothing wrote")
+    return None
+
+
+def _leaves(op: Op) -> list[Source]:
+    found: list[Source] = []
+    waiting = [s for s in op.sources if s is not None]
+    while waiting:
+        source = waiting.pop()
+        found.append(source)
+        waiting += source.parts
+    return found
+
+
+def _reads_unknown(thread: Thread, op: Op) -> bool:
+    if op.guard is not None and isinstance(thread.R[op.guard[0]], UndefinedValue):
+        return False
+    values = [thread.R[s.value] for s in _leaves(op) if s.kind == "register"]
+    if any(value is UNDEFINED for value in values):
+        return op.use.form.run is data_movement.st and _is_told_apart(thread, op)
+    carried = "in" in op.use.form.carry and isinstance(thread.carry, Uninitialised)
+    return carried or op.use.form.run is data_movement.ld or any(isinstance(v, Uninitialised) for v in values)
+
+
+def _is_told_apart(thread: Thread, op: Op) -> bool:
+    """Whether a store goes to memory that knows what was written: registers that nothing wrote can be put away there."""
+    source = op.sources[0]
+    assert source is not None
+    if source.kind == "register" and isinstance(thread.R[source.value], UndefinedValue):
+        return False
+    address = _Reader(thread).read(source)
+    return isinstance(address, int) and thread.segment(address)[0].known is not None
+
+
+class _Reader:
+    """Reads sources; remembers the unknown ones."""
+
+    def __init__(self, thread: Thread) -> None:
+        self.thread = thread
+        self.size, self.where = 1, ""
+
+    def noted(self, value: Any, width: int) -> Value:
+        if value is UNDEFINED:
+            self.where = self.where or "a register that nothing wrote was stored, and is used here"
+            return symbol(("uninitialised", next(_serials)), width)
+        if isinstance(value, Uninitialised):
+            self.size += value.size
+            self.where = self.where or value.where
+            return value.term
+        assert isinstance(value, int)
+        return value
+
+    def read(self, source: Source | None) -> Any:
+        """The value of a source, cut to the operand's width, as codegen would give it."""
+        thread = self.thread
+        if source is None:
+            return None
+        if source.kind == "vector":
+            return tuple(self.read(part) for part in source.parts)
+        value: Value
+        if source.kind == "register":
+            value = self.noted(thread.R[source.value], source.has)
+            if source.has > source.width:
+                value = extract(value, source.width - 1, 0)
+            if source.negated:
+                value = negate(value)
+        elif source.kind == "shared" and source.value == DYNAMIC:
+            value = thread.shared + thread.launch.program.layout.dynamic
+        else:
+            value = thread.value(source._replace(offset=0))
+        return add(value, source.offset & ((1 << source.width) - 1), source.width) if source.offset else value
+
+    def address(self, op: Op) -> int:
+        value = self.read(op.sources[0])
+        if not isinstance(value, int):
+            raise Undefined("uninitialised", self.where)
+        return value
+
+    def result(self, value: Value) -> int | Uninitialised:
+        if isinstance(value, Term) and value.op == "extract":
+            value = _bits(value, 0, value.width)
+        if isinstance(value, int):
+            return value
+        if self.size > _LARGEST:
+            return Uninitialised(symbol(("uninitialised", next(_serials)), value.width), self.where)
+        return Uninitialised(value, self.where, self.size)
+
+
+def _put(reader: _Reader, target: Target | None, value: Value) -> None:
+    if target is None:
+        return
+    if isinstance(value, Term) and target.has > value.width:
+        value = sext(value, value.width, target.has) if target.signed else zext(value, target.has)
+    elif isinstance(value, int) and target.has > target.width and target.signed:
+        value = sext(value, target.width, target.has)
+    reader.thread.R[target.slot] = reader.result(value)
+
+
+def _load(thread: Thread, op: Op) -> None:
+    reader = _Reader(thread)
+    address = reader.address(op)
+    size = op.use.width // 8
+    targets = op.targets[0] if isinstance(op.targets[0], list) else [op.targets[0]]
+    parts = [reader.noted(thread.read(address + i * size, size), 8 * size) for i in range(len(targets))]
+    for target, part in zip(targets, parts, strict=True):
+        _put(reader, target, part)
+
+
+def _store(thread: Thread, op: Op) -> None:
+    reader = _Reader(thread)
+    address = reader.address(op)
+    width = op.use.width
+    source = op.sources[1]
+    assert source is not None
+    parts = source.parts if source.kind == "vector" else (source,)
+    values = [reader.read(part._replace(width=width)) for part in parts]
+    for i, value in enumerate(values):
+        thread.write(address + i * (width // 8), width // 8, reader.result(value))  # type: ignore[arg-type]
+
+
+def _compute(thread: Thread, op: Op) -> None:
+    reader = _Reader(thread)
+    use = op.use
+    sources = [reader.read(source) for source in op.sources]
+    carry = use.form.carry.split()
+    if "in" in carry:
+        sources.append(reader.noted(thread.carry, 1))
+    result = use.form.meaning(use, *sources)
+    if "out" in carry:
+        result, flag = result
+        thread.carry = reader.result(flag)
+    _spread(reader, op.targets[0] if len(op.targets) == 1 else op.targets, result)
+
+
+def _spread(reader: _Reader, targets: Targets, result: Any) -> None:
+    if isinstance(targets, list):
+        for inner, value in zip(targets, result, strict=False):
+            _spread(reader, inner, value)
+    else:
+        _put(reader, targets, result)

@@ -82,6 +82,10 @@ class Text:
         return f"(_ bv{value} {width})"
 
     def _body(self, t: Term) -> str:
+        if t.op == "fp":
+            from axioms.floats import body
+
+            return body(t, [self.operand(a, _width_below(t, a)) for a in t.args[3:]])
         if t.op == "extract":
             return f"((_ extract {t.args[1]} {t.args[2]}) {self.names[t.args[0]]})"
         if t.op in ("zext", "sext"):
@@ -99,6 +103,20 @@ class Text:
             widths = [t.width] * len(t.args)
         operands = " ".join(self.operand(a, w) for a, w in zip(t.args, widths, strict=True))
         return f"({_OPERATORS[t.op]} {operands})"
+
+
+def _width_below(t: Term, operand: Value) -> int:
+    """The bits of an operand of a floating-point term."""
+    from ptxcore.values.ieee import FORMATS
+
+    if type(operand) is Term:
+        return operand.width
+    form = t.args[1]
+    if isinstance(form, str):
+        return FORMATS[form].width
+    if t.args[0] in ("from_signed", "from_unsigned"):
+        return int(form[1])
+    return FORMATS[form[0]].width
 
 
 def _literal(literal: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from axioms.program import UnsupportedProgram
+from ptxcore.values.floats import to_integer
 from ptxcore.values.ieee import FORMATS, Format
 from ptxcore.values.terms import Term
 
@@ -77,7 +78,7 @@ def _extreme(comparison: str, zero: str) -> Callable[[Term, str, Sequence[str]],
         form = FORMATS[term.args[1]]
         a, b = operands
         x, y = _number(form, a), _number(form, b)
-        nan = _bits(form.nan, form.width)
+        nan = _quiet(form, operands)
         chosen = f"(ite ({comparison} {x} {y}) {a} {b})"
         same = f"(ite (fp.eq {x} {y}) ({zero} {a} {b}) {chosen})"
         if mode == "nan":
@@ -137,7 +138,7 @@ def _to_integer(signed: bool) -> Callable[[Term, str, Sequence[str]], str]:
             else f"(fp.geq {whole} {_real(form, high + 1)})"
         )
         below = f"(fp.lt {whole} {_real(form, low)})"
-        nan = _bits(to_nan(width), width)
+        nan = _bits(_nan_as_integer(form, width, signed), width)
         mask = (1 << width) - 1
         return (
             f"(ite (fp.isNaN {x}) {nan} (ite {above} {_bits(high, width)} "
@@ -153,11 +154,9 @@ def _real(form: Format, value: int) -> str:
     return f"((_ to_fp {_sort(form)}) RNE {f'(- {real})' if value < 0 else real})"
 
 
-def to_nan(width: int) -> int:
+def _nan_as_integer(form: Format, width: int, signed: bool) -> int:
     """What NaN becomes as an integer: what `ptxcore.values.floats` says."""
-    from ptxcore.values.floats import to_integer
-
-    value = to_integer("f32", FORMATS["f32"].nan, width, True)
+    value = to_integer(form.name, form.nan, width, signed)
     assert type(value) is int
     return value
 

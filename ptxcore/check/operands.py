@@ -194,7 +194,7 @@ def _fit_elements(
         counted = element if proper else _plain(element)
         if whole is None:
             trouble = _fit_value(use, e, element, (*path, i), manual)
-            if trouble is None and proper and e.type == "b32" and element in _CONSTANTS:
+            if trouble is None and e.parameter.flags & {"registers", "inferred"} and _untyped(e, element):
                 trouble = Trouble((*path, i), "one of a vector's elements must be a register here")
         elif counted in _SIZES and not (proper and element == "pred"):
             trouble = _fit_value(use, e, whole, (*path, i), manual)
@@ -217,6 +217,11 @@ def _fit_elements(
         i, message = mixed
         return Trouble((*path, indices + i), message)
     return None
+
+
+def _untyped(e: Expected, constant: Kind) -> bool:
+    """Whether a constant cannot give a vector the untyped elements that it should have."""
+    return e.type == "b32" and constant in _CONSTANTS
 
 
 #: Bits of the registers that a vector may have, as ptxas counts them there.

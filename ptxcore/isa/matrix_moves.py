@@ -19,7 +19,7 @@ def _matrices(how: Use) -> Mapping[str, str]:
     """A register for each matrix, two where it has 16 rows and 16 columns of bytes. Without a space the address is
     generic, and may have the 32 bits of a shared one."""
     number = int(how.words["num"][1:]) * (2 if how.words["shape"] == "m16n16" else 1)
-    return {"d": f"b32 x{number}", "r": f"b32 x{number}", "p": how.words["space"] or "generic shared"}
+    return {"d": f"b32 x{number}", "r": f"inferred b32 x{number}", "p": how.words["space"] or "generic shared"}
 
 
 _BYTES = "8.6 sm_100f sm_101f sm_120f"

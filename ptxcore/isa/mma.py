@@ -18,7 +18,7 @@ _FLOATS_OF_4_TO_8_BITS = "e4m3 e5m2 e3m2 e2m3 e2m1"
 _HELD = {
     "f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f32": "f32", "s32": "u32", "f64": "b64",
 }  # fmt: skip
-_UNTYPED = "b32"
+_UNTYPED = "inferred b32"
 _STRICTLY_UNTYPED = "tf32"
 
 #: The last sparsity selector that a shape has, by shape and type of A where it is not 0 (section 9.7.14.6.1): how many
@@ -47,7 +47,8 @@ def _fragments(how: Use) -> Mapping[str, str]:
     for matrix in "abcd":
         element = words[f"{matrix}type"]
         count = elements(matrix, shape) * at_once // (2 if matrix == "a" and sparse else 1)
-        held = "registers u32" if split else _HELD.get(element) or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
+        typed = "" if sparse and element in ("bf16", "tf32") else _HELD.get(element)
+        held = "registers u32" if split else typed or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
         found[matrix] = f"{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
     if sparse:
         found["e"] = "" if words["spvariant"] == "sp" else "braced"

@@ -20,6 +20,7 @@ and further words behind the colon:
     strict         no register of an untyped `.bN`
     hexadecimal    of constants only those in the notation `0f...`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
+    inferred       a vector of which at least one element must be a register, since constants have other types
     sink           may be `_`; for a vector that is read: its elements may
     dropped        must be `_`;  kept  the second destination, or an element of a vector, must not be
     braced         a vector of one element will do for a plain operand
@@ -107,7 +108,7 @@ _FLAGS = frozenset(
     texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict
     registers power_of_two nonzero dropped kept narrow untyped longer handle
     hexadecimal
-    indexed twice_indexed""".split()
+    indexed twice_indexed inferred""".split()
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

@@ -15,7 +15,7 @@ _THREADS = 128
 #: The type of a register that holds elements of a type.
 _HELD = {
     "f32": "f32", "s32": "u32", "f16": "f16x2", "bf16": "f16x2", "tf32": "f16x2", "e4m3": "f16x2", "e5m2": "f16x2",
-    "s8": "b32", "u8": "b32", "b1": "b32",
+    "s8": "inferred b32", "u8": "inferred b32", "b1": "inferred b32",
 }  # fmt: skip
 
 

@@ -78,12 +78,12 @@ def _extreme(comparison: str, zero: str) -> Callable[[Term, str, Sequence[str]],
         form = FORMATS[term.args[1]]
         a, b = operands
         x, y = _number(form, a), _number(form, b)
-        nan = _quiet(form, operands)
         chosen = f"(ite ({comparison} {x} {y}) {a} {b})"
         same = f"(ite (fp.eq {x} {y}) ({zero} {a} {b}) {chosen})"
         if mode == "nan":
+            nan = _bits(form.nan, form.width)
             return f"(ite (or (fp.isNaN {x}) (fp.isNaN {y})) {nan} {same})"
-        both = f"(ite (and (fp.isNaN {x}) (fp.isNaN {y})) {nan}"
+        both = f"(ite (and (fp.isNaN {x}) (fp.isNaN {y})) {_quiet(form, (b, a))}"
         return f"{both} (ite (fp.isNaN {x}) {b} (ite (fp.isNaN {y}) {a} {same})))"
 
     return write

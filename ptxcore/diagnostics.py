@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -21,13 +22,15 @@ class Diagnostic(NamedTuple):
     message: str
     hint: str | None = None
     severity: str = "error"
-    code: str = ""  # a short name of the kind of finding, for tools
+    code: str = ""  # a short name of the kind of finding, for tools: see `ptxcore.findings`
 
     def render(self, path: str, lines: Sequence[str]) -> str:
         """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""
         line, column, end = self.span
         place = f"{path}:{line}:{column}" if line else path  # what concerns a whole file has no line
         text = [f"{place}: {self.severity}: {self.message}"]
+        if self.severity == "warning":
+            text[0] += f" [{self.code}]"
         if 1 <= line <= len(lines):
             source = lines[line - 1]
             width = max(1, min(end, len(source) + 1) - column)
@@ -60,9 +63,21 @@ class InputError(Exception):
     __str__ = render
 
 
-def fail(span: Span, message: str, hint: str | None = None) -> InputError:
+def fail(span: Span, message: str, hint: str | None = None, code: str = "") -> InputError:
     """The error for one finding; to be raised by the caller."""
-    return InputError([Diagnostic(span, message, hint)])
+    return InputError([Diagnostic(span, brief(message), hint and brief(hint), code=code)])
+
+
+#: Names of C++ functions are long, and all of them stand in the line that is shown anyway.
+_LONGEST_NAME = 200
+_LONG_NAME = re.compile(rf"([\w$%]{{{_LONGEST_NAME}}})[\w$%]+")
+
+
+def brief(message: str) -> str:
+    """A message with the longest of its names cut."""
+    if len(message) <= _LONGEST_NAME:
+        return message
+    return _LONG_NAME.sub(r"\1...", message)
 
 
 #: Words longer than this are not looked up.

@@ -210,10 +210,22 @@ def _differences() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _findings(title: str) -> str:
+    """Codes of findings, with what they are given for."""
+    from ptxcore import findings
+
+    codes: dict[str, str] = getattr(findings, title.upper())
+    return (
+        "\n".join(["| Code | Given for |", "|---|---|", *(f"| `{c}` | {what} |" for c, what in codes.items())]) + "\n"
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
     "differences": _differences,
+    "errors": lambda: _findings("errors"),
+    "warnings": lambda: _findings("warnings"),
 }
 
 

@@ -63,10 +63,10 @@ def _target_kind(context: Context, kinds: Kinds, s: Instruction, at: int, target
         assert symbol.head is not None
         if symbol.head.kind == "func":
             return "function"
-        context.report(operand_span(s, at), f"'{target.name}' is a kernel: only functions are called")
+        context.report("call", operand_span(s, at), f"'{target.name}' is a kernel: only functions are called")
         return "any"
     if symbol is None:
-        context.report(operand_span(s, at), f"'{target.name}' is not declared",
+        context.report("undeclared", operand_span(s, at), f"'{target.name}' is not declared",
                        f"declare it before, as in .extern .func {target.name};")  # fmt: skip
         return "any"
     return kinds.classify(target, s)
@@ -96,10 +96,12 @@ def _through(context: Context, kinds: Kinds, s: Instruction, last: Name) -> tupl
     first = _first_function(symbol.value)
     called = context.scopes.find(first) if first else None
     if symbol.space not in ("global", "const") or not symbol.dimensions:
-        context.report(span, f"'{last.name}' is no array of functions in .global or .const")
+        context.report("call", span, f"'{last.name}' is no array of functions in .global or .const")
         return "any", []
     if not isinstance(called, Callable):
-        context.report(span, f"'{last.name}' does not begin with a function", "give it the functions as initial value")
+        context.report(
+            "call", span, f"'{last.name}' does not begin with a function", "give it the functions as initial value"
+        )
         return "any", []
     return symbol.kind, _signatures([called])
 
@@ -136,12 +138,12 @@ def _check_list(
         span = operand_span(s, index) if given is not None else s.span
         noun = "result" if results else "argument"
         number = f"{len(wanted) or 'no'} {noun}{'s' * (len(wanted) != 1)}"
-        context.report(span, f"the call needs {number}, not {len(elements)}", _listed(wanted))
+        context.report("call", span, f"the call needs {number}, not {len(elements)}", _listed(wanted))
         return
     for i, (operand, formal) in enumerate(zip(elements, wanted, strict=False)):
         trouble = _misfit(context, kinds, s, operand, formal, results)
         if trouble:
-            context.report(operand_span(s, index, i), *trouble)
+            context.report("call", operand_span(s, index, i), *trouble)
 
 
 def _listed(wanted: tuple[Declaration, ...]) -> str | None:
@@ -221,8 +223,8 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
     for name in names:
         symbol = context.scopes.find(name)
         if not isinstance(symbol, Callable):
-            what = "is not declared" if symbol is None else "is no function"
-            context.report(span(name), f"'{name}' {what}", "name functions that are declared before")
+            code, what = ("undeclared", "is not declared") if symbol is None else ("call", "is no function")
+            context.report(code, span(name), f"'{name}' {what}", "name functions that are declared before")
         elif first is None:
             first = symbol
         else:
@@ -230,7 +232,7 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
             one, other = first.head, symbol.head
             trouble = differs(one.results, one.parameters or (), other.results, other.parameters or ())
             if trouble and context.manual:
-                context.report(span(name), f"'{name}' {trouble.replace('than before', f'than {one.name!r}')}")
+                context.report("call", span(name), f"'{name}' {trouble.replace('than before', f'than {one.name!r}')}")
 
 
 DIFFERENCES = (

@@ -1,16 +1,7 @@
 """Warnings for authors of concurrent code: PTX that is legal and rarely means what its author wanted.
 
-What is warned of, by code:
-
-- `volatile-synchronization`   a volatile load that a loop waits on, a volatile store right behind a fence (section 8.2.2:
-                               volatile is relaxed at system scope, and orders nothing)
-- `cta-scope-global`           `.cta` scope on a `.global` location, which other CTAs reach too
-- `weak-atomic`                a weak access to a location that is also accessed atomically or strongly
-- `membar`                     a `membar`, which is the strongest fence of its scope, where narrower ones exist
-- `relaxed-spin`               a loop that waits with relaxed loads, and no fence before the next access behind it
-
-All of them look at one function at a time, and follow addresses through registers that are written once, as compilers
-write them; what they cannot follow they do not warn of.
+What is warned of stands in `ptxcore.findings`, by code. All warnings look at one function at a time, and follow addresses
+through registers that are written once, as compilers write them; what they cannot follow they do not warn of.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 
 from ptxcore.check.symbols import Scopes
-from ptxcore.diagnostics import Diagnostic, Span, nearest
+from ptxcore.diagnostics import Diagnostic, Span, brief, nearest
 from ptxcore.isa.targets import Target, missing
 
 #: What a module is taken for whose header says nothing that can be used.
@@ -17,6 +17,11 @@ _MOST_SUGGESTIONS = 16
 _MOST_NAMES = 1000
 
 
+def kind_of_need(lacking: str) -> str:
+    """The code of a finding about what a module lacks, from its words (`ptxcore.isa.targets`)."""
+    return "version" if "PTX ISA" in lacking else "target"
+
+
 def quoted(what: str) -> str:
     """A word of the language in quotes; several words as they are."""
     return what if " " in what else f"'{what}'"
@@ -24,12 +29,19 @@ def quoted(what: str) -> str:
 
 class Context:
     """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
-    the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64."""
+    the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64.
 
-    __slots__ = ("_suggestions", "address_size", "findings", "manual", "options", "scopes", "target", "version")
+    `faulty` are the lines in which something could not be read; `headless` says that the head of the body that is open
+    could not, so that names it may have declared are not known."""
 
-    def __init__(self, manual: bool) -> None:
+    __slots__ = (
+        "_suggestions", "address_size", "faulty", "findings", "headless", "manual", "options", "scopes", "target", "version",
+    )  # fmt: skip
+
+    def __init__(self, manual: bool, faulty: frozenset[int] = frozenset()) -> None:
         self.manual = manual
+        self.faulty = faulty
+        self.headless = False
         self.version = NEWEST
         self.target: Target | None = None
         self.options: frozenset[str] = frozenset()
@@ -38,8 +50,9 @@ class Context:
         self.scopes = Scopes()
         self._suggestions = _MOST_SUGGESTIONS
 
-    def report(self, span: Span, message: str, hint: str | None = None) -> None:
-        self.findings.append(Diagnostic(span, message, hint))
+    def report(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
+        """Note an error; `code` is its kind (`ptxcore.findings`)."""
+        self.findings.append(Diagnostic(span, brief(message), hint and brief(hint), code=code))
 
     def suggest(self, name: str, more: Iterable[str] = ()) -> str | None:
         """A declared name, or one of `more`, that is close to one that is not declared."""
@@ -56,7 +69,7 @@ class Context:
         """Report that `what` needs more than the module says; whether it has it."""
         lacking = self.lacks(gate)
         if lacking is not None:
-            self.report(span, f"{quoted(what)} {lacking}")
+            self.report(kind_of_need(lacking), span, f"{quoted(what)} {lacking}")
         return lacking is None
 
     def gone(self, span: Span, what: str, since: tuple[int, int], hint: str | None = None) -> bool:
@@ -64,5 +77,5 @@ class Context:
         if self.version < since:
             return True
         says = f"the module says {self.version[0]}.{self.version[1]}"
-        self.report(span, f"{quoted(what)} is gone since PTX ISA {since[0]}.{since[1]}, {says}", hint)
+        self.report("version", span, f"{quoted(what)} is gone since PTX ISA {since[0]}.{since[1]}, {says}", hint)
         return False

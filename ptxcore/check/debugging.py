@@ -42,7 +42,9 @@ class Debugging:
         arguments = directive.arguments
         index = arguments[0].value if arguments and isinstance(arguments[0], Immediate) else -1
         if index in self.files:
-            self.context.report(directive.span, f"file {index} is named twice", "give each file an index of its own")
+            self.context.report(
+                "debugging", directive.span, f"file {index} is named twice", "give each file an index of its own"
+            )
         self.files.add(index)
         if len(arguments) > 2:
             self.context.gate(directive.span, "the time stamp of .file", _TIMESTAMP)
@@ -62,13 +64,15 @@ class Debugging:
                 place = _place(arguments[at + 1 : at + 4])
                 if place not in self.places:
                     shown = " ".join(map(str, place))
-                    self.context.report(directive.span, f"no .loc before has the place {shown} of inlined_at")
+                    self.context.report(
+                        "debugging", directive.span, f"no .loc before has the place {shown} of inlined_at"
+                    )
 
     def section(self, section: Section, source: str) -> None:
         """`.section .debug_info { ... }`; `source` is the module's text, in which its lines are found again."""
         self.sections += 1
         self.context.gate(section.span, ".section", "2.0")
-        wrong: list[tuple[int, str, str | None]] = []
+        wrong: list[tuple[int, str, str, str | None]] = []
         for index, (label, type_, values) in enumerate(section.lines):
             trouble = self._label(label) if label else self._values(type_, values)
             if trouble is not None:
@@ -80,32 +84,32 @@ class Debugging:
                 self.text = blank_comments(source)
                 self.starts = [0, *(m.end() for m in re.finditer("\n", source))]
             places = _line_places(section, self.text, self.starts, wrong[-1][0])
-            for index, message, hint in wrong:
-                self.context.report(places.get(index, section.span), message, hint)
+            for index, code, message, hint in wrong:
+                self.context.report(code, places.get(index, section.span), message, hint)
 
-    def _label(self, label: str) -> tuple[str, str | None] | None:
+    def _label(self, label: str) -> tuple[str, str, str | None] | None:
         if label in self.labels:
-            return f"the label '{label}' stands twice", None
+            return "redeclared", f"the label '{label}' stands twice", None
         self.labels.add(label)
         lacking = self.context.lacks(_MANUAL_LABEL if self.context.manual else _LABEL)
-        return (f"a label in a section {lacking}", None) if lacking else None
+        return ("version", f"a label in a section {lacking}", None) if lacking else None
 
-    def _values(self, type_: str, values: tuple[Operand, ...]) -> tuple[str, str | None] | None:
+    def _values(self, type_: str, values: tuple[Operand, ...]) -> tuple[str, str, str | None] | None:
         """What is wrong with one line."""
         context = self.context
         low, high = (_MANUAL_RANGES if context.manual else _RANGES).get(type_, (None, None))
         if context.manual and type_ == "b16" and (lacking := context.lacks(_MANUAL_16)):
-            return f".b16 in a section {lacking}", None
+            return "version", f".b16 in a section {lacking}", None
         for value in values:
             if isinstance(value, Immediate):
                 if value.value < 0 and (lacking := context.lacks(_NEGATIVE)):
-                    return f"a negative number in a section {lacking}", None
+                    return "version", f"a negative number in a section {lacking}", None
                 if low is not None and high is not None and not low <= value.value <= high:
-                    return f"{value.value} does not fit .{type_}", f".{type_} holds {low} to {high}"
+                    return "debugging", f"{value.value} does not fit .{type_}", f".{type_} holds {low} to {high}"
             elif type_ not in ("b32", "b64"):
-                return f"an address in a section is .b32 or .b64, not .{type_}", None
+                return "debugging", f"an address in a section is .b32 or .b64, not .{type_}", None
             elif isinstance(value, Wrapped) and (lacking := context.lacks(_LABEL_DIFFERENCE)):
-                return f"the difference of two labels {lacking}", None
+                return "version", f"the difference of two labels {lacking}", None
         return None
 
     def dwarf(self, directive: Directive) -> None:
@@ -116,7 +120,7 @@ class Debugging:
     def finish(self, target: Directive | None) -> None:
         """`.target debug` wants debugging data."""
         if "debug" in self.context.options and not self.sections and target is not None:
-            self.context.report(target.span, "the module has no debugging data, and .target says 'debug'",
+            self.context.report("debugging", target.span, "the module has no debugging data, and .target says 'debug'",
                                 "leave 'debug' out, or add .section .debug_info")  # fmt: skip
 
 

@@ -56,7 +56,9 @@ def redeclare(context: Context, name: Declarator, found: Variable) -> None:
     scopes = context.scopes
     if name.count is not None:
         if scopes.overlaps(name.name, name.count):
-            context.report(name.span, f"some of '{name.name}<{name.count}>' are already declared in this scope")
+            context.report(
+                "redeclared", name.span, f"some of '{name.name}<{name.count}>' are already declared in this scope"
+            )
         scopes.declare(name.name, found, name.count)
         return
     before = scopes.find_here(name.name)
@@ -64,7 +66,9 @@ def redeclare(context: Context, name: Declarator, found: Variable) -> None:
         trouble = _disagreement(before, found) if isinstance(before, Variable) else "is something else in this scope"
         if trouble:
             line = before.span.line
-            context.report(name.span, f"'{name.name}' {trouble}", f"line {line} declares it" if line else None)
+            context.report(
+                "redeclared", name.span, f"'{name.name}' {trouble}", f"line {line} declares it" if line else None
+            )
     scopes.declare(name.name, found)
 
 
@@ -95,15 +99,25 @@ def check_type(context: Context, declaration: Declaration, loosely: bool = False
         context.gate(span, f".{type_}", TYPE_GATES.get(type_, "1.0"))
     if type_ == "pred" and space != "reg":
         if not loosely:
-            context.report(span, f"predicates lie in registers, not in .{space}", "store them with selp as .u32 or .u8")
+            context.report(
+                "declaration",
+                span,
+                f"predicates lie in registers, not in .{space}",
+                "store them with selp as .u32 or .u8",
+            )
         return loosely
     if vector and not _check_vector(context, declaration, span):
         return False
     if space == "param" and (type_ == "f16x2" or vector) and not arrays and not loosely:
         hint = "pass it as .b32" if type_ == "f16x2" else "pass it as an array of .b8"
-        context.report(span, f"a parameter is no {'.f16x2' if not vector else 'vector'}", hint)
+        context.report("declaration", span, f"a parameter is no {'.f16x2' if not vector else 'vector'}", hint)
     if type_ == "samplerref" and "texmode_independent" not in context.options:
-        context.report(span, "samplers need the independent texture mode", "write .target sm_.., texmode_independent")
+        context.report(
+            "declaration",
+            span,
+            "samplers need the independent texture mode",
+            "write .target sm_.., texmode_independent",
+        )
     return True
 
 
@@ -111,9 +125,9 @@ def _no_type(context: Context, span: Span, type_: str) -> bool:
     """Report a type that no variable has."""
     if type_ in FORMATS:
         hint = f"a .b{max(8, WIDTHS[type_])} variable holds it"
-        context.report(span, f"'.{type_}' is a type of instructions, not of variables", hint)
+        context.report("declaration", span, f"'.{type_}' is a type of instructions, not of variables", hint)
     else:
-        context.report(span, f"unknown type '.{type_}'", nearest(type_, (*FUNDAMENTAL, *OPAQUE)))
+        context.report("declaration", span, f"unknown type '.{type_}'", nearest(type_, (*FUNDAMENTAL, *OPAQUE)))
     return False
 
 
@@ -121,42 +135,48 @@ def _check_vector(context: Context, declaration: Declaration, span: Span) -> boo
     """Vectors (section 5.4.2): of what, and how wide."""
     type_, vector = declaration.type, declaration.vector
     if vector == "v8" or type_ in OPAQUE or type_ == "pred":
-        context.report(word_span(declaration, f".{vector}"), f"there are no .{vector} variables of type .{type_}")
+        context.report(
+            "declaration", word_span(declaration, f".{vector}"), f"there are no .{vector} variables of type .{type_}"
+        )
         return False
     bits = int(vector[1:]) * FUNDAMENTAL[type_]
     if bits > _WIDEST_VECTOR:
-        context.report(span, f"a vector has at most {_WIDEST_VECTOR} bits, .{vector} .{type_} has {bits}")
+        context.report(
+            "declaration", span, f"a vector has at most {_WIDEST_VECTOR} bits, .{vector} .{type_} has {bits}"
+        )
     return True
 
 
 def check_align(context: Context, declaration: Declaration, align: int | None) -> None:
     """Alignments are powers of two."""
     if align is not None and (align <= 0 or align & (align - 1) or align > _MOST_ALIGN):
-        context.report(word_span(declaration, ".align"), f"an alignment is a power of two, {align} is not")
+        context.report("alignment", word_span(declaration, ".align"), f"an alignment is a power of two, {align} is not")
 
 
 def check_parameter_align(context: Context, declaration: Declaration) -> None:
     """What functions and calls take is aligned to 128 bytes at most."""
     if declaration.space == "param" and (declaration.align or 1) > _MOST_PARAMETER_ALIGN:
         message = f"parameters are aligned to at most {_MOST_PARAMETER_ALIGN} bytes, not to {declaration.align}"
-        context.report(word_span(declaration, ".align"), message)
+        context.report("alignment", word_span(declaration, ".align"), message)
 
 
 def _check_space(context: Context, declaration: Declaration, in_body: bool) -> None:
     """Where variables of each space may be declared."""
     space, span = declaration.space, declaration.span
     if space in ("sreg", "surf"):
-        context.report(span, f"'.{space}' cannot be declared", "special registers are there by themselves")
+        context.report(
+            "declaration", span, f"'.{space}' cannot be declared", "special registers are there by themselves"
+        )
     elif space == "tex":
         if not context.manual:
             context.gone(span, ".tex", (1, 5), "declare a .global .texref")
         if in_body:
-            context.report(span, "'.tex' stands at module level")
+            context.report("declaration", span, "'.tex' stands at module level")
         if declaration.type not in ("u32", "u64") or any(name.dimensions for name in declaration.names):
-            context.report(span, "a texture in .tex is a single .u32 or .u64")
+            context.report("declaration", span, "a texture in .tex is a single .u32 or .u64")
     elif space in ("reg", "local") and not in_body:
         if context.version >= _WITH_STACK:
-            context.report(span, f"'.{space}' cannot stand at module level", "declare it in a function")
+            context.report("declaration", span, f"'.{space}' cannot stand at module level", "declare it in a function")
     elif space == "param":
         _check_parameter_space(context, declaration, in_body)
     if declaration.bank is not None:
@@ -164,20 +184,25 @@ def _check_space(context: Context, declaration: Declaration, in_body: bool) -> N
     arrays = not in_body and space != "reg" and all(n.dimensions for n in declaration.names) and not context.manual
     if declaration.type in OPAQUE and not arrays and space not in ("tex", "sreg", "surf"):
         if space != "global":
-            context.report(span, f"a .{declaration.type} lies in .global, not in .{space}")
+            context.report("declaration", span, f"a .{declaration.type} lies in .global, not in .{space}")
         elif in_body:
-            context.report(span, f"a .{declaration.type} is declared at module level or as a kernel's parameter")
+            context.report(
+                "declaration", span, f"a .{declaration.type} is declared at module level or as a kernel's parameter"
+            )
 
 
 def _check_parameter_space(context: Context, declaration: Declaration, in_body: bool) -> None:
     if not in_body:
         context.report(
-            declaration.span, "'.param' cannot stand at module level", "parameters stand in a head or a body"
+            "declaration",
+            declaration.span,
+            "'.param' cannot stand at module level",
+            "parameters stand in a head or a body",
         )
         return
     check_parameter_align(context, declaration)
     if declaration.pointer is not None:
-        context.report(word_span(declaration, ".ptr"), "'.ptr' is for parameters of kernels")
+        context.report("declaration", word_span(declaration, ".ptr"), "'.ptr' is for parameters of kernels")
 
 
 def _check_bank(context: Context, declaration: Declaration) -> None:
@@ -185,9 +210,9 @@ def _check_bank(context: Context, declaration: Declaration) -> None:
     span, bank = declaration.span, declaration.bank or 0
     context.gone(span, "a bank of .const", (2, 2), "write .const alone")
     if not 0 <= bank <= _LAST_BANK:
-        context.report(span, f"there is no bank {bank} of .const, only 0 to {_LAST_BANK}")
+        context.report("declaration", span, f"there is no bank {bank} of .const, only 0 to {_LAST_BANK}")
     elif bank and not (declaration.linkage == "extern" and all(None in n.dimensions for n in declaration.names)):
-        context.report(span, "banks 1 to 10 of .const hold .extern arrays without a size only")
+        context.report("declaration", span, "banks 1 to 10 of .const hold .extern arrays without a size only")
 
 
 def _check_linkage(context: Context, declaration: Declaration, in_body: bool) -> None:
@@ -198,10 +223,12 @@ def _check_linkage(context: Context, declaration: Declaration, in_body: bool) ->
     gates = _LINKAGE_GATES_MANUAL if context.manual else _LINKAGE_GATES
     context.gate(span, f".{linkage}", gates.get(linkage, "1.0"))
     if in_body:
-        context.report(span, f"'.{linkage}' cannot stand in a function: what is declared here is seen only here")
+        context.report(
+            "declaration", span, f"'.{linkage}' cannot stand in a function: what is declared here is seen only here"
+        )
     if linkage == "common" and (declaration.space != "global" or declaration.type in OPAQUE):
         what = f".{declaration.type}" if declaration.type in OPAQUE else f"in .{declaration.space}"
-        context.report(span, f"'.common' is for plain variables in .global, this is {what}")
+        context.report("declaration", span, f"'.common' is for plain variables in .global, this is {what}")
 
 
 def check_attributes(
@@ -211,16 +238,18 @@ def check_attributes(
     for name, numbers in attributes:
         span = word_span(declaration, f".{name}")
         if check_attribute(context, span, name, numbers) and space != "global":
-            context.report(span, f"'.{name}' is for variables in .global, not in .{space}")
+            context.report("declaration", span, f"'.{name}' is for variables in .global, not in .{space}")
 
 
 def check_attribute(context: Context, span: Span, name: str, numbers: tuple[int, ...]) -> bool:
     """Whether there is such an attribute with so many numbers, here."""
     if name not in ATTRIBUTE_GATES:
-        context.report(span, f"unknown attribute '.{name}'", "attributes are .managed and .unified")
+        context.report("declaration", span, f"unknown attribute '.{name}'", "attributes are .managed and .unified")
         return False
     if len(numbers) != _ATTRIBUTE_NUMBERS[name]:
-        context.report(span, f"'.{name}' takes {_ATTRIBUTE_NUMBERS[name] or 'no'} numbers, not {len(numbers)}")
+        context.report(
+            "declaration", span, f"'.{name}' takes {_ATTRIBUTE_NUMBERS[name] or 'no'} numbers, not {len(numbers)}"
+        )
     return context.gate(span, f".{name}", ATTRIBUTE_GATES[name])
 
 
@@ -229,29 +258,33 @@ def _check_shape(context: Context, declaration: Declaration, name: Declarator) -
     if not name.dimensions:
         return
     if declaration.space == "reg":
-        context.report(name.span, f"'{name.name}' cannot be an array: registers have no addresses",
+        context.report("declaration", name.span, f"'{name.name}' cannot be an array: registers have no addresses",
                        f"'{name.name}<{name.dimensions[0] or 1}>' declares that many registers")  # fmt: skip
         return
     if None in name.dimensions[1:]:
-        context.report(name.span, f"only the first dimension of '{name.name}' may be left out")
+        context.report("declaration", name.span, f"only the first dimension of '{name.name}' may be left out")
         return
     if any(d is not None and d < 0 for d in name.dimensions):
-        context.report(name.span, f"'{name.name}' has a negative number of elements")
+        context.report("declaration", name.span, f"'{name.name}' has a negative number of elements")
         return
     incomplete = not all(name.dimensions)
     if incomplete and declaration.linkage != "extern" and name.value is None:
-        context.report(name.span, f"'{name.name}' needs a number of elements", "only .extern arrays may have none")
+        context.report(
+            "declaration", name.span, f"'{name.name}' needs a number of elements", "only .extern arrays may have none"
+        )
 
 
 def _check_value(context: Context, declaration: Declaration, name: Declarator) -> None:
     """Initial values: which variables may have one, and whether it fits."""
     if declaration.linkage == "extern":
-        context.report(name.span, f"'{name.name}' is .extern: the module that defines it gives its value")
+        context.report(
+            "initialiser", name.span, f"'{name.name}' is .extern: the module that defines it gives its value"
+        )
     elif declaration.space not in ("global", "const"):
         message = f"'{name.name}' cannot have an initial value: only variables in .global and .const have one"
-        context.report(name.span, message)
+        context.report("initialiser", name.span, message)
     elif name.count is not None:
-        context.report(name.span, f"'{name.name}<{name.count}>' cannot have an initial value")
+        context.report("initialiser", name.span, f"'{name.name}<{name.count}>' cannot have an initial value")
     elif declaration.type in OPAQUE:
         check_opaque(context, declaration, name)
     elif declaration.type in FUNDAMENTAL:

@@ -42,7 +42,7 @@ def enter(context: Context, head: Function, at_module: bool = True) -> Callable:
     for name, numbers in head.attributes:
         span = word_span(head, f".{name}")
         if name == "managed":
-            context.report(span, "'.managed' is for variables", "functions take .unified")
+            context.report("function", span, "'.managed' is for variables", "functions take .unified")
         else:
             check_attribute(context, span, name, numbers)
     found = _declare_name(context, head)
@@ -60,11 +60,13 @@ def enter(context: Context, head: Function, at_module: bool = True) -> Callable:
 
 def check_linkage(context: Context, head: Function) -> None:
     if head.linkage == "common":
-        context.report(word_span(head, ".common"), "'.common' is for variables", "write .weak or .visible")
+        context.report("function", word_span(head, ".common"), "'.common' is for variables", "write .weak or .visible")
     elif head.linkage == "weak":
         context.gate(word_span(head, ".weak"), ".weak", "3.1")
     elif head.linkage == "extern" and head.defined:
-        context.report(word_span(head, ".extern"), f"'{head.name}' is .extern and has a body", "write .visible")
+        context.report(
+            "function", word_span(head, ".extern"), f"'{head.name}' is .extern and has a body", "write .visible"
+        )
 
 
 # Names.
@@ -79,13 +81,13 @@ def _declare_name(context: Context, head: Function) -> Callable:
         return fresh
     line = f"line {before.span.line} declares it"
     if not isinstance(before, Callable):
-        context.report(head.name_span, f"'{head.name}' is already a variable", line)
+        context.report("redeclared", head.name_span, f"'{head.name}' is already a variable", line)
         scopes.declare(head.name, fresh)
         return fresh
     assert before.head is not None
     trouble = _inconsistency(before, head)
     if trouble:
-        context.report(head.name_span, f"'{head.name}' {trouble}", line)
+        context.report("redeclared", head.name_span, f"'{head.name}' {trouble}", line)
     before.defined = before.defined or head.defined
     return before
 
@@ -149,15 +151,17 @@ def _check_entry(context: Context, head: Function) -> None:
     for parameter in head.parameters or ():
         name = parameter.names[0]
         if parameter.space != "param":
-            context.report(parameter.span, f"a kernel's parameter is in .param, not in .{parameter.space}")
+            context.report("function", parameter.span, f"a kernel's parameter is in .param, not in .{parameter.space}")
         loosely = not head.defined and not context.manual
         sound = check_type(context, parameter, loosely)
         check_align(context, parameter, parameter.align)
         _check_pointer(context, parameter)
         if not all(name.dimensions):
-            context.report(name.span, f"'{name.name}' needs a number of elements: kernels take no unsized arrays")
+            context.report(
+                "function", name.span, f"'{name.name}' needs a number of elements: kernels take no unsized arrays"
+            )
         if len(name.dimensions) > 1:
-            context.report(name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions",
+            context.report("function", name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions",
                            "parameters are arrays of one")  # fmt: skip
         if name.name != "_" and not loosely:
             redeclare(context, name, variable(parameter, 0, "kernel", None if sound else "any"))
@@ -171,7 +175,9 @@ def _check_pointer(context: Context, parameter: Declaration) -> None:
     context.gate(span, ".ptr", _POINTER)
     space, align = parameter.pointer
     if space not in ("", "const", "global", "local", "shared"):
-        context.report(span, f"a kernel is given no pointer to .{space}", "spaces are .const .global .local .shared")
+        context.report(
+            "function", span, f"a kernel is given no pointer to .{space}", "spaces are .const .global .local .shared"
+        )
     if align is not None:
         check_align(context, parameter, align)
 
@@ -185,7 +191,7 @@ def _check_parameter_bytes(context: Context, head: Function) -> None:
         size += -size % max(1, one.alignment) + one.bytes
     most = next(limit for since, limit in _PARAMETER_BYTES if context.version >= since)
     if size > most:
-        context.report(head.name_span, f"'{head.name}' has {size} bytes of parameters, {most} is the most")
+        context.report("function", head.name_span, f"'{head.name}' has {size} bytes of parameters, {most} is the most")
     elif size > _MANY_BYTES:
         context.gate(head.name_span, f"more than {_MANY_BYTES} bytes of parameters", _MANY_GATE)
 
@@ -198,9 +204,10 @@ def _check_signature(
     prototype: Prototype | None,
 ) -> None:
     """Results and parameters of a function, or of a prototype, whose names mean nothing."""
-    for result in results:
-        if len(results) > 1 and result.space != "reg":
-            context.report(result.span, "several results must all be in .reg", "or pass them in one .param array")
+    for result in [r for r in results if r.space != "reg" and len(results) > 1][:1]:
+        context.report(
+            "function", result.span, "several results must all be in .reg", "or pass them in one .param array"
+        )
     for role, declarations in (("output", results), ("input", parameters)):
         for index, declaration in enumerate(declarations):
             unsized = role == "input" and index == len(declarations) - 1
@@ -213,7 +220,9 @@ def _check_parameter(
 ) -> None:
     name = declaration.names[0]
     if declaration.space not in ("reg", "param"):
-        context.report(declaration.span, f"a function's parameter is in .reg or .param, not in .{declaration.space}")
+        context.report(
+            "function", declaration.span, f"a function's parameter is in .reg or .param, not in .{declaration.space}"
+        )
         return
     sound = check_type(context, declaration, loosely)
     check_align(context, declaration, declaration.align)
@@ -222,27 +231,31 @@ def _check_parameter(
     if declaration.space == "param":
         context.gate(declaration.span, "a parameter of a function in .param", _FUNCTION_PARAM)
     if declaration.type in OPAQUE and not loosely and (context.manual or not name.dimensions):
-        context.report(declaration.span, f"a function takes no .{declaration.type}", "pass its address as .u64")
+        context.report(
+            "function", declaration.span, f"a function takes no .{declaration.type}", "pass its address as .u64"
+        )
         return
     if declaration.pointer is not None:
-        context.report(word_span(declaration, ".ptr"), "'.ptr' is for parameters of kernels")
+        context.report("function", word_span(declaration, ".ptr"), "'.ptr' is for parameters of kernels")
     if name.dimensions and declaration.space == "reg":
         if not loosely or not all(name.dimensions):
-            context.report(name.span, f"'{name.name}' cannot be an array: registers have no addresses")
+            context.report("function", name.span, f"'{name.name}' cannot be an array: registers have no addresses")
     elif len(name.dimensions) > 1:
-        context.report(name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions")
+        context.report("function", name.span, f"'{name.name}' cannot have {len(name.dimensions)} dimensions")
     elif name.dimensions and not all(name.dimensions):
         if not unsized:
             where = "a result" if role == "output" else "a parameter before the last"
-            context.report(name.span, f"{where} needs a number of elements")
+            context.report("function", name.span, f"{where} needs a number of elements")
         else:
             context.gate(name.span, "an unsized parameter", _UNSIZED)
             if context.manual and declaration.type != "b8":
-                context.report(name.span, f"an unsized parameter is an array of .b8, not of .{declaration.type}")
+                context.report(
+                    "function", name.span, f"an unsized parameter is an array of .b8, not of .{declaration.type}"
+                )
     if nameless:
         return
     if name.name == "_":
-        context.report(name.span, "a parameter of a function needs a name", "'_' is for .callprototype")
+        context.report("function", name.span, "a parameter of a function needs a name", "'_' is for .callprototype")
         return
     if not loosely:
         redeclare(context, name, variable(declaration, 0, role, None if sound else "any"))
@@ -254,10 +267,12 @@ def _check_manual_signature(
     if not context.manual:
         return
     if len(results) > 1:
-        context.report(results[1].span, "a function has one result", "return several values in one .param array")
+        context.report(
+            "function", results[1].span, "a function has one result", "return several values in one .param array"
+        )
     for declaration in (*results, *parameters):
         if declaration.space == "reg" and WIDTHS.get(declaration.type, _LEAST_BITS) < _LEAST_BITS:
-            context.report(declaration.span, f"a parameter in a register has {_LEAST_BITS} bits or more",
+            context.report("function", declaration.span, f"a parameter in a register has {_LEAST_BITS} bits or more",
                            f"pass .{declaration.type} in .param")  # fmt: skip
 
 
@@ -278,30 +293,34 @@ def check_directives(
     seen: dict[str, Span] = {}
     kind = head.kind if isinstance(head, Function) else "prototype"
     if kind == "entry" and directives and not head.defined:  # type: ignore[attr-defined]
-        context.report(word_span(head, f".{directives[0].name}"), "a kernel's directives stand at its definition")
+        context.report(
+            "directive", word_span(head, f".{directives[0].name}"), "a kernel's directives stand at its definition"
+        )
     for directive in directives:
         name = directive.name
         span = directive.span if directive.span.line else word_span(head, f".{name}")
         check_gates(context, directive, span)
         if name == "noreturn" and seen:
-            context.report(span, "'.noreturn' stands once, before other directives")
+            context.report("directive", span, "'.noreturn' stands once, before other directives")
         if name == "pragma" and kind != "entry":
-            context.report(span, "'.pragma' stands in the head of kernels only", "write it in the body")
+            context.report("directive", span, "'.pragma' stands in the head of kernels only", "write it in the body")
         if name in _ONCE and name in seen:
-            context.report(span, f"'.{name}' stands twice")
+            context.report("directive", span, f"'.{name}' stands twice")
         for pair in _EXCLUSIVE:
             other = next((word for word in pair if word != name and word in seen), None)
             if name in pair and other is not None:
-                context.report(span, f"'.{name}' cannot stand with '.{other}'", "one of them says it")
+                context.report("directive", span, f"'.{name}' cannot stand with '.{other}'", "one of them says it")
         if name in _POSITIVE and any(isinstance(a, Immediate) and a.value <= 0 for a in directive.arguments):
-            context.report(span, f"'.{name}' takes numbers from 1 on")
+            context.report("directive", span, f"'.{name}' takes numbers from 1 on")
         if name == "noreturn" and results:
-            context.report(span, "a function that does not return has no results")
+            context.report("directive", span, "a function that does not return has no results")
         if name == "pragma":
             check_pragma(context, directive, span, True)
         seen.setdefault(name, span)
     if "blocksareclusters" in seen and not {"reqntid", "reqnctapercluster"} <= seen.keys():
-        context.report(seen["blocksareclusters"], "'.blocksareclusters' needs .reqntid and .reqnctapercluster")
+        context.report(
+            "directive", seen["blocksareclusters"], "'.blocksareclusters' needs .reqntid and .reqnctapercluster"
+        )
 
 
 def check_gates(context: Context, directive: Directive, span: Span) -> None:
@@ -326,10 +345,10 @@ def check_pragma(context: Context, directive: Directive, span: Span, in_function
         gate = pragma.manual_gate if context.manual and pragma.manual_gate else pragma.gate
         context.gate(span, f'.pragma "{word}"', gate)
         if pragma.only_in_functions and not in_function:
-            context.report(span, f'.pragma "{word}" stands only in a function')
+            context.report("directive", span, f'.pragma "{word}" stands only in a function')
         assert isinstance(argument, Text)
         if pragma.number and not argument.text.removeprefix(word).strip():
-            context.report(span, f'.pragma "{word}" needs a number', f'as in .pragma "{word} 4";')
+            context.report("directive", span, f'.pragma "{word}" needs a number', f'as in .pragma "{word} 4";')
 
 
 # Aliases.
@@ -343,29 +362,33 @@ def check_alias(context: Context, directive: Directive) -> None:
     found = [context.scopes.find(name) for name in names]
     for name, symbol in zip(names, found, strict=True):
         if symbol is None:
-            context.report(word_span(directive, name), f"'{name}' is not declared", "declare it before the .alias")
+            context.report(
+                "undeclared", word_span(directive, name), f"'{name}' is not declared", "declare it before the .alias"
+            )
         elif not isinstance(symbol, Callable):
-            context.report(word_span(directive, name), f"'{name}' is a variable: .alias is for functions")
+            context.report("directive", word_span(directive, name), f"'{name}' is a variable: .alias is for functions")
     alias, target = found
     if not isinstance(alias, Callable) or not isinstance(target, Callable):
         return
     span = word_span(directive, names[0])
     assert alias.head is not None and target.head is not None
     if target.head.kind == "entry" or alias.head.kind == "entry":
-        context.report(word_span(directive, names[1]), "kernels have no aliases")
+        context.report("directive", word_span(directive, names[1]), "kernels have no aliases")
     elif target.head.linkage == "weak":
-        context.report(word_span(directive, names[1]), f"'{names[1]}' is .weak: it may be replaced, and has no alias")
+        context.report(
+            "directive", word_span(directive, names[1]), f"'{names[1]}' is .weak: it may be replaced, and has no alias"
+        )
     elif alias.alias:
-        context.report(span, f"'{names[0]}' is already an alias of '{alias.alias}'")
+        context.report("directive", span, f"'{names[0]}' is already an alias of '{alias.alias}'")
     elif alias.defined:
-        context.report(span, f"'{names[0]}' has a body: it cannot be an alias", "declare it without one")
+        context.report("directive", span, f"'{names[0]}' has a body: it cannot be an alias", "declare it without one")
     elif context.manual and not target.defined:
-        context.report(word_span(directive, names[1]), f"'{names[1]}' is not defined in this module")
+        context.report("undeclared", word_span(directive, names[1]), f"'{names[1]}' is not defined in this module")
     else:
         before, now = target.head, alias.head
         trouble = differs(before.results, before.parameters or (), now.results, now.parameters or ())
         if trouble:
-            context.report(span, f"'{names[0]}' {trouble.replace('than before', f'than {names[1]!r}')}")
+            context.report("directive", span, f"'{names[0]}' {trouble.replace('than before', f'than {names[1]!r}')}")
     alias.alias = alias.alias or names[1]
 
 

@@ -45,9 +45,11 @@ def _absent(context: Context, name: str, statement: AnyStatement | None, stateme
     first = name == "version"
     if first and isinstance(statement, Directive) and statement.name == "target" and len(statements) > 1:
         statement = statements[1]  # ptxas notices behind it
-    span = statement.span if statement is not None else (statements[-1].span if statements else Span(1, 1, 1))
+    span = statement.span if statement is not None else (statements[-1].span if statements else Span(1, 1, 2))
+    if any(line <= span.line for line in context.faulty):
+        return  # what could not be read may be it
     place = "a module begins with" if first else "behind '.version' comes"
-    context.report(span, f"'.{name}' is missing: {place} it", f"write {_EXAMPLES[name]}")
+    context.report("header", span, f"'.{name}' is missing: {place} it", f"write {_EXAMPLES[name]}")
 
 
 def check_misplaced(context: Context, directive: Directive) -> bool:
@@ -57,14 +59,14 @@ def check_misplaced(context: Context, directive: Directive) -> bool:
     if directive.name == "target" and context.manual:
         _target(context, directive)  # section 11.1.2 allows it again
         return True
-    context.report(directive.span, f"'.{directive.name}' stands only at the beginning of a module, and once")
+    context.report("header", directive.span, f"'.{directive.name}' stands only at the beginning of a module, and once")
     return True
 
 
 def _version(context: Context, directive: Directive) -> None:
     numbers = tuple(a.value for a in directive.arguments if isinstance(a, Immediate))
     if len(numbers) != 2 or len(directive.arguments) != 2:
-        context.report(directive.span, "'.version' takes a version such as 9.0")
+        context.report("header", directive.span, "'.version' takes a version such as 9.0")
         return
     found = (numbers[0], numbers[1])
     if found in VERSIONS:
@@ -73,7 +75,7 @@ def _version(context: Context, directive: Directive) -> None:
     newest = max(VERSIONS)
     says = f"PTX ISA {found[0]}.{found[1]} is not known"
     hint = f"the newest is {newest[0]}.{newest[1]}" if found > newest else _neighbours(found)
-    context.report(directive.span, says, hint)
+    context.report("header", directive.span, says, hint)
 
 
 def _neighbours(found: tuple[int, int]) -> str:
@@ -91,20 +93,22 @@ def _target(context: Context, directive: Directive) -> None:
         architecture = _architecture(context, word)
         if architecture is not None:
             if architectures and context.manual:
-                context.report(span, "one architecture stands here, not two")
+                context.report("header", span, "one architecture stands here, not two")
             architectures.append(architecture)
             _known_to_version(context, span, word)
         elif word not in OPTIONS:
-            context.report(span, f"unknown target '{word}'", nearest(word, {**TARGETS, **OPTIONS}))
+            context.report("header", span, f"unknown target '{word}'", nearest(word, {**TARGETS, **OPTIONS}))
         elif not architectures:
-            context.report(span, f"'{word}' cannot stand first: the architecture does", "as in .target sm_90, debug")
+            context.report(
+                "header", span, f"'{word}' cannot stand first: the architecture does", "as in .target sm_90, debug"
+            )
         else:
             _option(context, span, word, options, architectures)
             options.add(word)
     context.options = frozenset(options)
     context.target = architectures[-1] if architectures else None
     if not directive.arguments:
-        context.report(directive.span, "'.target' needs an architecture", "as in .target sm_90")
+        context.report("header", directive.span, "'.target' needs an architecture", "as in .target sm_90")
 
 
 def _architecture(context: Context, word: str) -> Target | None:
@@ -119,27 +123,27 @@ def _known_to_version(context: Context, span: Span, word: str) -> None:
     introduced = "9.0" if word == "sm_88" and context.manual else TARGETS[word]
     if context.version < version(introduced):
         has = f"{context.version[0]}.{context.version[1]}"
-        context.report(span, f"'{word}' needs PTX ISA {introduced}, the module says {has}")
+        context.report("version", span, f"'{word}' needs PTX ISA {introduced}, the module says {has}")
 
 
 def _option(context: Context, span: Span, word: str, before: set[str], architectures: list[Target]) -> None:
     context.gate(span, word, OPTIONS[word])
     if word.startswith("texmode") and any(w.startswith("texmode") and w != word for w in before):
-        context.report(span, f"'{word}' conflicts with the other texture mode", "a module has one of the two")
+        context.report("header", span, f"'{word}' conflicts with the other texture mode", "a module has one of the two")
     if word == "map_f64_to_f32" and architectures and architectures[-1].number >= _DOUBLES:
-        context.report(span, f"'{word}' is for targets without double precision, {architectures[-1]} has it")
+        context.report("target", span, f"'{word}' is for targets without double precision, {architectures[-1]} has it")
 
 
 def _address_size(context: Context, directive: Directive) -> None:
     context.gate(directive.span, ".address_size", "2.3")
     size = directive.arguments[0] if len(directive.arguments) == 1 else None
     if not isinstance(size, Immediate) or size.value not in (32, 64):
-        context.report(directive.span, "the address size is 32 or 64")
+        context.report("header", directive.span, "the address size is 32 or 64")
         return
     context.address_size = size.value
     if size.value == 32 and not context.manual and context.target and context.target.number >= _ONLY_64_BIT:
         hint = "write .address_size 64"
-        context.report(directive.span, f"{context.target} has no 32-bit addresses", hint)
+        context.report("target", directive.span, f"{context.target} has no 32-bit addresses", hint)
 
 
 _CHECKS = {"version": _version, "target": _target, "address_size": _address_size}

@@ -40,7 +40,7 @@ def check_initialiser(context: Context, declaration: Declaration, name: Declarat
         sizes[0] = None
     assert name.value is not None
     if sizes[:1] == [None] and isinstance(name.value, Vector) and not name.value.elements:
-        context.report(name.span, f"'{name.name}' gets its size from its initial value, which is empty")
+        context.report("initialiser", name.span, f"'{name.name}' gets its size from its initial value, which is empty")
         return
     waiting: list[tuple[Operand, int]] = [(name.value, 0)]
     while waiting:
@@ -48,21 +48,23 @@ def check_initialiser(context: Context, declaration: Declaration, name: Declarat
         if level < len(sizes):
             if not isinstance(value, Vector):
                 context.report(
-                    name.span, f"the initial value of '{name.name}' needs more braces: each dimension has its own"
+                    "initialiser",
+                    name.span,
+                    f"the initial value of '{name.name}' needs more braces: each dimension has its own",
                 )
                 return
             size = sizes[level]
             if size is not None and len(value.elements) > size:
                 what = f"{len(value.elements)} initial values for {size} elements of '{name.name}'"
-                context.report(name.span, what)
+                context.report("initialiser", name.span, what)
                 return
             if lanes and level == len(sizes) - 1 and len(value.elements) != lanes:
                 what = f"{len(value.elements)} initial values for a vector of {lanes} in '{name.name}'"
-                context.report(name.span, what)
+                context.report("initialiser", name.span, what)
                 return
             waiting += [(element, level + 1) for element in reversed(value.elements)]
         elif isinstance(value, Vector):
-            context.report(name.span, f"too many braces around the initial value of '{name.name}'")
+            context.report("initialiser", name.span, f"too many braces around the initial value of '{name.name}'")
             return
         elif not _check_element(context, declaration, name, value):
             return  # one finding for one list
@@ -71,7 +73,9 @@ def check_initialiser(context: Context, declaration: Declaration, name: Declarat
 def _check_element(context: Context, declaration: Declaration, name: Declarator, value: Operand) -> bool:
     type_ = declaration.type
     if type_ in _WITHOUT:
-        context.report(name.span, f"a .{type_} variable has no initial value", "declare it as .b16 or .b32")
+        context.report(
+            "initialiser", name.span, f"a .{type_} variable has no initial value", "declare it as .b16 or .b32"
+        )
         return False
     if isinstance(value, Immediate):
         return type_[0] in "usb" or _mismatch(context, name, f"an integer does not fit .{type_}", "write it as 1.0")
@@ -82,8 +86,10 @@ def _check_element(context: Context, declaration: Declaration, name: Declarator,
     return _check_address(context, type_, name, value)
 
 
-def _mismatch(context: Context, name: Declarator, message: str, hint: str | None = None) -> bool:
-    context.report(name.span, message, hint)
+def _mismatch(
+    context: Context, name: Declarator, message: str, hint: str | None = None, code: str = "initialiser"
+) -> bool:
+    context.report(code, name.span, message, hint)
     return False
 
 
@@ -120,7 +126,7 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
     symbol = context.scopes.find(base.name)
     if symbol is None:
         hint = context.suggest(base.name) or "declare it before"
-        return _mismatch(context, name, f"'{base.name}' is not declared", hint)
+        return _mismatch(context, name, f"'{base.name}' is not declared", hint, "undeclared")
     if isinstance(symbol, Callable):
         assert symbol.head is not None
         what = "kernel" if symbol.head.kind == "entry" else "function"
@@ -142,7 +148,9 @@ def check_opaque(context: Context, declaration: Declaration, name: Declarator) -
     """`{ field = value, ... }` of a texture, sampler or surface; of an array, such lists."""
     known = FIELDS[declaration.type]
     if not isinstance(name.value, Vector):
-        context.report(name.span, f"'{name.name}' is initialised by its fields", "as in { filter_mode = nearest }")
+        context.report(
+            "initialiser", name.span, f"'{name.name}' is initialised by its fields", "as in { filter_mode = nearest }"
+        )
         return
     waiting: list[tuple[Operand, int]] = [(element, 1) for element in reversed(name.value.elements)]
     while waiting:
@@ -150,14 +158,19 @@ def check_opaque(context: Context, declaration: Declaration, name: Declarator) -
         if isinstance(value, Vector) and level <= len(name.dimensions):
             waiting += [(element, level + 1) for element in reversed(value.elements)]
         elif not isinstance(value, Wrapped) or value.operator in ("generic", "mask"):
-            context.report(name.span, f"'{name.name}' is initialised by its fields", "as in { filter_mode = nearest }")
+            context.report(
+                "initialiser",
+                name.span,
+                f"'{name.name}' is initialised by its fields",
+                "as in { filter_mode = nearest }",
+            )
             return
         elif value.operator not in known:
             hint = nearest(value.operator, known) or f"its fields are {' '.join(sorted(known))}"
-            context.report(name.span, f"a .{declaration.type} has no field '{value.operator}'", hint)
+            context.report("initialiser", name.span, f"a .{declaration.type} has no field '{value.operator}'", hint)
         elif isinstance(value.inner, Name) and value.inner.name not in FIELD_VALUES:
             hint = nearest(value.inner.name, FIELD_VALUES) or f"names are {' '.join(sorted(FIELD_VALUES))}"
-            context.report(name.span, f"'{value.inner.name}' is no value of '{value.operator}'", hint)
+            context.report("initialiser", name.span, f"'{value.inner.name}' is no value of '{value.operator}'", hint)
 
 
 DIFFERENCES = (

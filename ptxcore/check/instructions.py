@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ptxcore.check.calls import check_call
-from ptxcore.check.context import Context
+from ptxcore.check.context import Context, kind_of_need
 from ptxcore.check.kinds import Kind, Kinds
 from ptxcore.check.operands import Trouble, arrange, check_values, describe, has_limits, judge, values_of
 from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
@@ -139,20 +139,23 @@ class Instructions:
             if self._explained <= _MOST_EXPLAINED:
                 context.findings += explain(s, misfit, manual=context.manual).diagnostics
             else:
-                context.report(s.span, misfit.message if misfit else f"unknown instruction '{s.opcode}'")
+                code = "modifiers" if misfit else "unknown-instruction"
+                context.report(code, s.span, misfit.message if misfit else f"unknown instruction '{s.opcode}'")
         for lacking in verdict.lacking:
-            context.report(s.span, lacking)
-        trouble = verdict.trouble
+            context.report(kind_of_need(lacking), s.span, lacking)
+        trouble, code = verdict.trouble, "operands"
         if trouble is None and verdict.use is not None:
             places = arrange(verdict.use, len(kinds))
+            code = "value"
             if places is not None:
                 trouble = check_values(verdict.use, places, values_of(s.operands))
             trouble = trouble or wrong_value(verdict.use, s.operands)
             if trouble is None and context.manual:
+                code = "alignment"
                 trouble = misaligned(context, verdict.use, s.operands)
         if trouble is not None:
             span = operand_span(s, *trouble.path) if trouble.path else s.span
-            context.report(span, _worded(s, trouble), _hint(s, kinds, trouble))
+            context.report(code, span, _worded(s, trouble), _hint(s, kinds, trouble))
 
     # Guards.
 
@@ -166,7 +169,9 @@ class Instructions:
             self._guards.add(guard.name)
         else:
             hint = "setp makes a predicate of a comparison"
-            self.context.report(guard_span(s), f"a guard is a predicate, '{guard.name}' is {describe(kind)}", hint)
+            self.context.report(
+                "operands", guard_span(s), f"a guard is a predicate, '{guard.name}' is {describe(kind)}", hint
+            )
 
     # Opcodes that ask more.
 

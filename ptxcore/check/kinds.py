@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxcore.check.context import Context
+from ptxcore.check.context import Context, kind_of_need
 from ptxcore.check.symbols import ADDRESS_GATES, Symbol, Variable
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
@@ -100,7 +100,8 @@ class Kinds:
         lacking = self.context.lacks(ADDRESS_GATES[symbol.head.kind])
         if lacking is not None:
             what = "kernel" if symbol.head.kind == "entry" else "function"
-            return self._trouble(operand, instruction, f"the address of a {what} {lacking}")
+            message = f"the address of a {what} {lacking}"
+            return self._trouble(operand, instruction, message, code=kind_of_need(lacking))
         return symbol.kind
 
     def _part(self, owner: Symbol, base: str, part: str, operand: Name, instruction: Instruction) -> Kind:
@@ -128,7 +129,7 @@ class Kinds:
             return self._undeclared(operand, instruction)
         lacking = self.context.lacks(register.gate)
         if lacking is not None:
-            return self._trouble(operand, instruction, f"'{base}' {lacking}")
+            return self._trouble(operand, instruction, f"'{base}' {lacking}", code=kind_of_need(lacking))
         if part and (not register.vector or part not in COMPONENTS):
             hint = "its components are .x .y .z .w" if register.vector else f"'{base}' is a single .{register.type}"
             return self._trouble(operand, instruction, f"'{base}' has no component '.{part}'", hint)
@@ -136,11 +137,15 @@ class Kinds:
         return ("sreg", type_, register.narrow)
 
     def _undeclared(self, operand: Name, instruction: Instruction) -> Kind:
+        if self.context.headless:
+            return "any"
         hint = self.context.suggest(operand.name, SPECIAL_REGISTERS if operand.name[0] == "%" else ())
-        return self._trouble(operand, instruction, f"'{operand.name}' is not declared", hint)
+        return self._trouble(operand, instruction, f"'{operand.name}' is not declared", hint, "undeclared")
 
-    def _trouble(self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None) -> Kind:
-        self.context.report(find_span(instruction, operand), message, hint)
+    def _trouble(
+        self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None, code: str = "operands"
+    ) -> Kind:
+        self.context.report(code, find_span(instruction, operand), message, hint)
         return "any"
 
     # Everything else.

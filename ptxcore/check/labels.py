@@ -25,7 +25,7 @@ def declare_label(context: Context, label: Label, following: object) -> bool:
     if before is not None:
         line = f"line {before.span.line} has it"
         what = "label" if isinstance(before, LabelSymbol) else "name"
-        context.report(label.span, f"the {what} '{label.name}' stands twice in this block", line)
+        context.report("redeclared", label.span, f"the {what} '{label.name}' stands twice in this block", line)
     symbol = LabelSymbol("label", "label", label.span)
     if isinstance(following, Prototype):
         symbol.sort = symbol.kind = "prototype"
@@ -74,4 +74,6 @@ def report_missing(context: Context, pending: dict[str, list[Any]]) -> None:
                 span = find_span(statement, operand)
             else:
                 span = word_span(statement, name)
-            context.report(span, f"no label '{name}' can be seen from here", "a label is seen in its own block only")
+            context.report(
+                "label", span, f"no label '{name}' can be seen from here", "a label is seen in its own block only"
+            )

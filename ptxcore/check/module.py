@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable as Callable_
+from collections.abc import Sequence
 from typing import ClassVar
 
 from ptxcore.check import labels
@@ -36,10 +37,11 @@ _KERNEL_LISTS = (1, 4)
 _FUNCTION_PARAMS = (2, 0)
 
 
-def check(module: Module, *, manual: bool = False) -> list[Diagnostic]:
+def check(module: Module, *, manual: bool = False, faults: Sequence[Diagnostic] = ()) -> list[Diagnostic]:
     """What is wrong with a module that was read, in source order. It is judged as ptxas 13.0 does or, with `manual`, as
-    the manual says where the two differ; names that are declared `.extern` may stay undefined. Raises nothing."""
-    return _Checker(manual).run(module)
+    the manual says where the two differ; names that are declared `.extern` may stay undefined. Of `faults`, what reading
+    it found, no consequences are told. Raises nothing."""
+    return _Checker(manual, faults).run(module)
 
 
 def check_text(text: str, *, manual: bool = False) -> list[Diagnostic]:
@@ -52,17 +54,14 @@ def read_and_check(text: str, *, manual: bool = False) -> tuple[Module, list[Dia
     from ptxcore.syntax.reader import read_module
 
     module, faults = read_module(text)
-    faulty = {d.span.line for d in faults}
-    # A statement that could not be read needs no second finding.
-    found = [*faults, *(d for d in check(module, manual=manual) if d.span.line not in faulty)]
-    return module, sorted(found, key=lambda d: d.span)
+    return module, sorted([*faults, *check(module, manual=manual, faults=faults)], key=lambda d: d.span)
 
 
 class _Checker:
     """The state of one pass."""
 
-    def __init__(self, manual: bool) -> None:
-        self.context = Context(manual)
+    def __init__(self, manual: bool, faults: Sequence[Diagnostic]) -> None:
+        self.context = Context(manual, frozenset(d.span.line for d in faults))
         self.instructions = Instructions(self.context)
         self.debugging = Debugging(self.context)
         self.source = ""
@@ -95,8 +94,9 @@ class _Checker:
         target = next((s for s in statements[:header] if isinstance(s, Directive) and s.name == "target"), None)
         self.debugging.finish(target)
         self._check_groups()
-        context.findings.sort(key=lambda d: d.span)
-        return context.findings
+        # A name that stands twice in a statement is wrong once, and a line that could not be read has its finding.
+        found = [d for d in dict.fromkeys(context.findings) if d.span.line not in context.faulty]
+        return sorted(found, key=lambda d: d.span)
 
     # Blocks.
 
@@ -104,7 +104,9 @@ class _Checker:
         if self.body_follows:
             self.body_follows = False
         else:
-            self.context.scopes.open()
+            scopes = self.context.scopes
+            self.context.headless = self.context.headless or scopes.depth == 0
+            scopes.open()
         self.blocks += 1
 
     def _close(self, s: Close) -> None:
@@ -139,6 +141,7 @@ class _Checker:
             self.groups.setdefault(self.function.name, {}).update(self.instructions.tensor_groups)
         self.instructions.tensor_groups = {}
         self.function, self.body_follows = None, False
+        self.context.headless = False
 
     def _note_call(self, s: Instruction) -> None:
         if self.function is None:
@@ -171,7 +174,9 @@ class _Checker:
                 if span not in told:
                     told.add(span)
                     both = " and ".join(f".{g}" for g in sorted(groups))
-                    self.context.report(span, f"'{name}' uses {both}", "a kernel uses one of them throughout")
+                    self.context.report(
+                        "modifiers", span, f"'{name}' uses {both}", "a kernel uses one of them throughout"
+                    )
 
     def _is_visible(self, name: str) -> bool:
         """Whether code is made for a function by itself: kernels, and functions that others may call."""
@@ -195,7 +200,7 @@ class _Checker:
                 role = "kernel"
             elif context.version < _FUNCTION_PARAMS:
                 place = "in the head of the kernel" if entry else "in registers"
-                context.report(s.span, f"before PTX ISA 2.0 parameters are declared {place}")
+                context.report("version", s.span, f"before PTX ISA 2.0 parameters are declared {place}")
         before = context.scopes.depth
         declare(context, s, in_body=inside, role=role)
         if before > 1 or s.space != "reg":

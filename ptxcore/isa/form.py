@@ -519,9 +519,10 @@ def complain(forms: Sequence[Form], instruction: Instruction, misfit: Misfit) ->
         if word not in known:
             message = f"unknown modifier '.{word}' on '{instruction.opcode}'"
             alike = known & WIDTHS.keys() if word in WIDTHS else known
-            return fail(modifier_span(instruction, i), message, nearest(word, known) or _legal(alike))
+            hint = nearest(word, known) or _legal(alike)
+            return fail(modifier_span(instruction, i), message, hint, "unknown-modifier")
     span = instruction.span if misfit.modifier < 0 else modifier_span(instruction, misfit.modifier)
-    return fail(span, misfit.message, f"the form is: {misfit.form.shown()}")
+    return fail(span, misfit.message, f"the form is: {misfit.form.shown()}", "modifiers")
 
 
 def _legal(choices: Iterable[str]) -> str | None:

@@ -140,4 +140,5 @@ def explain(
     if dialect is not TYPED and opcode in TYPED.forms:
         message = f"'{opcode}' is not part of the {dialect.name} dialect"
         return fail(instruction.span, message, "give it a type to make it PTX")
-    return fail(instruction.span, f"unknown instruction '{opcode}'", nearest(opcode, dialect.forms))
+    hint = nearest(opcode, dialect.forms)
+    return fail(instruction.span, f"unknown instruction '{opcode}'", hint, "unknown-instruction")

@@ -176,9 +176,7 @@ def read_declaration(cursor: Cursor, place: Place, operands: OperandReader, link
     names = [read_declarator(cursor, place, operands)]
     while cursor.accept(","):
         names.append(read_declarator(cursor, place, operands))
-    if cursor.text != ";":
-        raise cursor.missing("',' or ';'")
-    return Declaration(
+    declaration = Declaration(
         words.space,
         words.type,
         tuple(names),
@@ -189,3 +187,8 @@ def read_declaration(cursor: Cursor, place: Place, operands: OperandReader, link
         words.bank,
         words.pointer,
     )
+    if cursor.text != ";":
+        bad = cursor.missing("',' or ';'")
+        bad.statement = declaration  # whose names are known all the same
+        raise bad
+    return declaration

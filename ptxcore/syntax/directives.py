@@ -62,6 +62,10 @@ STRUCTURED = {
     "weak": ("module",),
     "common": ("module",),
 }
+#: What declarations begin with.
+DECLARATIONS = dict.fromkeys(("reg", "shared", "local", "param"), ("body",)) | dict.fromkeys(
+    ("global", "const", "align"), ("module", "body")
+)
 _PLACES = {
     "module": "at module level",
     "entry": "in the head of an .entry",
@@ -76,12 +80,14 @@ def misplaced(cursor: Cursor, place: str) -> Bad:
     """What to say of a directive that cannot stand in a place (a key of `_PLACES`)."""
     name = cursor.text[1:]
     shape = SHAPES.get(name)
-    places = STRUCTURED.get(name) if shape is None else shape.places
+    places = {**STRUCTURED, **DECLARATIONS}.get(name) if shape is None else shape.places
     if places is None or place in places:
-        known = (f".{word}" for word in (*SHAPES, *STRUCTURED, "reg", "param", "shared", "global", "const", "local"))
-        return Bad(cursor.start, cursor.stop, f"unknown directive '{shown(cursor.text)}'", nearest(cursor.text, known))
+        known = (f".{word}" for word in (*SHAPES, *STRUCTURED, *DECLARATIONS))
+        message, hint = f"unknown directive '{shown(cursor.text)}'", nearest(cursor.text, known)
+        return Bad(cursor.start, cursor.stop, message, hint, code="directive")
     where = " or ".join(_PLACES[p] for p in places)
-    return Bad(cursor.start, cursor.stop, f"'.{name}' cannot stand {_PLACES[place]}", f"it stands {where}")
+    message = f"'.{name}' cannot stand {_PLACES[place]}"
+    return Bad(cursor.start, cursor.stop, message, f"it stands {where}", code="directive")
 
 
 def read_directive(cursor: Cursor, shape: Shape) -> Directive:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Span
+
+if TYPE_CHECKING:
+    from ptxcore.syntax.tree import AnyStatement
 
 #: A user identifier, a `%` name or the sink `_` (section 4.4). `%` alone is the remainder operator.
 NAME = r"(?:[A-Za-z][\w$]*+|[_$%][\w$]++|_)"
@@ -41,11 +45,16 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 class Bad(Exception):
     """A finding inside a statement, by offsets into the text; reading goes on behind the statement, at `resume` if that
-    is known, or with `again` perhaps where the finding is."""
+    is known, or with `again` perhaps where the finding is. Nothing is said of it where it was already `told`.
+    `statement` is what was read before it where that is a whole one."""
 
-    def __init__(self, start: int, end: int, message: str, hint: str | None = None, again: bool = False) -> None:
-        self.start, self.end, self.message, self.hint, self.again = start, end, message, hint, again
+    def __init__(
+        self, start: int, end: int, message: str, hint: str | None = None, again: bool = False, code: str = "syntax"
+    ) -> None:
+        self.start, self.end, self.message, self.hint, self.again, self.code = start, end, message, hint, again, code
         self.resume = 0
+        self.told = False
+        self.statement: AnyStatement | None = None
 
 
 def shown(word: str) -> str:

@@ -53,11 +53,15 @@ _LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
 _BLANK = re.compile(r"\s*+", re.ASCII)
 _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
 _WORD = re.compile(r"[^\s;{}]++|\S")
-#: Where a faulty statement can end.
-_END = re.compile(
-    r"[;{}]|\n[ \t]*+(?=\.(?:visible|extern|weak|common|global|const|entry|func|section|file|loc|pragma|version|target"
-    r"|address_size|reg|shared|local|param|alias|tex)\b)",
-    re.ASCII,
+#: What a line can begin with that belongs to no statement before it, and what may also stand in a list of parameters.
+_BEGINNINGS = (
+    "visible extern weak common global const entry func section file loc version target address_size alias tex"
+)
+_IN_HEADS = "reg shared local param pragma"
+#: Where a faulty statement can end, and the faulty head of a function.
+_END, _END_OF_HEAD = (
+    re.compile(rf"[;{{}}]|\n[ \t]*+(?=\.(?:{words.replace(' ', '|')})(?![\w$]))", re.ASCII)
+    for words in (f"{_BEGINNINGS} {_IN_HEADS}", _BEGINNINGS)
 )
 _PLACE = r"(0|[1-9]\d*+)\s++(0|[1-9]\d*+)\s++(0|[1-9]\d*+)(?![\w$.])"
 #: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
@@ -103,6 +107,8 @@ class Reader:
         #: Offsets of the braces that are open, and whether a function's body may begin.
         self.blocks: list[int] = []
         self.body_follows = False
+        #: Whether statements outside of functions were told of: one finding is enough for all that follow each other.
+        self.strayed = False
         #: Labels that `N<5>` may still make: each takes a character where it stands, or the table is wrong anyway.
         self.allowance = len(text)
         self._positions: Positions | None = None
@@ -186,9 +192,7 @@ class Reader:
 
     def _open(self, position: int) -> int:
         if not (self.blocks or self.thread or self.body_follows):
-            self.found.append(
-                Diagnostic(self.span(position, position + 1), "a block cannot stand outside of functions")
-            )
+            self.found.append(_fault(self.span(position, position + 1), "a block cannot stand outside of functions"))
         self.body_follows = False
         self.blocks.append(position)
         self.statements.append(Open(span=self.span(position, position + 1)))
@@ -196,7 +200,7 @@ class Reader:
 
     def _close(self, position: int) -> int:
         if not (self.blocks or self.thread):
-            raise Bad(position, position + 1, "this '}' closes nothing")
+            raise self._stray(Bad(position, position + 1, "this '}' closes nothing"))
         if self.blocks:
             self.blocks.pop()
         self.statements.append(Close(span=self.span(position, position + 1)))
@@ -209,11 +213,16 @@ class Reader:
         word = _WORD.match(text, position)
         stop = word.end() if word else position + 1
         if not (self.blocks or self.thread):
-            return Bad(position, stop, f"'{shown(text[position:stop])}' cannot stand outside of functions",
-                       "at module level stand directives, which begin with '.'")  # fmt: skip
+            message = f"'{shown(text[position:stop])}' cannot stand outside of functions"
+            return self._stray(Bad(position, stop, message, "at module level stand directives, which begin with '.'"))
         if text.rfind(";") < position:
             return self._unended(position, stop)
         return Bad(position, stop, f"'{shown(text[position:stop])}' does not begin a PTX statement")
+
+    def _stray(self, bad: Bad) -> Bad:
+        """A finding outside of functions, which is told unless the one before was of the same kind."""
+        bad.told, self.strayed = self.strayed, True
+        return bad
 
     def _unended(self, start: int, stop: int) -> Bad:
         """What to say of a statement behind which no `;` comes any more: where it should be."""
@@ -279,6 +288,7 @@ class Reader:
         statement: AnyStatement
         self.body_follows = word in HEADS
         if word in HEADS and place == "module":
+            self.strayed = False
             function = read_function(cursor, self.span, linkage)
             self.body_follows = function.defined
             statement = function
@@ -307,7 +317,10 @@ class Reader:
 
         `limit` is where a `;` ends the statement.
         """
-        self.found.append(Diagnostic(self.span(bad.start, bad.end), bad.message, bad.hint))
+        if bad.statement is not None:
+            self._keep(bad.statement, start, bad.start)
+        if not bad.told:
+            self.found.append(_fault(self.span(bad.start, bad.end), bad.message, bad.hint, bad.code))
         if limit is not None and limit - start > _FAR:
             return limit
         if bad.resume:
@@ -321,7 +334,8 @@ class Reader:
         """Where reading goes on behind a faulty statement: behind its `;`, at the brace that closes the block around it
         or opens a body, or at a line that begins with a directive."""
         depth = 0
-        for m in _END.finditer(self.text, start + 1 if self.text[start] in "{}" else start):
+        end = _END_OF_HEAD if self.body_follows else _END
+        for m in end.finditer(self.text, start + 1 if self.text[start] in "{}" else start):
             mark = m[0]
             if mark == "{":
                 if self.body_follows:
@@ -338,13 +352,17 @@ class Reader:
         return len(self.text)
 
 
+def _fault(span: Span, message: str, hint: str | None = None, code: str = "syntax") -> Diagnostic:
+    return Diagnostic(span, message, hint, code=code)
+
+
 def _behind(bad: Bad, offset: int, rest: str) -> Bad:
     """What is wrong with the operands, by offsets into the whole text."""
     if rest.startswith("."):
         return Bad(offset, offset + 1, "a modifier stands directly behind its '.'")
     if rest.startswith("}"):
         return Bad(offset, offset + 1, "';' is missing before '}'")
-    return Bad(bad.start + offset, bad.end + offset, bad.message, bad.hint, bad.again)
+    return Bad(bad.start + offset, bad.end + offset, bad.message, bad.hint, bad.again, bad.code)
 
 
 def _not_in_thread(span: Span, directive: str) -> Diagnostic:
@@ -383,13 +401,12 @@ def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
         found.append(_open_at_end(reader))
     comment = open_comment(text)
     if comment >= 0:
-        found.append(Diagnostic(reader.span(comment, comment + 2), "this comment has no '*/' at its end"))
+        found.append(_fault(reader.span(comment, comment + 2), "this comment has no '*/' at its end"))
     if not text.isascii():
         strange = _not_ascii(text)
         lines = {d.span.line for d in strange}
         found = [*strange, *(d for d in found if d.span.line not in lines)]
-    found.sort(key=lambda d: d.span)
-    return Module(tuple(reader.statements), text), found
+    return Module(tuple(reader.statements), text), sorted(dict.fromkeys(found), key=lambda d: d.span)
 
 
 def _not_ascii(text: str) -> list[Diagnostic]:
@@ -411,7 +428,7 @@ def _open_at_end(reader: Reader) -> Diagnostic:
     text = reader.text
     opened = reader.span(reader.blocks[-1], reader.blocks[-1] + 1)
     hint = f"the block that begins in line {opened.line} is open"
-    return Diagnostic(reader.span(len(text), len(text) + 1), "'}' is missing at the end of the text", hint)
+    return _fault(reader.span(len(text), len(text) + 1), "'}' is missing at the end of the text", hint)
 
 
 def read_statements(

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxcore.check.module import check
+from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
 from ptxcore.machine.kernel.grid import Launch, Triple, compile_program
 from ptxcore.machine.kernel.lowering import Parameter, Program, lower
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, GlobalMemory, Segment
-from ptxcore.syntax.reader import read_module
 
 
 class UsageError(Exception):
@@ -99,11 +98,9 @@ def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
 
 def load(text: str, path: str = "<module>") -> Device:
     """A module from its text, ready to launch. Raises InputError with everything that is wrong in it."""
-    module, found = read_module(text)
-    found = [*found, *check(module)]
-    errors = [d for d in found if d.severity == "error"]
-    if errors:
-        raise InputError(sorted(errors, key=lambda d: d.span), path, text)
+    module, found = read_and_check(text)
+    if found:
+        raise InputError(found, path, text)
     try:
         program = lower(module)
         compiled = compile_program(program)

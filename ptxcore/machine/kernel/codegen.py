@@ -60,6 +60,7 @@ class Compiler:
         self.where: list[Op | None] = [None]
         self.names: dict[str, Any] = {}
         self.starts: dict[tuple[str, int], int] = {}
+        self.places: dict[int, tuple[Code, int]] = {}  # of ops, by identity; made when first needed
         self.templates: dict[Any, Template | None] = {}
         self.uses: dict[int, str] = {}
         self.ops: list[Op] = []
@@ -89,7 +90,9 @@ class Compiler:
 
     def behind(self, compiled: Compiled, op: Op) -> int:
         """The number of the block that goes on behind an instruction, wherever it stands; compiled when first asked for."""
-        code, at = next((c, i + 1) for c in self.program.functions.values() for i, o in enumerate(c.ops) if o is op)
+        if not self.places:
+            self.places = {id(o): (c, i + 1) for c in self.program.functions.values() for i, o in enumerate(c.ops)}
+        code, at = self.places[id(op)]
         number = self.starts.get((code.name, at))
         if number is None:
             number = self.starts[code.name, at] = len(compiled.blocks)

@@ -72,12 +72,14 @@ class Warp:
     def __init__(self, cta: Cta) -> None:
         self.cta = cta
         self.threads: dict[int, Thread] = {}
+        #: A bit for each lane whose thread has not ended.
+        self.running = 0
         self.meetings: dict[Place, Meeting] = {}
 
     def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
         """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
-        how = thread.launch.compiled.ops[op].use
-        mask = _mask(how, arguments)
+        how, position = thread.launch.collective(op)
+        mask = None if position is None else arguments[position]
         if mask is not None and not mask >> thread.lane & 1:
             raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
         place: Place = (op, None) if mask is None else ((how.form, how.present), mask)
@@ -86,14 +88,14 @@ class Warp:
             meeting = self.meetings[place] = Meeting(how, {}, {})
         meeting.threads[thread.lane] = thread
         meeting.arguments[thread.lane] = arguments
-        if mask is not None and self.members(mask) == set(meeting.threads):
+        if mask is not None and self.complete(mask, meeting):
             return self.meet(place, thread)
         names = "the warp" if mask is None else f"lanes {mask:#x}"
-        raise thread.suspend(f"waits for {names} at '{_named(thread.launch.compiled.ops[op])}'")
+        raise thread.suspend(lambda: f"waits for {names} at '{_named(thread.launch.compiled.ops[op])}'")
 
-    def members(self, mask: int) -> set[int]:
-        """The lanes of a mask that have threads still running."""
-        return {lane for lane, thread in self.threads.items() if mask >> lane & 1 and not thread.done}
+    def complete(self, mask: int, meeting: Meeting) -> bool:
+        """Whether all that a mask names have come, but those that have ended."""
+        return (mask & self.running).bit_count() == len(meeting.threads)
 
     def meet(self, place: Place, last: Thread | None) -> Any:
         """All are there: each gets its result. Gives that of `last`, which is running."""
@@ -115,7 +117,7 @@ class Warp:
         """Nobody in the CTA can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
         for place, meeting in list(self.meetings.items()):
             mask = place[1]
-            if mask is None or self.members(mask) <= set(meeting.threads):
+            if mask is None or self.complete(mask, meeting):
                 self.meet(place, None)
                 return True
         return False
@@ -152,6 +154,7 @@ class Cta:
                     if warp is None:
                         warp = self.warps[flat // WARP] = Warp(self)
                     warp.threads[lane] = thread
+                    warp.running |= 1 << lane
                     self.threads.append(thread)
                     flat += 1
         self.alive = flat
@@ -242,6 +245,7 @@ class Cta:
     def finished(self, thread: Thread) -> None:
         """A thread has ended: who waits for all need not wait for it."""
         self.alive -= 1
+        self.warps[thread.warp].running &= ~(1 << thread.lane)
         home = self.cluster[0]
         if thread.passed == home.passed:  # its end counts as an arrival, and it had arrived
             home.barriers["cluster", 0].arrived -= 1
@@ -253,7 +257,7 @@ class Cta:
         warp = self.warps[thread.warp]
         for place, meeting in list(warp.meetings.items()):
             mask = place[1]
-            if mask is not None and mask >> thread.lane & 1 and warp.members(mask) == set(meeting.threads):
+            if mask is not None and mask >> thread.lane & 1 and warp.complete(mask, meeting):
                 warp.meet(place, None)
 
 
@@ -322,6 +326,7 @@ class Launch:
         self.executed = 0
         self.started = time.monotonic_ns()
         self._functions = {address: name for name, address in program.layout.functions.items()}
+        self._collective: dict[int, tuple[Use, int | None]] = {}
         #: Asynchronous operations that are still to be done.
         self.pending: list[Operation] = []
         self.waiting = self._clusters()
@@ -359,6 +364,14 @@ class Launch:
             now = time.monotonic_ns()
             return now >> 32 if name.endswith("hi") else now & 0xFFFFFFFF if name.endswith("lo") else now
         return self.executed >> 32 if name == "clock_hi" else self.executed & ((1 << 64) - 1)
+
+    def collective(self, op: int) -> tuple[Use, int | None]:
+        """The use of an instruction that threads execute together, and which source is its member mask."""
+        found = self._collective.get(op)
+        if found is None:
+            how = self.compiled.ops[op].use
+            found = self._collective[op] = how, _mask_position(how)
+        return found
 
     def function_at(self, address: int) -> str:
         """The function whose address this is. Raises Fault where there is none."""
@@ -562,20 +575,18 @@ class Launch:
 
     def _deadlock(self, resident: list[Cta]) -> KernelError:
         blocked = [t for cta in resident for t in cta.threads if not t.done]
-        told = [f"{t.name} {t.waiting}" for t in blocked[:_MOST_TOLD]]
+        told = [f"{t.name} {t.waiting() if callable(t.waiting) else t.waiting}" for t in blocked[:_MOST_TOLD]]
         if len(blocked) > _MOST_TOLD:
             told.append(f"and {len(blocked) - _MOST_TOLD} more")
         return KernelError("deadlock", "deadlock: no thread can go on\n    " + "\n    ".join(told), path=self.path)
 
 
-def _mask(how: Use, arguments: tuple[Any, ...]) -> int | None:
-    """The member mask among the sources of a collective instruction; None where it has none."""
+def _mask_position(how: Use) -> int | None:
+    """Which source of a collective instruction is the member mask; None where it has none."""
     if not how.form.mask:
         return None
     sources = [p for p in how.parameters if p.role != "destination"]
-    found = next(i for i, p in enumerate(sources) if p.name == how.form.mask)
-    mask: int = arguments[found]
-    return mask
+    return next(i for i, p in enumerate(sources) if p.name == how.form.mask)
 
 
 def _named(op: Op) -> str:

@@ -25,7 +25,7 @@ _GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
 
 
 class Suspended(Exception):
-    """The instruction has to wait; it runs again when what it waits for has come. `why` says what for."""
+    """The instruction has to wait; it runs again when what it waits for has come."""
 
 
 class Asleep(Suspended):
@@ -69,7 +69,7 @@ class Thread:
         self.carry: Any = UNDEFINED
         self.done = self.answered = False
         self.answer: Any = None
-        self.waiting = ""
+        self.waiting: str | Callable[[], str] = ""
         self.op = 0
         self.executed = 0
         self.copies, self.bulk = Groups(), Groups()
@@ -181,10 +181,10 @@ class Thread:
         self.answer, self.answered, self.waiting = answer, True, ""
         self.cta.ready.append(self)
 
-    def suspend(self, why: str) -> Suspended:
-        """To be raised by the caller: the instruction waits."""
+    def suspend(self, why: str | Callable[[], str]) -> Suspended:
+        """To be raised by the caller: the instruction waits. `why` is asked only where it must be told."""
         self.waiting = why
-        return Suspended(why)
+        return Suspended()
 
     def in_space(self, address: int, space: str) -> int:
         base = space.partition("::")[0]
@@ -224,8 +224,9 @@ class Thread:
         if ready or self.insists:
             self.insists = False
             return
-        self.waiting = f"waits at '{_named(self.launch.compiled.ops[self.op])}'"
-        raise Asleep(self.waiting)
+        op = self.op
+        self.waiting = lambda: f"waits at '{_named(self.launch.compiled.ops[op])}'"
+        raise Asleep
 
     def copy(
         self,

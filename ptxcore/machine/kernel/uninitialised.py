@@ -56,21 +56,22 @@ def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
 
 def _bits(value: Value, low: int, width: int) -> Value:
     """`width` bits of a value from `low` on; unlike `extract` this looks into what is joined."""
-    while isinstance(value, Term):
-        if value.op == "extract":
-            value, low = value.args[0], low + value.args[2]
-        elif value.op == "concat":
-            high, lower = value.args
-            cut = lower.width if isinstance(lower, Term) else value.width - high.width
+    while not isinstance(value, int):
+        term = value
+        if term.op == "extract":
+            value, low = term.args[0], low + term.args[2]
+        elif term.op == "concat":
+            high, lower = term.args
+            cut = lower.width if isinstance(lower, Term) else term.width - high.width
             if low >= cut:
                 value, low = high, low - cut
             elif low + width <= cut:
                 value = lower
             else:
-                return extract(value, low + width - 1, low)
+                break
         else:
-            return extract(value, low + width - 1, low)
-    return value >> low & ((1 << width) - 1)
+            break
+    return extract(value, low + width - 1, low)
 
 
 def emulate(thread: Thread, op: Op, error: Exception) -> bool:

@@ -43,6 +43,9 @@ def _findings(path: str, mode: str, report: _Text | _Json) -> list[Diagnostic] |
         return None
     try:
         found = lint_text(text, mode=mode)
+    except MemoryError:
+        report.broken(path, f"{path}: error: not enough memory for a file of this size")
+        return None
     except Exception as error:
         from ptxmm.defects import defect
 

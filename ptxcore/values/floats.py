@@ -13,7 +13,7 @@ from typing import Any
 
 from ptxcore.values import ieee
 from ptxcore.values.ieee import FORMATS
-from ptxcore.values.terms import Term, Value, bit_and, bit_xor, extend_operations, make
+from ptxcore.values.terms import Term, Value, bit_and, bit_or, bit_xor, eq, extend_operations, ite, make, sub
 
 # The operations on known bits, by the names that terms have: (format, mode, bits ...) -> bits.
 
@@ -30,8 +30,10 @@ def _maximum(form: ieee.Format, mode: str, a: int, b: int) -> int:
 def _chosen(form: ieee.Format, mode: str, a: int, b: int, wanted: str) -> int:
     a_nan, b_nan = ieee.is_nan(form, a), ieee.is_nan(form, b)
     if a_nan or b_nan:
-        if mode == "nan" or (a_nan and b_nan):
+        if mode == "nan":
             return form.nan
+        if a_nan and b_nan:  # of doubles, the second payload, as hardware does
+            return ieee.quiet(form, b, a)
         return b if a_nan else a
     order = ieee.compare(form, a, b)
     if order == "=":  # only zeros of two signs differ here
@@ -60,8 +62,20 @@ def _integral(form: ieee.Format, mode: str, a: int) -> int:
     return (a & form.sign_bit) | (ieee.from_integer(form, abs(whole)) if whole else 0)
 
 
+def _elementary(name: str) -> Callable[[ieee.Format, str, int], int]:
+    """A function of `ptxcore.values.elementary`, which is read when one is first computed."""
+
+    def compute(form: ieee.Format, mode: str, a: int) -> int:
+        from ptxcore.values.elementary import FUNCTIONS
+
+        return FUNCTIONS[name](form, a)
+
+    return compute
+
+
 _OPERATIONS: dict[str, Callable[..., int]] = {
     "add": lambda form, mode, a, b: ieee.add(form, a, b, mode),
+    "sub": lambda form, mode, a, b: ieee.sub(form, a, b, mode),
     "mul": lambda form, mode, a, b: ieee.mul(form, a, b, mode),
     "fma": lambda form, mode, a, b, c: ieee.fma(form, a, b, c, mode),
     "div": lambda form, mode, a, b: ieee.div(form, a, b, mode),
@@ -70,6 +84,7 @@ _OPERATIONS: dict[str, Callable[..., int]] = {
     "max": _maximum,
     "compare": _compared,
     "integral": _integral,
+    **{name: _elementary(name) for name in ("ex2", "lg2", "sin", "cos", "tanh", "rsqrt")},
 }
 
 
@@ -86,7 +101,7 @@ def fadd(form: str, a: Value, b: Value, mode: str = "rn") -> Value:
 
 def fsub(form: str, a: Value, b: Value, mode: str = "rn") -> Value:
     """a - b"""
-    return fadd(form, a, fneg(form, b), mode)
+    return _operation("sub", form, mode, FORMATS[form].width, a, b)
 
 
 def fmul(form: str, a: Value, b: Value, mode: str = "rn") -> Value:
@@ -109,6 +124,11 @@ def fsqrt(form: str, a: Value, mode: str = "rn") -> Value:
     return _operation("sqrt", form, mode, FORMATS[form].width, a)
 
 
+def felementary(name: str, form: str, a: Value) -> Value:
+    """`ex2 lg2 sin cos tanh` or `rsqrt` of a, rounded to the nearest: of a symbol, a term that solvers know nothing of"""
+    return _operation(name, form, "rn", FORMATS[form].width, a)
+
+
 def fneg(form: str, a: Value) -> Value:
     """-a: the sign turned, also of NaN"""
     return bit_xor(a, FORMATS[form].sign_bit, FORMATS[form].width)
@@ -117,6 +137,12 @@ def fneg(form: str, a: Value) -> Value:
 def fabs(form: str, a: Value) -> Value:
     """|a|: the sign cleared, also of NaN"""
     return bit_and(a, FORMATS[form].sign_bit - 1, FORMATS[form].width)
+
+
+def copysign(form: str, sign: Value, a: Value) -> Value:
+    """a with the sign of the first operand"""
+    width, top = FORMATS[form].width, FORMATS[form].sign_bit
+    return bit_or(bit_and(sign, top, width), bit_and(a, top - 1, width), width)
 
 
 def fmin(form: str, a: Value, b: Value, *, nan: bool = False) -> Value:
@@ -151,6 +177,37 @@ def flush(form: str, a: Value) -> Value:
     return make("fp", FORMATS[form].width, "flush", form, "", a)
 
 
+def one(form: str) -> int:
+    """The bits of 1.0"""
+    f = FORMATS[form]
+    return f.bias << f.fraction + f.padding
+
+
+def saturate(form: str, a: Value) -> Value:
+    """a clamped to 0.0 .. 1.0; NaN gives +0.0 (`.sat`)"""
+    return fmin(form, fmax(form, a, 0), one(form))
+
+
+def rectify(form: str, a: Value) -> Value:
+    """+0.0 for a negative a and for -0.0, the canonical NaN for NaN (`.relu`)"""
+    return fmax(form, a, 0, nan=True)
+
+
+def finite(form: str, a: Value) -> Value:
+    """An infinite a as the largest number of its sign (`.satfinite`)"""
+    f = FORMATS[form]
+    if f.specials != "ieee":
+        return a
+    return ite(eq(fabs(form, a), f.infinity), sub(a, 1 << f.padding, f.width), a, f.width)
+
+
+def fconvert_randomly(source: str, target: str, a: Value, random: Value, count: int) -> Value:
+    """a value of one format in another, rounded by `count` random bits; see `ieee.convert_randomly`"""
+    if type(a) is int and type(random) is int:
+        return ieee.convert_randomly(FORMATS[source], FORMATS[target], a, random, count)
+    return make("fp", FORMATS[target].width, "convert_randomly", (source, target, count), "rs", a, random)
+
+
 def fconvert(source: str, target: str, a: Value, mode: str = "rn") -> Value:
     """a value of one format in another, rounded; see `ieee.convert`"""
     if type(a) is int:
@@ -168,7 +225,7 @@ def from_integer(form: str, a: Value, width: int, signed: bool, mode: str = "rn"
 
 def to_integer(form: str, a: Value, width: int, signed: bool, mode: str = "rz") -> Value:
     """a as an integer of `width` bits, rounded as the mode says and clamped to what it can hold (section 9.7.9.21); NaN
-    gives 0 for widths up to 32 bits, and the most significant bit alone for 64"""
+    gives 0, but the most significant bit alone where one of the two has 64 bits"""
     if type(a) is int:
         return _to_integer(form, a, width, signed, mode)
     return make("fp", width, "to_signed" if signed else "to_unsigned", (form, width), mode, a)
@@ -178,7 +235,7 @@ def _to_integer(form: str, a: int, width: int, signed: bool, mode: str) -> int:
     x = ieee.decode(FORMATS[form], a)
     low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if signed else (0, (1 << width) - 1)
     if x.kind == "nan":
-        return 1 << 63 if width == 64 else 0
+        return 1 << (width - 1) if width == 64 or form == "f64" else 0
     if x.kind == "infinity":
         number = low if x.sign else high
     else:
@@ -206,6 +263,8 @@ def rebuild(term: Term, args: list[Any]) -> Value:
         return flush(form, operands[0])
     if name == "convert":
         return fconvert(form[0], form[1], operands[0], mode)
+    if name == "convert_randomly":
+        return fconvert_randomly(form[0], form[1], operands[0], operands[1], form[2])
     if name in ("from_signed", "from_unsigned"):
         return from_integer(form[0], operands[0], form[1], name == "from_signed", mode)
     return to_integer(form[0], operands[0], form[1], name == "to_signed", mode)

@@ -68,6 +68,8 @@ BF16 = Format("bf16", 8, 7, 16)
 TF32 = Format("tf32", 8, 10, 32)
 F32 = Format("f32", 8, 23, 32)
 F64 = Format("f64", 11, 52, 64)
+#: The upper half of a double, which `rcp.approx.ftz.f64` and its like compute with (section 9.7.3.14).
+F64_HIGH = Format("f64_high", 11, 20, 32)
 E4M3 = Format("e4m3", 4, 3, 8, "nan")
 E5M2 = Format("e5m2", 5, 2, 8)
 E3M2 = Format("e3m2", 3, 2, 6, "none")
@@ -75,7 +77,7 @@ E2M3 = Format("e2m3", 2, 3, 6, "none")
 E2M1 = Format("e2m1", 2, 1, 4, "none")
 UE8M0 = Format("ue8m0", 8, 0, 8, "nan", unsigned=True)
 
-FORMATS = {f.name: f for f in (F16, BF16, TF32, F32, F64, E4M3, E5M2, E3M2, E2M3, E2M1, UE8M0)}
+FORMATS = {f.name: f for f in (F16, BF16, TF32, F32, F64, F64_HIGH, E4M3, E5M2, E3M2, E2M3, E2M1, UE8M0)}
 
 
 class Number(NamedTuple):
@@ -112,6 +114,8 @@ def decode(form: Format, bits: int) -> Number:
 def encode(form: Format, sign: int, mantissa: int, exponent: int, mode: str = "rn", sticky: bool = False) -> int:
     """The bits nearest, as `mode` says, to (-1)**sign * (mantissa + a bit if sticky) * 2**exponent. What is too large
     becomes infinity or the largest number, as the mode says; a format without infinities keeps its largest."""
+    if form.unsigned:
+        return _power(form, mantissa, exponent, mode, sticky)
     top = form.sign_bit if sign else 0
     if not mantissa and not sticky:
         return top
@@ -141,6 +145,15 @@ def encode(form: Format, sign: int, mantissa: int, exponent: int, mode: str = "r
         to_largest = mode == "rz" or (mode == "rm" and not sign) or (mode == "rp" and sign)
         bits = form.largest if to_largest or form.specials != "ieee" else form.infinity
     return top | bits
+
+
+def _power(form: Format, mantissa: int, exponent: int, mode: str, sticky: bool) -> int:
+    """The power of two nearest to a magnitude, for a format that has nothing else; the smallest one for 0."""
+    top = mantissa.bit_length() - 1
+    rest = mantissa - (1 << top) if mantissa else 0
+    # The next power is as far from this one as this one is from 0.
+    up = _away(mode, 0, 1, 2 * rest + sticky, 1 << top) if mantissa else False
+    return min(max(top + exponent + up + form.bias, 0), form.largest) if mantissa else 0
 
 
 def _away(mode: str, sign: int, odd: int, remainder: int, half: int) -> bool:
@@ -303,6 +316,18 @@ def convert(source: Format, target: Format, bits: int, mode: str = "rn") -> int:
         sign = target.sign_bit if x.sign else 0
         return sign | (target.infinity if target.specials == "ieee" else target.largest)
     return encode(target, x.sign, x.mantissa, x.exponent, mode)
+
+
+def convert_randomly(source: Format, target: Format, bits: int, random: int, count: int) -> int:
+    """A value of one format in another, rounded to the neighbour away from zero where the first `count` bits of what
+    is cut off and as many random bits, added, carry (`.rs`). Otherwise as `convert`."""
+    x = decode(source, bits)
+    if x.kind != "finite" or x.zero:
+        return convert(source, target, bits)
+    last = max(x.mantissa.bit_length() - 1 + x.exponent - target.fraction, target.lowest)
+    low = min(x.exponent, last - count)
+    total = (x.mantissa << (x.exponent - low)) + (random << (last - count - low))
+    return encode(target, x.sign, total >> (last - low), last)
 
 
 def from_integer(form: Format, value: int, mode: str = "rn") -> int:

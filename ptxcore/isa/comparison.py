@@ -7,7 +7,8 @@ from functools import partial
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
-from ptxcore.values.terms import Value, bit_xor, conj, disj, eq, ite, ne, negate, sle, slt, ule, ult
+from ptxcore.isa.types import WIDTHS
+from ptxcore.values.terms import Value, bit_xor, conj, disj, eq, ite, mask, ne, negate, sle, slt, ule, ult
 
 #: The comparison operators on values of a type: (a, b, width, signed) -> truth value.
 COMPARE: dict[str, Callable[[Value, Value, int, bool], Value]] = {
@@ -43,9 +44,63 @@ def setp_combine(how: Use, a: Value, b: Value, c: Value) -> tuple[Value, Value]:
     return combine(t, c), combine(negate(t), c)
 
 
+def _whole(kind: str) -> bool:
+    """Whether a type has integers or bits"""
+    return kind[0] in "bus" and kind[1:].isdigit()
+
+
+def compared(how: Use, kind: str, a: Value, b: Value) -> Value:
+    """t = (a CmpOp b) ? 1 : 0, for values of any type; with .ftz subnormal ones are zeros"""
+    operator = how.words["cmp"]
+    if _whole(kind):
+        return COMPARE[operator](a, b, WIDTHS[kind], kind[0] == "s")
+    from ptxcore.values.floats import fcompare, flush  # not where integers alone are compared
+
+    if how.words["ftz"]:
+        a, b = flush(kind, a), flush(kind, b)
+    return fcompare(kind, operator, a, b)
+
+
+def combined(how: Use, t: Value, c: Value | None) -> Value:
+    """BoolOp(t, c); t where there is no c"""
+    return t if c is None else COMBINE[how.words["bool"]](t, c)
+
+
+def true(kind: str) -> int:
+    """What `set` gives for True: 1.0, or all bits of an integer set"""
+    if _whole(kind):
+        return mask(WIDTHS[kind])
+    from ptxcore.values.floats import one
+
+    return one(kind)
+
+
+def set_(how: Use, a: Value, b: Value, c: Value | None = None) -> Value:
+    """t = (a CmpOp b) ? 1 : 0; d = BoolOp(t, c) ? 1.0 or all bits set : 0"""
+    dtype, stype = how.types
+    return ite(combined(how, compared(how, stype, a, b), c), true(dtype), 0, WIDTHS[dtype])
+
+
+def setp_float(how: Use, a: Value, b: Value, c: Value | None = None) -> tuple[Value, Value]:
+    """t = (a CmpOp b) ? 1 : 0; p = BoolOp(t, c); q = BoolOp(!t, c)"""
+    t = compared(how, how.type, a, b)
+    return combined(how, t, c), combined(how, negate(t), c)
+
+
 def selp(how: Use, a: Value, b: Value, c: Value) -> Value:
     """d = (c == 1) ? a : b"""
     return ite(c, a, b, how.width)
+
+
+def slct(how: Use, a: Value, b: Value, c: Value) -> Value:
+    """d = (c >= 0) ? a : b. With .ftz a subnormal c is zero; -0.0 equals 0.0; NaN selects b"""
+    dtype, ctype = how.types
+    if ctype == "s32":
+        return ite(sle(0, c, 32), a, b, WIDTHS[dtype])
+    from ptxcore.values.floats import fcompare, flush
+
+    c = flush(ctype, c) if how.words["ftz"] else c
+    return ite(fcompare(ctype, "ge", c, 0), a, b, WIDTHS[dtype])
 
 
 #: The comparison operators on integers, on numbers, and on numbers with NaN among them (section 9.3.1).
@@ -84,15 +139,15 @@ _setp_float = partial(
 _slct = partial(Form, section="9.7.6.4", dtype=_ALL, manual=_DOUBLES)
 
 FORMS = (
-    _set("set.cmp{.ftz}.dtype.stype d, a:stype, b:stype"),
-    _set("set.cmp.bool{.ftz}.dtype.stype d, a:stype, b:stype, {!}c", bool=COMBINATIONS),
+    _set("set.cmp{.ftz}.dtype.stype d, a:stype, b:stype", set_),
+    _set("set.cmp.bool{.ftz}.dtype.stype d, a:stype, b:stype, {!}c", set_, bool=COMBINATIONS),
     _setp("setp.cmp.type p|q?:pred sink, a, b", setp),
     _setp("setp.cmp.bool.type p|q?:pred sink, a, b, {!}c", setp_combine, bool=COMBINATIONS),
-    _setp_float("setp.cmp{.ftz}.type p|q?:pred sink, a, b"),
-    _setp_float("setp.cmp.bool{.ftz}.type p|q?:pred sink, a, b, {!}c", bool=COMBINATIONS),
+    _setp_float("setp.cmp{.ftz}.type p|q?:pred sink, a, b", setp_float),
+    _setp_float("setp.cmp.bool{.ftz}.type p|q?:pred sink, a, b, {!}c", setp_float, bool=COMBINATIONS),
     Form("selp.type d, a, b, {!}c", selp, section="9.7.6.3", type=_ALL, manual=_DOUBLES),
-    _slct("slct.dtype.ctype d, a, b, c", ctype="s32"),
-    _slct("slct{.ftz}.dtype.ctype d, a, b, c", ctype="f32", needs=_FTZ),
+    _slct("slct.dtype.ctype d, a, b, c", slct, ctype="s32"),
+    _slct("slct{.ftz}.dtype.ctype d, a, b, c", slct, ctype="f32", needs=_FTZ),
 )
 
 DIFFERENCES = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxcore.check.context import Context
 from ptxcore.check.functions import differs, shown_parameter
-from ptxcore.check.kinds import Kind, Kinds
+from ptxcore.check.kinds import MOST_PLACES, Kind, Kinds
 from ptxcore.check.operands import describe
 from ptxcore.check.symbols import Callable, LabelSymbol, Symbol, Variable, variable
 from ptxcore.isa.difference import Difference
@@ -140,10 +140,12 @@ def _check_list(
         number = f"{len(wanted) or 'no'} {noun}{'s' * (len(wanted) != 1)}"
         context.report("call", span, f"the call needs {number}, not {len(elements)}", _listed(wanted))
         return
+    told = 0
     for i, (operand, formal) in enumerate(zip(elements, wanted, strict=False)):
         trouble = _misfit(context, kinds, s, operand, formal, results)
         if trouble:
-            context.report("call", operand_span(s, index, i), *trouble)
+            told += 1
+            context.report("call", operand_span(s, index, i) if told <= MOST_PLACES else s.span, *trouble)
 
 
 def _listed(wanted: tuple[Declaration, ...]) -> str | None:
@@ -220,11 +222,16 @@ def _agree(one: Variable, other: Variable) -> bool:
 def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
     """`.calltargets`: functions that are declared before (section 11.3.2)."""
     first: Callable | None = None
+    before = len(context.findings)
+
+    def place(name: str) -> Any:
+        return span(name if len(context.findings) - before < MOST_PLACES else "")
+
     for name in names:
         symbol = context.scopes.find(name)
         if not isinstance(symbol, Callable):
             code, what = ("undeclared", "is not declared") if symbol is None else ("call", "is no function")
-            context.report(code, span(name), f"'{name}' {what}", "name functions that are declared before")
+            context.report(code, place(name), f"'{name}' {what}", "name functions that are declared before")
         elif first is None:
             first = symbol
         else:
@@ -232,7 +239,7 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
             one, other = first.head, symbol.head
             trouble = differs(one.results, one.parameters or (), other.results, other.parameters or ())
             if trouble and context.manual:
-                context.report("call", span(name), f"'{name}' {trouble.replace('than before', f'than {one.name!r}')}")
+                context.report("call", place(name), f"'{name}' {trouble.replace('than before', f'than {one.name!r}')}")
 
 
 DIFFERENCES = (

@@ -29,6 +29,8 @@ from ptxcore.syntax.tree import (
 
 Kind = Any
 
+#: Findings of one statement that are shown where they are, since each is searched for; further ones stand at its opcode.
+MOST_PLACES = 20
 #: Components of vectors (section 6.4.2), by their place.
 _ELEMENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
@@ -37,12 +39,16 @@ class Kinds:
     """Kinds of operands in the scopes that are open. `known` has those of operand objects that were met before, by
     identity (the reader makes one object for each spelling); it is emptied whenever a name may mean something else."""
 
-    __slots__ = ("_by_name", "context", "known")
+    __slots__ = ("_by_name", "_told", "_told_of", "_troubles", "context", "known")
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.known: dict[int, Kind] = {}
         self._by_name: dict[str, Kind] = {}
+        #: How often a name was wrong, and what was told of the instruction at hand.
+        self._troubles = 0
+        self._told_of: Instruction | None = None
+        self._told: set[str] = set()
 
     def forget(self) -> None:
         """Names may mean something else from here on."""
@@ -56,9 +62,9 @@ class Kinds:
 
     def classify(self, operand: Operand, instruction: Instruction) -> Kind:
         """The kind of one operand, remembered where nothing is wrong with it."""
-        before = len(self.context.findings)
+        before = self._troubles
         kind = _BY_TYPE[type(operand)](self, operand, instruction)
-        if len(self.context.findings) == before:
+        if self._troubles == before:
             self.known[id(operand)] = kind
         return kind
 
@@ -76,9 +82,9 @@ class Kinds:
         name = operand.name
         kind = self._by_name.get(name)
         if kind is None:
-            before = len(self.context.findings)
+            before = self._troubles
             kind = self._looked_up(operand, instruction)
-            if len(self.context.findings) == before:
+            if self._troubles == before:
                 self._by_name[name] = kind
         return kind
 
@@ -145,7 +151,13 @@ class Kinds:
     def _trouble(
         self, operand: Operand, instruction: Instruction, message: str, hint: str | None = None, code: str = "operands"
     ) -> Kind:
-        self.context.report(code, find_span(instruction, operand), message, hint)
+        self._troubles += 1
+        if instruction is not self._told_of:
+            self._told_of, self._told = instruction, set()
+        if message not in self._told:
+            exactly = len(self._told) < MOST_PLACES
+            self._told.add(message)
+            self.context.report(code, find_span(instruction, operand) if exactly else instruction.span, message, hint)
         return "any"
 
     # Everything else.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxcore.check.context import Context
+from ptxcore.check.kinds import MOST_PLACES
 from ptxcore.check.places import word_span
 from ptxcore.check.symbols import LabelSymbol, Scope
 from ptxcore.syntax.spans import find_span
@@ -68,9 +69,13 @@ def settle(scope: Scope, outer: Scope | None) -> dict[str, list[Any]]:
 
 def report_missing(context: Context, pending: dict[str, list[Any]]) -> None:
     """Branches to labels that the function does not have where the branch could see them."""
+    told: dict[int, int] = {}
     for name, waiting in pending.items():
         for statement, operand in waiting:
-            if isinstance(statement, Instruction):
+            told[id(statement)] = number = told.get(id(statement), 0) + 1
+            if number > MOST_PLACES:
+                span = statement.span
+            elif isinstance(statement, Instruction):
                 span = find_span(statement, operand)
             else:
                 span = word_span(statement, name)

@@ -45,6 +45,8 @@ LARGE = {
     "unknown instructions": "".join(f"x{i} 1;\n" for i in range(5000)),
     "unknown modifiers": "".join(f"add.x{i}.u32 a, a, 1;\n" for i in range(3000)),
     "many names": "".join(f".reg .b32 r{i}_1, q{i}<5>; mov.b32 r{i}_1, q{i}3;\n" for i in range(4000)),
+    "names in one statement": f"mov.b32 {{{', '.join(f'a{i}' for i in range(9000))}}}, {{{'a, ' * 9000}a}};\n",
+    "labels in one list": f"T: .branchtargets {', '.join(f'L{i}' for i in range(9000))};\n",
     "blocks one after another": "{ .param .b32 a; st.param.b32 [a], 1; }\n" * 4000,
 }
 

@@ -29,7 +29,17 @@ from ptxcore.isa.table import SECTIONS
 Key = tuple[str, str]
 
 #: The section files whose every meaning has a reference, or a reason why not. A new section is added when it is done.
-FINISHED: tuple[str, ...] = ("integer", "extended_precision", "logic", "stack", "video", "miscellaneous", "synchronization")
+FINISHED: tuple[str, ...] = (
+    "integer",
+    "extended_precision",
+    "logic",
+    "stack",
+    "video",
+    "miscellaneous",
+    "synchronization",
+    "data_movement",
+    "async_copy",
+)
 
 #: Kinds of forms that compute nothing.
 WITHOUT_RESULT = ("nothing", "exit", "jump", "call", "return", "branch")

@@ -406,6 +406,8 @@ class Launch:
                     cta.start()
                     threads += cta.alive
                 resident += ctas
+            if not resident:
+                break
             self.progressed = False
             for cta in self._order(resident):
                 self._turns(cta)

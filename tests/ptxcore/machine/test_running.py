@@ -155,6 +155,12 @@ def test_ctas_that_wait_for_one_another_are_all_let_in() -> None:
     assert outcome(body, grid=(40, 1, 1), block=(1, 64, 1), words=1, initial=(-40 * 63 & 0xFFFFFFFF,)) == [40]
 
 
+@pytest.mark.parametrize("ctas", [1, 2, 3, 4, 8])
+def test_every_cta_runs_whatever_their_number(ctas: int) -> None:
+    body = "atom.global.add.u32 %r1, [%rd0], 1;"
+    assert outcome(body, grid=(ctas, 1, 1), block=(512, 1, 1)) == [512 * ctas]
+
+
 def test_dynamic_shared_memory_lies_behind_the_static() -> None:
     body = ".shared .u32 a; mov.u32 %r1, d; mov.u32 %r2, a; sub.u32 %r1, %r1, %r2; st.global.u32 [%rd0], %r1; " \
         "mov.u32 %r3, %dynamic_smem_size; st.global.u32 [%rd0+4], %r3;"  # fmt: skip

@@ -108,7 +108,7 @@ def _picked(both: Value, digits: str) -> Value:
     return join([extract(both, place + 7, place) for place in places], 8)
 
 
-def discard(how: Use, thread: Thread, a: Value) -> None:
+def discard(how: Use, thread: Thread, a: Value, size: Value) -> None:
     """The 128 bytes at a may change until they are written again; here they stay."""
     thread.require(eq(extract(a, 6, 0), 0), "misaligned", "the address of a discard is no multiple of 128")
     thread.effect("discard", how, address=a)

@@ -562,7 +562,7 @@ class Launch:
         kind, message = error.args
         if error.blamed is not None:
             thread, op = error.blamed
-        if isinstance(error, Undefined) and op is not None:
+        if kind == "undefined-register" and op is not None:
             message = f"{message}: {_undefined(thread, op)}"
         source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
         return KernelError(kind, message, thread.name, None if op is None else op.instruction, source, self.path)

@@ -8,13 +8,14 @@ is the same. Where the result comes out as a number, it did not depend on them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.kernel.faults import UNDEFINED, Undefined, UndefinedValue
 from ptxcore.machine.kernel.layout import DYNAMIC
-from ptxcore.values.terms import Term, Value, add, concat, extract, negate, sext, symbol, zext
+from ptxcore.values.terms import Term, Value, add, concat, extract, mask, negate, sext, signed, subterms, symbol, zext
 
 if TYPE_CHECKING:
     from ptxcore.machine.kernel.lowering import Op, Source, Target, Targets
@@ -50,28 +51,104 @@ def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
 
 def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
     """The bytes of a value, and which of them are known."""
-    parts = [_bits(value.term, 8 * i, min(8, value.term.width - 8 * i)) for i in range(size)]
-    return bytes([p if isinstance(p, int) else 0 for p in parts]), bytes([isinstance(p, int) for p in parts])
+    number, open_ = known_bits(value.term)
+    whole = (1 << 8 * size) - 1
+    known = bytes([not byte for byte in (open_ & whole).to_bytes(size, "little")])
+    return (number & ~open_ & whole).to_bytes(size, "little"), known
 
 
-def _bits(value: Value, low: int, width: int) -> Value:
-    """`width` bits of a value from `low` on; unlike `extract` this looks into what is joined."""
-    while not isinstance(value, int):
-        term = value
-        if term.op == "extract":
-            value, low = term.args[0], low + term.args[2]
-        elif term.op == "concat":
-            high, lower = term.args
-            cut = lower.width if isinstance(lower, Term) else term.width - high.width
-            if low >= cut:
-                value, low = high, low - cut
-            elif low + width <= cut:
-                value = lower
-            else:
-                break
-        else:
-            break
-    return extract(value, low + width - 1, low)
+def known_bits(value: Value) -> tuple[int, int]:
+    """What is known of the bits of a value: the value with 0 for the unknown ones, and a 1 for each unknown one."""
+    found: dict[Value, tuple[int, int]] = {}
+
+    def of(part: Value) -> tuple[int, int]:
+        return (part, 0) if isinstance(part, int) else found[part]
+
+    for term in subterms([value]):
+        bits = _BITS.get(term.op)
+        number, open_ = (0, mask(term.width)) if bits is None else bits(term, of)
+        found[term] = number & ~open_ & mask(term.width), open_ & mask(term.width)
+    return of(value)
+
+
+_Bits = tuple[int, int]
+_Of = Callable[[Value], _Bits]
+
+
+def _conjunction(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a & b, (x | y) & (a | x) & (b | y)  # a known 0 decides
+
+
+def _disjunction(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a | b, (x | y) & ~a & ~b  # a known 1 decides
+
+
+def _difference(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a ^ b, x | y
+
+
+def _shift(move: Callable[[int, int], int]) -> Callable[[Term, _Of], _Bits]:
+    def shifted(term: Term, of: _Of) -> _Bits:
+        (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+        return (0, mask(term.width)) if y else (move(a, min(b, term.width)), move(x, min(b, term.width)))
+
+    return shifted
+
+
+def _sum(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    lowest = (x | y) & -(x | y)
+    return a + b, -lowest  # carries go up
+
+
+def _choice(term: Term, of: _Of) -> _Bits:
+    (c, open_), (a, x), (b, y) = (of(part) for part in term.args)
+    if open_:
+        return a, x | y | (a ^ b)
+    return (a, x) if c else (b, y)
+
+
+def _joined(term: Term, of: _Of) -> _Bits:
+    low = term.args[1].width if isinstance(term.args[1], Term) else term.width - term.args[0].width
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a << low | b, x << low | y
+
+
+def _extended(term: Term, of: _Of) -> _Bits:
+    (a, x), width = of(term.args[0]), term.args[0].width
+    return signed(a, width), signed(x, width)
+
+
+def _all(term: Term, of: _Of) -> _Bits:
+    parts = [of(part) for part in term.args]
+    return int(all(a for a, _ in parts)), int(any(x for _, x in parts) and all(a or x for a, x in parts))
+
+
+def _any(term: Term, of: _Of) -> _Bits:
+    parts = [of(part) for part in term.args]
+    return int(any(a for a, _ in parts)), int(any(x for _, x in parts) and not any(a for a, _ in parts))
+
+
+#: What is known of the result of an operation.
+_BITS: dict[str, Callable[[Term, _Of], _Bits]] = {
+    "and": _conjunction,
+    "or": _disjunction,
+    "xor": _difference,
+    "add": _sum,
+    "shl": _shift(lambda a, n: a << n),
+    "lshr": _shift(lambda a, n: a >> n),
+    "ite": _choice,
+    "concat": _joined,
+    "extract": lambda term, of: (of(term.args[0])[0] >> term.args[2], of(term.args[0])[1] >> term.args[2]),
+    "zext": lambda term, of: of(term.args[0]),
+    "sext": _extended,
+    "not": lambda term, of: (1 - of(term.args[0])[0], of(term.args[0])[1]),
+    "all": _all,
+    "any": _any,
+}
 
 
 def emulate(thread: Thread, op: Op, error: Exception) -> bool:
@@ -181,10 +258,10 @@ class _Reader:
         return value
 
     def result(self, value: Value) -> int | Uninitialised:
-        if isinstance(value, Term) and value.op == "extract":
-            value = _bits(value, 0, value.width)
-        if isinstance(value, int):
-            return value
+        number, open_ = known_bits(value)
+        if not open_:
+            return number
+        assert isinstance(value, Term)
         if self.size > _LARGEST:
             return Uninitialised(symbol(("uninitialised", next(_serials)), value.width), self.where)
         return Uninitialised(value, self.where, self.size)

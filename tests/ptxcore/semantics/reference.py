@@ -39,6 +39,12 @@ FINISHED: tuple[str, ...] = (
     "synchronization",
     "data_movement",
     "async_copy",
+    "floating_point",
+    "half_precision",
+    "mixed_precision",
+    "comparison",
+    "half_comparison",
+    "conversion",
 )
 
 #: Kinds of forms that compute nothing.

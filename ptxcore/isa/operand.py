@@ -104,11 +104,7 @@ class Parameter(NamedTuple):
 
 
 _FLAGS = frozenset(
-    """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
-    texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict
-    registers power_of_two nonzero dropped kept narrow untyped longer handle
-    hexadecimal
-    indexed twice_indexed inferred""".split()
+    ["loose", "reg", "imm", "address", "sink", "in", "out", "value", "barrier", "threads", "special", "bare", "variable", "literal", "negative", "negated", "float", "texref", "samplerref", "surfref", "texsurf", "opaque", "braced", "descriptor", "tensormap", "mbarrier", "any", "exact", "strict", "registers", "power_of_two", "nonzero", "dropped", "kept", "narrow", "untyped", "longer", "handle", "hexadecimal", "indexed", "twice_indexed", "inferred"]
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

@@ -43,7 +43,6 @@ class Compiled:
         self.entries: dict[str, int] = {}
         self.where: list[Op | None] = []
         self.ops: list[Op] = []
-        self.text = ""
         self.compiler: Compiler
 
 
@@ -64,29 +63,37 @@ class Compiler:
         self.templates: dict[Any, Template | None] = {}
         self.uses: dict[int, str] = {}
         self.ops: list[Op] = []
-        self.costs: list[int] = []
 
     def compile(self) -> Compiled:
-        """The whole program. An instruction that has no meaning yet refuses when it is reached."""
+        """The whole program; each function becomes Python when a thread first comes to it. An instruction that has no
+        meaning yet refuses when it is reached."""
         compiled = Compiled()
-        plan = []
-        number = 0
         for code in self.program.functions.values():
             cuts = _cuts(code)
-            plan.append((code, cuts))
-            for cut in cuts:
-                self.starts[code.name, cut] = number
-                number += 1
-        for code, cuts in plan:
-            compiled.entries[code.name] = self.starts[code.name, 0]
-            for cut, end in zip(cuts, [*cuts[1:], len(code.ops)], strict=True):
-                self.block(code, cut, end)
-        compiled.text = "\n".join(self.lines) + "\n"
-        exec(__builtins__["compile"](compiled.text, "<kernel>", "exec"), self.names)  # type: ignore[index]
-        compiled.blocks = [self.names[f"b{i}"] for i in range(number)]
-        compiled.costs, compiled.where, compiled.ops = self.costs, self.where, self.ops
+            numbers = range(len(compiled.blocks), len(compiled.blocks) + len(cuts))
+            compiled.entries[code.name] = numbers[0]
+            self.starts.update(zip(((code.name, cut) for cut in cuts), numbers, strict=True))
+            compiled.costs += [max(1, end - cut) for cut, end in zip(cuts, [*cuts[1:], len(code.ops)], strict=True)]
+            compiled.blocks += [_awaiting(self, compiled, code, cuts, number) for number in numbers]
+        compiled.where, compiled.ops = self.where, self.ops
         compiled.compiler = self
         return compiled
+
+    def function(self, compiled: Compiled, code: Code, cuts: list[int]) -> None:
+        """Makes the blocks of a function."""
+        first = len(self.where)
+        for cut, end in zip(cuts, [*cuts[1:], len(code.ops)], strict=True):
+            self.block(code, cut, end)
+        self.execute(first)
+        for cut in cuts:
+            number = self.starts[code.name, cut]
+            compiled.blocks[number] = self.names[f"b{number}"]
+
+    def execute(self, first: int) -> None:
+        """Runs the lines from a number on, which define blocks; `where` knows them by that number."""
+        text = "\n" * (first - 1) + "\n".join(self.lines) + "\n"
+        self.lines = []
+        exec(__builtins__["compile"](text, "<kernel>", "exec"), self.names)  # type: ignore[index]
 
     def behind(self, compiled: Compiled, op: Op) -> int:
         """The number of the block that goes on behind an instruction, wherever it stands; compiled when first asked for."""
@@ -96,11 +103,12 @@ class Compiler:
         number = self.starts.get((code.name, at))
         if number is None:
             number = self.starts[code.name, at] = len(compiled.blocks)
-            first = len(self.lines)
-            self.block(code, at, next((cut for cut in _cuts(code) if cut > at), len(code.ops)))
-            text = "\n" * first + "\n".join(self.lines[first:]) + "\n"
-            exec(__builtins__["compile"](text, "<kernel>", "exec"), self.names)  # type: ignore[index]
+            end = next((cut for cut in _cuts(code) if cut > at), len(code.ops))
+            first = len(self.where)
+            self.block(code, at, end)
+            self.execute(first)
             compiled.blocks.append(self.names[f"b{number}"])
+            compiled.costs.append(max(1, end - at))
         return number
 
     # Blocks.
@@ -111,7 +119,6 @@ class Compiler:
 
     def block(self, code: Code, start: int, end: int) -> None:
         self.emit(f"def b{self.starts[code.name, start]}(T, R, P):", None)
-        self.costs.append(max(1, end - start))
         ended = False
         for i in range(start, end):
             op = code.ops[i]
@@ -315,6 +322,16 @@ class Compiler:
         name = f"h{id(use)}"
         self.names[name] = use
         return name
+
+
+def _awaiting(compiler: Compiler, compiled: Compiled, code: Code, cuts: list[int], number: int) -> Callable[..., int]:
+    """The block of a number, before its function is compiled."""
+
+    def block(*arguments: Any) -> int:
+        compiler.function(compiled, code, cuts)
+        return compiled.blocks[number](*arguments)
+
+    return block
 
 
 def _spread(targets: Targets, name: str) -> list[str]:

@@ -323,7 +323,7 @@ class Launch:
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
         self.read_parameters = Parameters(self)
-        self.executed = 0
+        self.executed = self._asked = 0
         self.started = time.monotonic_ns()
         self._functions = {address: name for name, address in program.layout.functions.items()}
         self._collective: dict[int, tuple[Use, int | None]] = {}
@@ -331,7 +331,8 @@ class Launch:
         self.pending: list[Operation] = []
         self.waiting = self._clusters()
         self.progressed = False
-        self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if "envreg" in compiled.text else 0
+        workspace = any(name.startswith("envreg") for name in program.special)
+        self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
         #: What `vprintf` printed.
         self.output: list[str] = []
 
@@ -359,11 +360,13 @@ class Launch:
         return found
 
     def clock(self, name: str) -> int:
-        """Clocks count instructions, timers nanoseconds."""
+        """Clocks count instructions, and how often they were asked; timers nanoseconds."""
         if name.startswith("globaltimer"):
             now = time.monotonic_ns()
             return now >> 32 if name.endswith("hi") else now & 0xFFFFFFFF if name.endswith("lo") else now
-        return self.executed >> 32 if name == "clock_hi" else self.executed & ((1 << 64) - 1)
+        self._asked += 1
+        now = self.executed + self._asked
+        return now >> 32 if name == "clock_hi" else now & ((1 << 64) - 1)
 
     def collective(self, op: int) -> tuple[Use, int | None]:
         """The use of an instruction that threads execute together, and which source is its member mask."""

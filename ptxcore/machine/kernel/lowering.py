@@ -148,6 +148,8 @@ class Program:
     functions: dict[str, Code]
     locations: list[tuple[str, int]]
     target: int
+    #: The special registers that it reads.
+    special: set[str] = field(default_factory=set)
 
 
 def lower(module: Module) -> Program:
@@ -166,6 +168,7 @@ class _Lowering:
         self.files: dict[int, str] = {}
         self.location = -1
         self.code: Code | None = None
+        self.special: set[str] = set()
         #: By symbol and name: the first slot of a register, the place of a variable.
         self.slots: dict[tuple[int, str], int] = {}
         self.frames: dict[int, int] = {}
@@ -199,7 +202,7 @@ class _Lowering:
                 self.directive(statement, waiting_label)
         self.layout.settle()
         target = self.context.target.number if self.context.target else 0
-        return Program(self.layout, self.functions, self.locations, target)
+        return Program(self.layout, self.functions, self.locations, target, self.special)
 
     # Scopes.
 
@@ -464,6 +467,7 @@ class _Lowering:
         base, _, _ = operand.name.partition(".")
         symbol_ = self.context.scopes.find(operand.name) or self.context.scopes.find(base)
         if symbol_ is None and base in SPECIAL_REGISTERS:
+            self.special.add(operand.name[1:])
             return Source("special", width=width, has=WIDTHS[SPECIAL_REGISTERS[base].type], name=operand.name[1:])
         if isinstance(symbol_, FunctionSymbol):
             return Source("constant", self.layout.function(operand.name), width)

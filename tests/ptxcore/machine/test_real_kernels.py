@@ -140,6 +140,68 @@ def test_store_buffering_without_the_weak_outcome(target: str) -> None:
     assert len(seen) > 1
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_sum_that_the_last_block_finishes(seed: int | None) -> None:
+    values, parts, out = np.arange(3000, dtype="f4"), zeros(5, "f4"), zeros(1, "f4")
+    run(module("tfence.sm_90"), "reduce", 5, 256, values, parts, out, 3000, seed=seed)
+    assert out[0] == values.sum(dtype="f8") == parts.sum(dtype="f8")
+
+
+# What C++ has beside arithmetic.
+
+#: The virtual function that another translation unit would bring, and the table that the host would fill in.
+D1 = """
+.visible .func (.param .b32 result) go(.param .b64 this, .param .b32 x)
+{
+    .reg .b64 %rd<2>; .reg .b32 %r<4>;
+    ld.param.u64 %rd1, [this]; ld.param.u32 %r1, [x];
+    ld.u32 %r2, [%rd1+8];
+    add.s32 %r3, %r1, %r2;
+    st.param.b32 [result], %r3;
+    ret;
+}
+.visible .global .u64 vtable[1] = {go};
+"""
+
+
+def miscellany() -> tuple[Device, bytes]:
+    """The kernel of many things, and an object of the class D1 with k = 40."""
+    device = module("misc.sm_90", lambda text: text + D1)
+    return device, device.program.layout.names["vtable"].address.to_bytes(8, "little") + ints(40)
+
+
+def test_calls_of_every_kind_and_the_runtime() -> None:
+    device, d = miscellany()
+    a, f, n = np.arange(3, 19, dtype="i4"), np.linspace(0.5, 8, 16, dtype="f4"), 5
+    x = f.astype("f8")
+    printed = run(device, "misc", 1, 1, a, f, n, d).printed
+    assert printed == "tid 0 0.500000 hi\n"
+    first = 0.5 + 1.5 + 3 * 6
+    # f2(3); 5!; a virtual call; a constant; lane 0; a clock that runs; a copy of a[5] in local memory; time; malloc
+    assert list(a[:8]) == [3, 3 ^ 7, 120, n + 40, 6, 0, 9 + 1, 0]
+    assert a[8] > 0
+    assert a[9] == 5
+    assert f[1] == first
+    expected = (
+        x[7] + x[8] + np.sin(x[3]) + np.sin(x[4]) + np.exp(x[5]) + x[6] / x[7] + np.sqrt(x[8]) + np.sqrt(x[9])
+        + first**-0.5 + first * x[2] + x[3]
+    )  # fmt: skip
+    assert abs(f[2] - expected) < 1e-4
+    assert (f[3], f[4]) == (1, 2)
+    assert device.memory.at(device.program.layout.names["mg"].address).read(0, 4) == 3
+
+
+@pytest.mark.parametrize(("n", "kind"), [(0, "assertion"), (77, "trap"), (78, "brkpt")])
+def test_a_kernel_that_gives_up(n: int, kind: str) -> None:
+    device, d = miscellany()
+    with pytest.raises(KernelError) as caught:
+        run(device, "misc", 1, 1, zeros(16), np.ones(16, "f4"), n, d)
+    assert caught.value.kind == kind
+    if kind == "assertion":
+        assert "misc.cu:10" in caught.value.message
+        assert "n > 0" in caught.value.message
+
+
 # Shuffles and atomics.
 
 

@@ -103,8 +103,15 @@ class Parameter(NamedTuple):
         return self.type
 
 
-_FLAGS = frozenset(
-    ["loose", "reg", "imm", "address", "sink", "in", "out", "value", "barrier", "threads", "special", "bare", "variable", "literal", "negative", "negated", "float", "texref", "samplerref", "surfref", "texsurf", "opaque", "braced", "descriptor", "tensormap", "mbarrier", "any", "exact", "strict", "registers", "power_of_two", "nonzero", "dropped", "kept", "narrow", "untyped", "longer", "handle", "hexadecimal", "indexed", "twice_indexed", "inferred"]
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: The words behind an operand's colon that are flags.
+_FLAGS = _words(
+    """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
+    texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict registers
+    power_of_two nonzero dropped kept narrow untyped longer handle hexadecimal indexed twice_indexed inferred"""
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

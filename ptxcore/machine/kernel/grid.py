@@ -193,8 +193,10 @@ class Cta:
         if action == "arrive":
             return None
         if result is None:
-            wanted = self.wanted(level, barrier)
-            raise thread.suspend(f"waits at barrier {identity}, where {barrier.arrived} of {wanted} threads have come")
+            raise thread.suspend(
+                lambda: f"waits at barrier {identity}, where {barrier.arrived} of {self.wanted(level, barrier)} threads "
+                "have come"
+            )
         return result[0]
 
     def meet_cluster(self, thread: Thread, action: str) -> None:

@@ -7,12 +7,12 @@ import random
 from typing import Any
 
 import driver
+from references.integer import from_bits
+from references.rational import CANONICAL, flushed, value
 
 from ptxcore.isa import comparison, half_comparison
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.types import WIDTHS
-from references.integer import from_bits
-from references.rational import CANONICAL, flushed, value
 
 _ORDERS = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,

@@ -8,10 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import driver
-
-from ptxcore.isa import conversion
-from ptxcore.isa.form import Form, Use
-from ptxcore.isa.types import WIDTHS
 from references.integer import clamped, from_bits, number
 from references.rational import (
     CANONICAL,
@@ -26,6 +22,10 @@ from references.rational import (
     rounded_randomly,
     value,
 )
+
+from ptxcore.isa import conversion
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.types import WIDTHS
 
 
 def mode_of(how: Use) -> str:

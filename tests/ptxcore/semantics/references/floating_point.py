@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ptxcore.isa import floating_point, half_precision, mixed_precision
-from ptxcore.isa.form import Form, Use
 from references import rational
 from references.rational import CANONICAL, flushed, modified, range_of, rounded, value
+
+from ptxcore.isa import floating_point, half_precision, mixed_precision
+from ptxcore.isa.form import Form, Use
 
 _OPERATIONS = {
     "add": rational.add, "sub": rational.sub, "mul": rational.mul, "fma": rational.fma, "mad": rational.fma,

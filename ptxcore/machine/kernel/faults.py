@@ -33,7 +33,10 @@ class Fault(Exception):
 
 
 class Undefined(Fault):
-    """A register was used that nothing wrote."""
+    """A value was used that nothing wrote. `origin`: the instruction that computed with it first, where it is not the one
+    at which it decides something."""
+
+    origin: Op | None = None
 
 
 class KernelError(Exception):

@@ -15,7 +15,7 @@ from ptxcore.machine.kernel.codegen import Compiled, Compiler
 from ptxcore.machine.kernel.faults import Fault, KernelError, ThreadName, Undefined, UndefinedValue, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.thread import Asleep, Special, Suspended, Thread
-from ptxcore.machine.kernel.uninitialised import blame, emulate
+from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
@@ -194,8 +194,10 @@ class Cta:
             return None
         if result is None:
             raise thread.suspend(
-                lambda: f"waits at barrier {identity}, where {barrier.arrived} of {self.wanted(level, barrier)} threads "
-                "have come"
+                lambda: (
+                    f"waits at barrier {identity}, where {barrier.arrived} of {self.wanted(level, barrier)} threads "
+                    "have come"
+                )
             )
         return result[0]
 
@@ -567,8 +569,12 @@ class Launch:
         kind, message = error.args
         if error.blamed is not None:
             thread, op = error.blamed
-        if kind == "undefined-register" and op is not None:
-            message = f"{message}: {_undefined(thread, op)}"
+        origin = getattr(error, "origin", None)
+        if origin is not None:
+            decided = "" if op is None else f"; '{_named(op)}' in line {op.instruction.span.line} depends on it"
+            message, op = f"{message}{decided}", origin
+        elif kind == "undefined-register" and op is not None:
+            message = f"{message}: {undefined_registers(thread, op)}"
         source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
         return KernelError(kind, message, thread.name, None if op is None else op.instruction, source, self.path)
 
@@ -598,22 +604,6 @@ def _mask_position(how: Use) -> int | None:
 
 def _named(op: Op) -> str:
     return ".".join((op.instruction.opcode, *op.instruction.modifiers))
-
-
-def _undefined(thread: Thread, op: Op) -> str:
-    """Which registers of an instruction nothing has written."""
-    from ptxcore.machine.kernel.faults import UNDEFINED
-
-    slots: list[int] = [] if op.guard is None else [op.guard[0]]
-    waiting = [s for s in op.sources if s is not None]
-    while waiting:
-        source = waiting.pop()
-        if source.kind == "register":
-            slots.append(source.value)
-        waiting += source.parts
-    code = next((f for f in thread.launch.program.functions.values() if op in f.ops), None)
-    names = [code.registers[s] for s in slots if code is not None and thread.R[s] is UNDEFINED]
-    return ", ".join(dict.fromkeys(names)) or "it"
 
 
 def compile_program(program: Program) -> Compiled:

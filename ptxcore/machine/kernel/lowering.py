@@ -216,7 +216,7 @@ class _Lowering:
     def close(self) -> None:
         self.depth -= 1
         self.context.scopes.close()
-        self.kinds.known.clear()
+        self.kinds.forget()
         self.settle_labels(self.scoped_labels.pop())
         if self.depth == 0:
             self.code = None
@@ -234,6 +234,8 @@ class _Lowering:
 
     def declaration(self, d: Declaration) -> None:
         symbols = declare(self.context, d, in_body=self.code is not None, role="local" if self.code else "")
+        if self.depth > 1 or d.space != "reg":
+            self.kinds.forget()  # the name may have meant something else
         for declarator, symbol in zip(d.names, symbols, strict=True):
             self.keep.append(symbol)
             self.place(symbol, declarator.name, declarator.count)
@@ -277,7 +279,7 @@ class _Lowering:
             self.functions[head.name] = code
         if not head.defined:
             self.context.scopes.close()
-            self.kinds.known.clear()
+            self.kinds.forget()
             self.code = None
 
     def parameter(self, d: Declaration, code: Code) -> Parameter:

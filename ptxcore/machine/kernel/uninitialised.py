@@ -1,6 +1,6 @@
-"""Values read from memory that nothing wrote: they may be carried about, and computed with where the result does not depend
-on them (a minimum that is thrown away, the padding of a structure). Compilers write such code; so the error is to let such
-a value decide something: a branch, an address, what global memory holds, what other threads get.
+"""Values that nothing wrote, in memory or registers: they may be carried about, and computed with where nothing comes of it
+(a minimum that is thrown away, the padding of a structure). Compilers write such code; so the error is to let such a value
+decide something: a branch, an address, what global memory holds, what other threads get.
 
 Compiled code stops at such a value. The instruction is then executed here, with symbols for what is unknown: its meaning
 is the same. Where the result comes out as a number, it did not depend on them.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.kernel.faults import UNDEFINED, Undefined, UndefinedValue
@@ -26,17 +26,31 @@ _LARGEST = 64
 _serials = count()
 
 
+class Cause(NamedTuple):
+    """Where unknown bits came from: the kind and message of the error that it is to let them decide something, and the
+    instruction to blame, where it is not the one that does so."""
+
+    kind: str
+    message: str
+    op: Op | None = None
+
+
 class Uninitialised(UndefinedValue):
-    """A value of which at least some bits are unknown: `term` is over symbols for them. `size` counts its operations;
-    `where` says where the first unknown bits came from."""
+    """A value of which at least some bits are unknown: `term` is over symbols for them. `size` counts its operations."""
 
-    __slots__ = ("size", "term", "where")
+    __slots__ = ("cause", "size", "term")
 
-    def __init__(self, term: Term, where: str, size: int = 1) -> None:
-        self.term, self.where, self.size = term, where, size
+    def __init__(self, term: Term, cause: Cause, size: int = 1) -> None:
+        self.term, self.cause, self.size = term, cause, size
 
     def _use(self, *_: object) -> int:
-        raise Undefined("uninitialised", self.where)
+        raise _error(self.cause)
+
+
+def _error(cause: Cause) -> Undefined:
+    error = Undefined(cause.kind, cause.message)
+    error.origin = cause.op
+    return error
 
 
 def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
@@ -46,7 +60,7 @@ def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
         part: Value = byte if known[i] else symbol(("uninitialised", next(_serials)), 8)
         value = concat(part, value, 8, 8 * i) if i else part
     assert isinstance(value, Term)
-    return Uninitialised(value, where)
+    return Uninitialised(value, Cause("uninitialised", where))
 
 
 def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
@@ -177,7 +191,7 @@ def blame(thread: Thread, op: Op) -> Undefined | None:
     for slot in registers:
         value = thread.R[slot]
         if isinstance(value, Uninitialised):
-            return Undefined("uninitialised", value.where)
+            return _error(value.cause)
         if value is UNDEFINED:
             return Undefined("undefined-register", "a register is used here that nothing wrote")
     return None
@@ -198,7 +212,7 @@ def _reads_unknown(thread: Thread, op: Op) -> bool:
         return False
     values = [thread.R[s.value] for s in _leaves(op) if s.kind == "register"]
     if any(value is UNDEFINED for value in values):
-        return op.use.form.run is data_movement.st and _is_told_apart(thread, op)
+        return op.use.form.kind == "value" or (op.use.form.run is data_movement.st and _is_told_apart(thread, op))
     carried = "in" in op.use.form.carry and isinstance(thread.carry, Uninitialised)
     return carried or op.use.form.run is data_movement.ld or any(isinstance(v, Uninitialised) for v in values)
 
@@ -209,24 +223,37 @@ def _is_told_apart(thread: Thread, op: Op) -> bool:
     assert source is not None
     if source.kind == "register" and isinstance(thread.R[source.value], UndefinedValue):
         return False
-    address = _Reader(thread).read(source)
+    address = _Reader(thread, op).read(source)
     return isinstance(address, int) and thread.segment(address)[0].known is not None
+
+
+def undefined_registers(thread: Thread, op: Op) -> str:
+    """Which registers of an instruction nothing has written."""
+    slots: list[int] = [] if op.guard is None else [op.guard[0]]
+    slots += [s.value for s in _leaves(op) if s.kind == "register"]
+    code = next((f for f in thread.launch.program.functions.values() if any(o is op for o in f.ops)), None)
+    names = [code.registers[s] for s in slots if code is not None and thread.R[s] is UNDEFINED]
+    return ", ".join(dict.fromkeys(names)) or "it"
 
 
 class _Reader:
     """Reads sources; remembers the unknown ones."""
 
-    def __init__(self, thread: Thread) -> None:
-        self.thread = thread
-        self.size, self.where = 1, ""
+    def __init__(self, thread: Thread, op: Op) -> None:
+        self.thread, self.op = thread, op
+        self.size = 1
+        self.cause: Cause | None = None
 
     def noted(self, value: Any, width: int) -> Value:
         if value is UNDEFINED:
-            self.where = self.where or "a register that nothing wrote was stored, and is used here"
+            names = undefined_registers(self.thread, self.op)
+            self.cause = self.cause or Cause(
+                "undefined-register", f"a register is used here that nothing wrote: {names}", self.op
+            )
             return symbol(("uninitialised", next(_serials)), width)
         if isinstance(value, Uninitialised):
             self.size += value.size
-            self.where = self.where or value.where
+            self.cause = self.cause or value.cause
             return value.term
         assert isinstance(value, int)
         return value
@@ -254,7 +281,8 @@ class _Reader:
     def address(self, op: Op) -> int:
         value = self.read(op.sources[0])
         if not isinstance(value, int):
-            raise Undefined("uninitialised", self.where)
+            assert self.cause is not None
+            raise _error(self.cause)
         return value
 
     def result(self, value: Value) -> int | Uninitialised:
@@ -262,9 +290,10 @@ class _Reader:
         if not open_:
             return number
         assert isinstance(value, Term)
+        assert self.cause is not None
         if self.size > _LARGEST:
-            return Uninitialised(symbol(("uninitialised", next(_serials)), value.width), self.where)
-        return Uninitialised(value, self.where, self.size)
+            return Uninitialised(symbol(("uninitialised", next(_serials)), value.width), self.cause)
+        return Uninitialised(value, self.cause, self.size)
 
 
 def _put(reader: _Reader, target: Target | None, value: Value) -> None:
@@ -278,7 +307,7 @@ def _put(reader: _Reader, target: Target | None, value: Value) -> None:
 
 
 def _load(thread: Thread, op: Op) -> None:
-    reader = _Reader(thread)
+    reader = _Reader(thread, op)
     address = reader.address(op)
     size = op.use.width // 8
     targets = op.targets[0] if isinstance(op.targets[0], list) else [op.targets[0]]
@@ -288,7 +317,7 @@ def _load(thread: Thread, op: Op) -> None:
 
 
 def _store(thread: Thread, op: Op) -> None:
-    reader = _Reader(thread)
+    reader = _Reader(thread, op)
     address = reader.address(op)
     width = op.use.width
     source = op.sources[1]
@@ -300,7 +329,7 @@ def _store(thread: Thread, op: Op) -> None:
 
 
 def _compute(thread: Thread, op: Op) -> None:
-    reader = _Reader(thread)
+    reader = _Reader(thread, op)
     use = op.use
     sources = [reader.read(source) for source in op.sources]
     carry = use.form.carry.split()

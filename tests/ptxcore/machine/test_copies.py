@@ -270,10 +270,15 @@ def test_values_that_nothing_wrote_decide_nothing(body: str, instruction: str) -
 
 
 @pytest.mark.parametrize(
-    "instruction", ["popc.b32 %r1, %r9;", "prmt.b32 %r1, %r9, %r9, %r0;", "add.cc.u32 %r1, %r9, 1;"]
+    "instruction", ["popc.b32 %r1, %r9;", "prmt.b32 %r1, %r9, %r9, %r8;", "addc.cc.u32 %r1, %r9, 1;"]
 )
-def test_registers_that_nothing_wrote_are_not_computed_with(instruction: str) -> None:
+def test_registers_that_nothing_wrote_are_blamed_where_they_are_computed_with(instruction: str) -> None:
+    before = "add.cc.u32 %r8, %r0, 1;"
+    assert words(f"{before} {instruction} st.global.u32 [%rd0], 1;")[0] == 1
     with pytest.raises(KernelError) as caught:
-        words(instruction)
+        words(f"{before} {instruction} st.global.u32 [%rd0], %r1;")
     assert caught.value.kind == "undefined-register"
     assert "%r9" in caught.value.message
+    assert "st.global" in caught.value.message
+    assert caught.value.instruction is not None
+    assert caught.value.instruction.text == instruction.rstrip(";")

@@ -179,7 +179,7 @@ def test_a_seed_replays_its_schedule(seed: int) -> None:
         ("ld.global.u32 %r1, [%rd0+4];", "", 1, "out-of-bounds", ["4 bytes at offset 4 of 'out'", "thread (0, 0, 0)"]),
         ("mov.u64 %rd1, 0; ld.global.u32 %r1, [%rd1];", "", 1, "out-of-bounds", ["no memory at address 0x0"]),
         ("ld.global.u32 %r1, [%rd0+2];", "", 1, "misaligned", ["4 bytes at address"]),
-        ("add.u32 %r1, %r2, 1;", "", 1, "undefined-register", ["%r2", "add.u32"]),
+        ("add.u32 %r1, %r2, 1; st.global.u32 [%rd0], %r1;", "", 1, "undefined-register", ["%r2", "add.u32"]),
         ("@%p1 mov.u32 %r1, 1;", "", 1, "undefined-register", ["%p1"]),
         ("st.global.u32 [%rd0], %r3;", "", 1, "undefined-register", ["%r3"]),
         (".shared .u32 s; ld.shared.u32 %r1, [s]; st.global.u32 [%rd0], %r1;", "", 1, "uninitialised", ["shared memory"]),

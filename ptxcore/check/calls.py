@@ -149,7 +149,7 @@ def _check_list(
 
 
 def _listed(wanted: tuple[Declaration, ...]) -> str | None:
-    return f"in order: {', '.join(map(shown_parameter, wanted[:8]))}" if wanted else None
+    return f"it has {', '.join(map(shown_parameter, wanted[:8]))}" if wanted else None
 
 
 def _unsized(declaration: Declaration) -> bool:

@@ -56,10 +56,14 @@ class Context:
 
     def suggest(self, name: str, more: Iterable[str] = ()) -> str | None:
         """A declared name, or one of `more`, that is close to one that is not declared."""
+        return self.suggest_among(name, self.scopes.known(), more) or self.scopes.range_hint(name)
+
+    def suggest_among(self, name: str, known: Iterable[str], more: Iterable[str] = ()) -> str | None:
+        """A name that is close, where there were not too many suggestions before."""
         if not self._suggestions:
             return None
         self._suggestions -= 1
-        return nearest(name, (*islice(self.scopes.known(), _MOST_NAMES), *more)) or self.scopes.range_hint(name)
+        return nearest(name, (*islice(known, _MOST_NAMES), *more))
 
     def lacks(self, gate: str) -> str | None:
         """What the module lacks for `gate`, in words (`ptxcore.isa.targets`)."""

@@ -127,7 +127,12 @@ def _no_type(context: Context, span: Span, type_: str) -> bool:
         hint = f"a .b{max(8, WIDTHS[type_])} variable holds it"
         context.report("declaration", span, f"'.{type_}' is a type of instructions, not of variables", hint)
     else:
-        context.report("declaration", span, f"unknown type '.{type_}'", nearest(type_, (*FUNDAMENTAL, *OPAQUE)))
+        context.report(
+            "declaration",
+            span,
+            f"unknown type '.{type_}'",
+            nearest(f".{type_}", (f".{t}" for t in (*FUNDAMENTAL, *OPAQUE))),
+        )
     return False
 
 

@@ -6,6 +6,7 @@ are remembered; most instructions cost one look-up.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ptxcore.check.calls import check_call
@@ -16,10 +17,9 @@ from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Misfit, Use
-from ptxcore.isa.table import candidates, explain
+from ptxcore.isa.table import candidates, explain, successor
 from ptxcore.isa.targets import missing
-from ptxcore.isa.types import WIDTHS as _TYPES
-from ptxcore.syntax.spans import guard_span, operand_span
+from ptxcore.syntax.spans import guard_span, modifier_span, operand_span
 from ptxcore.syntax.tree import Address, Instruction, Name, Operand, Pair, Vector
 
 #: Judgements that are kept; beyond, all are forgotten.
@@ -34,7 +34,7 @@ class Verdict(NamedTuple):
 
     misfit: Misfit | bool = False
     trouble: Trouble | None = None
-    lacking: tuple[str, ...] = ()
+    lacking: tuple[tuple[str, str, str | None], ...] = ()  # the words that lack something, the message, and a hint
     use: Use | None = None
 
 
@@ -105,7 +105,7 @@ class Instructions:
             trouble = broken_rule(self.context, result, kinds)
             if trouble is not None:
                 return Verdict(trouble=trouble)
-            lacking = self._lacking(result)
+            lacking = self._lacking(s, result)
             use = result if manual or s.opcode in VALUED or has_limits(result) else None
             if not lacking:
                 return Verdict(use=use) if use else _SOUND
@@ -114,18 +114,18 @@ class Instructions:
         assert verdict is not None
         return verdict
 
-    def _lacking(self, use: Use) -> tuple[str, ...]:
+    def _lacking(self, s: Instruction, use: Use) -> tuple[tuple[str, str, str | None], ...]:
         """What the module's version and target lack for a use."""
         context = self.context
-        name = ".".join((use.form.mnemonic, *use.types[:1]))
-        found = []
+        name = _head(s)
+        found: list[tuple[str, str, str | None]] = []
         for what, gate in use.gates(manual=context.manual):
             lacking = context.lacks(gate)
             if lacking is not None:
-                found.append(f"'.{what}' {lacking}" if what else f"'{_shown(use)}' {lacking}")
+                found.append((what, f"'.{what}' {lacking}" if what else f"'{name}' {lacking}", None))
         until = use.form.until
         if until and missing(until, context.version, context.target) is None:
-            found.append(f"'{name}' in this form is gone since {_since(until)}")
+            found.append(("", f"'{name}' in this form is gone since {_since(until)}", successor(s, context.manual)))
         return tuple(dict.fromkeys(found))
 
     # Telling.
@@ -141,8 +141,10 @@ class Instructions:
             else:
                 code = "modifiers" if misfit else "unknown-instruction"
                 context.report(code, s.span, misfit.message if misfit else f"unknown instruction '{s.opcode}'")
-        for lacking in verdict.lacking:
-            context.report(kind_of_need(lacking), s.span, lacking)
+        for what, lacking, hint in verdict.lacking:
+            word = what.partition(".")[0]
+            span = modifier_span(s, s.modifiers.index(word)) if word in s.modifiers else s.span
+            context.report(kind_of_need(lacking), span, lacking, hint)
         trouble, code = verdict.trouble, "operands"
         if trouble is None and verdict.use is not None:
             places = arrange(verdict.use, len(kinds))
@@ -199,9 +201,18 @@ class Instructions:
 _SPECIAL = {"bra": Instructions._branch, "call": Instructions._call, "tcgen05": Instructions._tensor}
 
 
-def _shown(use: Use) -> str:
-    """The form of a use in short: its mnemonic and fixed words."""
-    return ".".join((use.form.mnemonic, *(w for w in use.words.values() if w in use.form.syntax), *use.types[:1]))
+#: Opcodes longer than this are cut in messages.
+_LONGEST_HEAD = 40
+
+
+def _head(s: Instruction) -> str:
+    """An opcode with its modifiers, for a message."""
+    head = s.opcode
+    for word in s.modifiers:
+        if len(head) + len(word) >= _LONGEST_HEAD:
+            return head + "..."
+        head += f".{word}"
+    return head
 
 
 def _since(gate: str) -> str:
@@ -217,25 +228,29 @@ def _hint(s: Instruction, kinds: tuple[Kind, ...], trouble: Trouble) -> str | No
     kind: Kind = ("", *kinds)
     for index in trouble.path:
         kind = kind[index + 1] if type(kind) is tuple and index + 1 < len(kind) else None
-    if type(kind) is tuple and kind[:1] == ("sreg",) and s.opcode not in ("mov", "cvt"):
+    if type(kind) is not tuple or kind[0] != "sreg":
+        return trouble.hint
+    if s.opcode not in ("mov", "cvt"):
         return "mov and cvt alone take special registers: move it to a register before"
-    return trouble.hint
+    return "its components are .x .y .z .w" if kind[1][:3] == "v4." else trouble.hint
 
 
 def _worded(s: Instruction, trouble: Trouble) -> str:
     """The message with the names that stand in the instruction."""
-    if _MIDDLE not in trouble.message or not trouble.path:
+    if not trouble.path:
+        return re.sub(rf"^'{s.opcode}'", f"'{_head(s)}'", trouble.message)
+    if _MIDDLE not in trouble.message:
         return trouble.message
     wanted, _, found = trouble.message.partition(_MIDDLE)
     operand: Operand | None = s.operands[trouble.path[0]]
     for index in trouble.path[1:]:
         parts = _parts(operand)
         operand = parts[index] if index < len(parts) else None
+    if isinstance(operand, Address) and isinstance(operand.base, Name) and "address" not in found:
+        operand = operand.base
     if not isinstance(operand, Name):
         return trouble.message
-    types = [w for w in s.modifiers if w in _TYPES]
-    head = ".".join((s.opcode, *types[:1]))
-    return f"'{head}' wants {wanted} here, '{operand.name}' is {found}"
+    return f"'{_head(s)}' wants {wanted} here, '{operand.name}' is {found}"
 
 
 def _parts(operand: Operand | None) -> tuple[Operand, ...]:

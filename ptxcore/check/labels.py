@@ -67,10 +67,11 @@ def settle(scope: Scope, outer: Scope | None) -> dict[str, list[Any]]:
     return {}
 
 
-def report_missing(context: Context, pending: dict[str, list[Any]]) -> None:
-    """Branches to labels that the function does not have where the branch could see them."""
+def report_missing(context: Context, pending: dict[str, list[Any]], body: Scope) -> None:
+    """Branches to labels that the function does not have where the branch could see them; `body` has its own labels."""
     told: dict[int, int] = {}
     for name, waiting in pending.items():
+        hint = context.suggest_among(name, body.labels) or "a label is seen in its own block only"
         for statement, operand in waiting:
             told[id(statement)] = number = told.get(id(statement), 0) + 1
             if number > MOST_PLACES:
@@ -79,6 +80,4 @@ def report_missing(context: Context, pending: dict[str, list[Any]]) -> None:
                 span = find_span(statement, operand)
             else:
                 span = word_span(statement, name)
-            context.report(
-                "label", span, f"no label '{name}' can be seen from here", "a label is seen in its own block only"
-            )
+            context.report("label", span, f"no label '{name}' can be seen from here", hint)

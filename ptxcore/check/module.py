@@ -122,7 +122,7 @@ class _Checker:
         whole = scopes.depth == 0
         pending = labels.settle(scope, None if whole else scopes.stack[-1])
         if whole:
-            labels.report_missing(self.context, pending)
+            labels.report_missing(self.context, pending, scope)
             self._end_function()
 
     # Functions.

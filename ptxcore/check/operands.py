@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ptxcore.isa.form import ANY_LENGTH, Expected, Use
+from ptxcore.isa.form import ANY_LENGTH, Expected, Use, forms_hint
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
 from ptxcore.syntax.tree import Immediate, Operand, Vector
@@ -55,7 +55,7 @@ def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False)
             best = rank, trouble
     assert best is not None
     if not best[1].path and len(uses) > 1:
-        return best[1]._replace(hint="the forms are: " + "; ".join(dict.fromkeys(u.form.shown() for u in uses)))
+        return best[1]._replace(hint=forms_hint(use.form for use in uses))
     return best[1]
 
 
@@ -97,10 +97,11 @@ def wrong_number(use: Use, given: int) -> Trouble:
     """What to say of `given` operands that `arrange` cannot give to the use."""
     expected = [e for e in use.expected if e is not None]
     fewest = sum(not e.parameter.optional for e in expected)
-    number = str(fewest) if fewest == len(expected) else f"{fewest} to {len(expected)}"
+    most = len(expected)
+    number = f"{fewest} {'or' if most == fewest + 1 else 'to'} {most}" if fewest < most else str(most or "no")
     noun = "operand" if number == "1" else "operands"
     message = f"'{use.form.mnemonic}' takes {number} {noun} here, not {given}"
-    return Trouble((), message, f"the form is: {use.form.shown()}")
+    return Trouble((), message, forms_hint((use.form,)))
 
 
 def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool) -> Trouble | None:
@@ -119,7 +120,7 @@ def _fit(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual: bool)
         trouble = _fit_plain(use, e, kind[1], (*path, 0), manual)
         return trouble or _fit_value(use, Expected(second, second.type or "pred", 0), kind[2], (*path, 1), manual)
     if second is not None and not second.optional:
-        return Trouble(path, "a second destination is missing", f"the form is: {use.form.shown()}")
+        return Trouble(path, "a second destination is missing", forms_hint((use.form,)))
     return _fit_plain(use, e, kind, path, manual)
 
 
@@ -447,7 +448,9 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             return Trouble(path, "'.unified' marks what a load or an atomic reads, in .global or generic space")
         kind = kind[1]
     if type(kind) is not tuple or kind[0] not in ("[", "[]") or (kind[0] == "[" and len(kind) != 2):
-        return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}")
+        bare = (type(kind) is str and kind in FUNDAMENTAL) or (type(kind) is tuple and kind[0] in ("var", "var+", "+"))
+        return Trouble(path, f"an address in brackets is needed here, not {describe(kind)}",
+                       "write it in brackets: [...]" if bare else None)  # fmt: skip
     base = kind[1]
     if base == "any" or (not manual and "any" in e.parameter.flags):
         return None
@@ -467,7 +470,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             return Trouble(path, f"an address needs an integer register, not {describe(base)}")
         narrow = manual or "narrow" in e.parameter.flags
         if bits < 64 and not narrow and all(s in _WIDE_SPACES for s in spaces):
-            return Trouble(path, f"an address in .{spaces[0]} space has 64 bits, {describe(base)} has {bits}",
+            where = "a generic" if spaces[0] == "generic" else f"a .{spaces[0]}"
+            return Trouble(path, f"a 64-bit register for {where} address is needed here, not {describe(base)}",
                            "32-bit compilation is no longer supported")  # fmt: skip
         return None
     if type(base) is tuple and base[0] in ("var", "var+"):
@@ -478,7 +482,8 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             reached &= {"shared"}
         if base[1] in reached:
             return None
-        return Trouble(path, f"the variable is in .{base[1]}, and this goes to .{' or .'.join(spaces)}")
+        wanted = "a variable" if spaces[0] == "generic" else f"a .{' or .'.join(spaces)} variable"
+        return Trouble(path, f"{wanted} is needed here, not {describe(base)}")
     return Trouble(path, f"{describe(base)} is no address")
 
 
@@ -542,7 +547,9 @@ def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
     role = e.parameter.role
     if kind == role:
         return None
-    return Trouble(path, f"a {role} is needed here, not {describe(kind)}")
+    indirect = role == "function" and type(kind) is str and kind in FUNDAMENTAL
+    hint = "a call through a register ends with a prototype or .calltargets" if indirect else None
+    return Trouble(path, f"{_NOUNS[role]} is needed here, not {describe(kind)}", hint)
 
 
 #: What a call through a pointer may name as its last operand besides a prototype: `.calltargets`, and arrays of functions.
@@ -577,7 +584,7 @@ _BY_ROLE = {
 # Words for messages.
 
 _NOUNS = {
-    "int": "an integer",
+    "int": "an integer constant",
     "0f": "a single-precision constant",
     "0d": "a double-precision constant",
     "decimal": "a floating-point constant",
@@ -626,7 +633,7 @@ def _wanted(use: Use, e: Expected) -> str:
     elif "imm" in p.flags:
         what = "an integer constant"
     elif e.type in WIDTHS:
-        least = "at least " if "loose" in p.flags else ""
+        least = "at least " if "loose" in p.flags and e.type[:1] != "f" else ""
         family = _FAMILIES.get(e.type[0], "a value") if e.type in FUNDAMENTAL else f"a .{e.type}"
         what = f"{family} of {least}{WIDTHS[e.type]} bits" if e.type in FUNDAMENTAL else f"{family} operand"
     else:
@@ -640,11 +647,13 @@ def _wanted(use: Use, e: Expected) -> str:
 
 def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
     if e.type in FUNDAMENTAL and "imm" not in e.parameter.flags and e.parameter.role in ("destination", "source"):
-        if kind == "int" and e.type[0] == "f":
+        if kind == "int" and e.type[0] == "f" and e.parameter.role == "source":
             return "write it with a decimal point, or as 0f.. or 0d.."
+        if kind in _CONSTANTS and e.parameter.role == "source":
+            return None
         names = sorted(_registers(use, e), key=lambda t: (WIDTHS[t], t))
         return "registers that fit: " + " ".join(f".{t}" for t in names) if names else None
-    return f"the form is: {use.form.shown()}"
+    return forms_hint((use.form,))
 
 
 #: The integers among the operands: None for an operand that is none, several for a vector.
@@ -674,15 +683,30 @@ def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trou
 
 
 def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> Trouble | None:
+    if _is_legal(p, value):
+        return None
+    if p.low is not None and p.high is not None and p.high - p.low <= _WIDEST_LIST:
+        legal = [str(v) for v in range(p.low, p.high + 1) if _is_legal(p, v)]
+        if len(legal) <= _LONGEST_LIST:
+            return Trouble(path, f"{value} cannot stand here: {' '.join(legal)} can")
+    wanted = [f"{p.low} to {p.high}"] if p.low is not None and p.high is not None else []
+    wanted += ["a power of two"] if "power_of_two" in p.flags else []
+    wanted += [f"a multiple of {p.multiple}"] if p.multiple > 1 else []
+    return Trouble(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
+
+
+#: Values that are listed rather than described.
+_WIDEST_LIST, _LONGEST_LIST = 512, 6
+
+
+def _is_legal(p: Parameter, value: int) -> bool:
     if p.low is not None and p.high is not None and not p.low <= value <= p.high:
-        return Trouble(path, f"{value} cannot stand here: {p.low} to {p.high} can")
+        return False
     if "nonzero" in p.flags and value == 0:
-        return Trouble(path, "0 cannot stand here")
+        return False
     if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
-        return Trouble(path, f"{value} cannot stand here: a power of two can")
-    if p.multiple > 1 and value % p.multiple:
-        return Trouble(path, f"{value} cannot stand here: a multiple of {p.multiple} can")
-    return None
+        return False
+    return p.multiple <= 1 or value % p.multiple == 0
 
 
 def _value_of(use: Use, name: str, places: Sequence[int | None], values: Values) -> int | None:

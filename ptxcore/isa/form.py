@@ -307,9 +307,10 @@ class Use:
             else:
                 for alternative in condition(text):
                     if holds((alternative,), self.present):
-                        found.append(
-                            (".".join(item.partition("=")[2] or item for wish, item in alternative if wish), gate)
+                        named = (
+                            self.words[item] or item.partition("=")[2] or item for wish, item in alternative if wish
                         )
+                        found.append((".".join(named), gate))
                         break
         return found
 
@@ -369,6 +370,15 @@ class Misfit(NamedTuple):
     modifier: int  # index of the modifier that is wrong, -1 for the opcode
     message: str
     form: Form
+    missing: Missing | None = None  # instead of a message where something is missing, rather than wrong
+
+
+class Missing(NamedTuple):
+    """A modifier that a form wants: `what` it is ("" where it is a single word), and the words that it can be."""
+
+    after: str
+    what: str
+    words: tuple[str, ...]
 
 
 #: Formats of packed elements, which ptxas reads over where they mean nothing (`add.b8x16.u32`).
@@ -379,19 +389,30 @@ def match(
     forms: Sequence[Form], opcode: str, modifiers: Sequence[str], manual: bool = False
 ) -> tuple[Use, ...] | Misfit:
     """Every form that takes exactly these modifiers, or what is wrong with them; with `manual`, as the manual says."""
-    best: Misfit | None = None
-    found = []
+    found: list[Use] = []
+    misfits: list[Misfit] = []
     for form in forms:
         given = modifiers if manual or _READ_OVER.isdisjoint(modifiers) else _meant(forms, form, modifiers)
         result = _fit(form, opcode, given, manual)
         if isinstance(result, Use):
             found.append(result)
-        elif best is None or result.rank < best.rank:
-            best = result
+        else:
+            misfits.append(result)
     if found:
         return tuple(found)
-    assert best is not None
-    return best
+    least = min(misfit.rank for misfit in misfits)
+    return _joined([misfit for misfit in misfits if misfit.rank == least])
+
+
+def _joined(misfits: Sequence[Misfit]) -> Misfit:
+    """The first of several that are equally near; where they miss a word, with all the words that would do."""
+    best = misfits[0]
+    if best.missing is None:
+        return best
+    lacks = [m.missing for m in misfits if m.missing is not None]
+    what = next((m.what for m in lacks if m.what), "")
+    words_ = dict.fromkeys(word for m in lacks if m.what in ("", what) for word in m.words)
+    return best._replace(message=_lacking(best.missing.after, what, tuple(words_)))
 
 
 def _meant(forms: Sequence[Form], form: Form, modifiers: Sequence[str]) -> tuple[str, ...]:
@@ -437,8 +458,7 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
         message = message or _out_of_place(modifiers[i], pattern, taken, position)
         return Misfit((2 * len(wrong) - only_types, lacking), i, message, form)
     if lacking:
-        what = _lacking(missing, untyped, ".".join(taken), bool(types))
-        return Misfit((0, lacking), -1, what, form)
+        return Misfit((0, lacking), -1, "", form, _first_missing(missing, untyped, ".".join(taken), bool(types)))
     for i, name in enumerate(n for n in form.first.split() if n in chosen or n in named):
         if modifiers[i] != (chosen.get(name) or named[name]):
             word = chosen.get(name) or named[name]
@@ -456,19 +476,28 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
         if broken is not None and not holds(conclusion, use.present):
             words_ = [use.words[item] or item.partition("=")[2] or item for wish, item in broken if wish]
             at = next((i for i, word in enumerate(modifiers) if word in words_), -1)
-            return Misfit((0, 0, 1), at, own or _broken(words_, opcode, conclusion, form), form)
+            return Misfit((0, 0, 1), at, own or _broken(words_, opcode, conclusion, use), form)
     return use
 
 
-def _lacking(missing: Sequence[Slot], untyped: Sequence[Slot], taken: str, typed: bool) -> str:
-    if missing:
-        choices = missing[0].words
-        one = "one of " if len(choices) > 1 else ""
-        return f"'{taken}' needs {_article(missing[0].name)}: {one}{_dotted(choices)}"
-    return f"'{taken}' needs a{' second' if typed else ''} type: one of {_dotted(untyped[0].words)}"
+def _first_missing(slots: Sequence[Slot], types: Sequence[Slot], taken: str, typed: bool) -> Missing:
+    if not slots:
+        return Missing(taken, "a second type" if typed else "a type", types[0].words)
+    slot = slots[0]
+    what = "" if slot.words == (slot.name,) else _WHAT.get(slot.name) or f"a {slot.name.replace('_', ' ')}"
+    return Missing(taken, what, slot.words)
 
 
-def _broken(present: Sequence[str], opcode: str, conclusion: Condition, form: Form) -> str:
+def _lacking(taken: str, what: str, choices: tuple[str, ...]) -> str:
+    if len(choices) == 1:
+        return f"'{taken}' needs {what}: {_dotted(choices)}" if what else f"'{taken}' needs {_dotted(choices)}"
+    return (
+        f"'{taken}' needs {what}: one of {_dotted(choices)}" if what else f"'{taken}' needs one of {_dotted(choices)}"
+    )
+
+
+def _broken(present: Sequence[str], opcode: str, conclusion: Condition, use: Use) -> str:
+    form = use.form
     shown = ".".join(("", *present)) if present else opcode
     wanted = [[item for wish, item in alternative if wish and item != "never"] for alternative in conclusion]
     wanted = [w for w in wanted if w]
@@ -476,7 +505,7 @@ def _broken(present: Sequence[str], opcode: str, conclusion: Condition, form: Fo
         slots = {slot.name: slot for slot in (*form.pattern.slots, *form.pattern.types)}
         named = [_dotted(slots[w[0]].words) if len(w) == 1 and w[0] in slots else _dotted(w) for w in wanted]
         return f"'{shown}' needs {' or '.join(named)}"
-    barred = [item for alternative in conclusion for wish, item in alternative if not wish]
+    barred = [item for alternative in conclusion for wish, item in alternative if not wish and item in use.present]
     if barred:
         return f"'{shown}' cannot stand with {_dotted(barred)}"
     return f"'{shown}' do not go together" if len(present) > 1 else f"'{shown}' cannot stand here"
@@ -486,20 +515,41 @@ def _dotted(choices: Iterable[str]) -> str:
     return " ".join(f".{word.partition('=')[2] or word}" for word in choices)
 
 
+#: Slots in words, where their names are not.
 _WHAT = {
     "sem": "a semantics",
     "op": "an operation",
+    "operation": "an operation",
+    "action": "an action",
     "cmp": "a comparison",
+    "bool": "a Boolean operation",
     "cop": "a cache operator",
     "rnd": "a rounding modifier",
     "frnd": "a rounding modifier",
+    "frnd2": "a rounding modifier",
+    "frnd3": "a rounding modifier",
     "irnd": "an integer rounding modifier",
     "part": "a part of the result",
+    "cta_group": "a CTA group",
+    "space": "a state space",
+    "dst": "a state space of the destination",
+    "vec": "a vector",
+    "num": "a number of repetitions",
+    "dim": "a number of dimensions",
+    "dir": "a direction",
+    "alayout": "a layout of the first matrix",
+    "blayout": "a layout of the second matrix",
+    "level": "a cache level",
+    "ordering": "an ordering",
+    "opaque": "an opaque type",
+    "query": "an attribute to ask for",
+    "primary": "an eviction priority",
+    "priority": "an eviction priority",
+    "spvariant": "a kind of sparsity",
+    "scale_vectorsize": "a size of the scale vector",
+    "src_fmt": "a format of the source",
+    "clamp": "a mode of clamping",
 }
-
-
-def _article(slot: str) -> str:
-    return _WHAT.get(slot, f"a {slot}")
 
 
 def _out_of_place(word: str, pattern: Pattern, taken: Sequence[str], position: int) -> str:
@@ -518,13 +568,45 @@ def complain(forms: Sequence[Form], instruction: Instruction, misfit: Misfit) ->
     for i, word in enumerate(instruction.modifiers):
         if word not in known:
             message = f"unknown modifier '.{word}' on '{instruction.opcode}'"
-            alike = known & WIDTHS.keys() if word in WIDTHS else known
-            hint = nearest(word, known) or _legal(alike)
-            return fail(modifier_span(instruction, i), message, hint, "unknown-modifier")
+            return fail(modifier_span(instruction, i), message, _instead(word, known), "unknown-modifier")
     span = instruction.span if misfit.modifier < 0 else modifier_span(instruction, misfit.modifier)
-    return fail(span, misfit.message, f"the form is: {misfit.form.shown()}", "modifiers")
+    return fail(span, misfit.message, forms_hint((misfit.form,)), "modifiers")
 
 
-def _legal(choices: Iterable[str]) -> str | None:
-    listed = sorted(choices)
-    return f"legal are {_dotted(listed)}" if 0 < len(listed) <= 16 else None
+#: Modifiers that people take for each other, among them words that only other languages have.
+_ALIKE = (
+    words("weak relaxed acquire release acq_rel sc volatile mmio seq_cst consume acq rel monotonic"),
+    words("cta cluster gpu gl sys warp thread block device system workgroup agent grid"),
+    words("v1 v2 v3 v4 v8 v16"),
+    words("1d 2d 3d 4d 5d 6d a1d a2d cube acube 2dms a2dms"),
+    words("rn rz rm rp rna rs rni rzi rmi rpi rnd rd ru"),
+)
+_MOST_SHOWN = 16
+
+
+def _instead(word: str, known: Iterable[str]) -> str | None:
+    """What may stand where an unknown modifier does."""
+    legal = sorted(known)
+    if word in WIDTHS:
+        alike = [w for w in legal if w in WIDTHS]
+        return f"types are {_dotted(sorted(alike, key=lambda t: (t[0], WIDTHS[t])))}" if alike else "it has no types"
+    alike = [w for w in legal if any(word in group and w in group for group in _ALIKE)]
+    close = None if alike else nearest(f".{word}", (f".{w}" for w in legal))
+    if close is not None:
+        return close
+    if not legal:
+        return "it takes no modifiers"
+    alike = alike or legal
+    return f"legal are {_dotted(alike)}" if len(alike) <= _MOST_SHOWN else None
+
+
+def forms_hint(forms: Iterable[Form]) -> str:
+    """The forms that an instruction could have, with the manual's section."""
+    several = list(forms)
+    # What ptxas alone takes is nothing to recommend.
+    several = [form for form in several if not form.only] or several
+    shown = list(dict.fromkeys(f"{form.shown()} (section {form.section})" for form in several))[:_MOST_FORMS]
+    return f"the form{'s are' if len(shown) > 1 else ' is'}: {'; '.join(shown)}"
+
+
+_MOST_FORMS = 4

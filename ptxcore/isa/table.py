@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from ptxcore.diagnostics import InputError, fail, nearest
-from ptxcore.isa.form import Form, Misfit, Use, complain, match
+from ptxcore.isa.form import Form, Misfit, Use, complain, forms_hint, match
 from ptxcore.syntax.tree import Instruction
 
 #: The files of the instruction set, in the manual's order, and the mnemonics that each declares: a file is read when one of
@@ -142,3 +142,12 @@ def explain(
         return fail(instruction.span, message, "give it a type to make it PTX")
     hint = nearest(opcode, dialect.forms)
     return fail(instruction.span, f"unknown instruction '{opcode}'", hint, "unknown-instruction")
+
+
+def successor(instruction: Instruction, manual: bool = False) -> str | None:
+    """What to write for an instruction whose form is gone; None where its modifiers say nothing else."""
+    forms = [form for form in _of_mode(TYPED, instruction.opcode, manual) if not form.until]
+    result = match(forms, instruction.opcode, instruction.modifiers, manual) if forms else ()
+    if not isinstance(result, Misfit):
+        return None
+    return f"now {result.message}" if result.missing else forms_hint((result.form,))

@@ -21,6 +21,8 @@ LINKAGE = ("extern", "visible", "weak", "common")
 #: State spaces that a declaration may begin with; `surf`, `tex` and `sreg` are of early versions.
 SPACES = ("reg", "sreg", "const", "global", "local", "param", "shared", "tex", "surf")
 VECTORS = ("v2", "v4", "v8")
+#: A type whose dot was forgotten.
+_TYPE = re.compile(r"[busf](?:8|16|32|64|128)|pred|f16x2")
 #: More registers than any target has; a number beyond it is a slip.
 MOST_NAMES = 1 << 20
 
@@ -93,6 +95,8 @@ def read_words(cursor: Cursor, linkage: str = "") -> Words:
     if not kind:
         example = "as in .reg .u32 %a;" if space == "reg" else f"as in .{space} .u32 a;"
         what = "a register declaration" if space == "reg" else f"a declaration in .{space}"
+        if _TYPE.fullmatch(cursor.text):
+            raise Bad(cursor.start, cursor.stop, f"{what} needs a type", f"write .{cursor.text}")
         if not attributes and align is None and not vector:
             raise Bad(start, stop, f"{what} needs a type", example)
         raise cursor.missing("a type", example)

@@ -102,7 +102,8 @@ def integer_literal(word: str) -> Integer | str:
     """The constant that an integer literal stands for (section 4.5.1), or a message that says why it is none."""
     m = _NUMBER.match(word)
     if m is None:
-        return f"'{shown(word)}' is not {'a number' if '.' in word else 'an integer literal'}"
+        octal = ": a leading 0 makes it octal" if word[0] == "0" and word.isdigit() else ""
+        return f"'{shown(word)}' is not {'a number' if '.' in word else 'an integer literal'}{octal}"
     kind = m.lastgroup or "dec"
     digits = m[kind].lstrip("0")
     if len(digits) > 64:

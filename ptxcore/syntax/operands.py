@@ -208,7 +208,11 @@ def _unclosed(cursor: Cursor, top: _OpenList) -> Bad:
 
 def _no_sum(cursor: Cursor, name: Name) -> Bad:
     if cursor.text == "-":
-        return Bad(cursor.start, cursor.stop, "an offset is added, never subtracted", f"write {shown(name.name)}+-...")
+        ahead = Cursor(cursor.source, cursor.stop, cursor.limit)
+        number = shown(ahead.text) if ahead.kind == "number" else "..."
+        return Bad(
+            cursor.start, cursor.stop, "an offset is added, never subtracted", f"write {shown(name.name)}+-{number}"
+        )
     return Bad(cursor.start, cursor.stop, f"nothing can be added to '{shown(name.prefix + name.name)}'")
 
 

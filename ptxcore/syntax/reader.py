@@ -232,7 +232,7 @@ class Reader:
             try:
                 self.operands.read(rest, m[1] == "call")
             except Bad as bad:
-                return _behind(bad, m.end(), rest)
+                return _behind(bad, m.end(), rest, ended=False)
         return Bad(start, stop, "this statement has no ';' at its end")
 
     def _keep(self, statement: AnyStatement, start: int, end: int, word: int | None = None) -> None:
@@ -356,13 +356,14 @@ def _fault(span: Span, message: str, hint: str | None = None, code: str = "synta
     return Diagnostic(span, message, hint, code=code)
 
 
-def _behind(bad: Bad, offset: int, rest: str) -> Bad:
-    """What is wrong with the operands, by offsets into the whole text."""
+def _behind(bad: Bad, offset: int, rest: str, ended: bool = True) -> Bad:
+    """What is wrong with the operands, by offsets into the whole text, in which a `;` has `ended` them."""
     if rest.startswith("."):
         return Bad(offset, offset + 1, "a modifier stands directly behind its '.'")
     if rest.startswith("}"):
         return Bad(offset, offset + 1, "';' is missing before '}'")
-    return Bad(bad.start + offset, bad.end + offset, bad.message, bad.hint, bad.again, bad.code)
+    message = bad.message.replace(" at the end of the text", " before ';'") if ended else bad.message
+    return Bad(bad.start + offset, bad.end + offset, message, bad.hint, bad.again, bad.code)
 
 
 def _not_in_thread(span: Span, directive: str) -> Diagnostic:

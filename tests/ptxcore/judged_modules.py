@@ -255,7 +255,7 @@ DECLARATIONS: Table = (
     (
         "",
         ".global .u32 g[4]; .entry k() { .reg .b64 x; add.u64 x, x, g+4; st.global.b64 [x], g; }",
-        "'st.b64' wants a value of at least 64 bits here, 'g' is a .global variable",
+        "'st.global.b64' wants a value of at least 64 bits here, 'g' is a .global variable",
     ),
 )
 
@@ -984,7 +984,7 @@ BODIES: Table = (
     (
         "",
         ".entry k() {.reg .u32 a; .reg .v4 .f32 v; mov.f32 v.x, v.y; mov.b32 a, v.x; mov.v4.f32 v, v; mov.v2.f32 v, v; ret;}",
-        "'mov.f32' wants a vector of 2 here, 'v' is a .v4.f32 register",
+        "'mov.v2.f32' wants a vector of 2 here, 'v' is a .v4.f32 register",
     ),
     ("", ".entry k() {.reg .v4 .pred v; ret;}", "there are no .v4 variables of type .pred"),
     ("", ".entry k() { .reg .u32 r<10>; .reg .f32 r5; ret; }", "'r5' is declared twice in this scope"),
@@ -1530,14 +1530,14 @@ NAMES: Table = (
     (
         "",
         ".entry k(){.reg .u64 r; A: ret; T: .branchtargets A; brx.idx r, T; }",
-        "'brx' wants an integer of 32 bits here, 'r' is a .u64 register",
+        "'brx.idx' wants an integer of 32 bits here, 'r' is a .u64 register",
     ),
     (
         "",
         ".entry k(){.reg .u16 r; A: ret; T: .branchtargets A; brx.idx r, T; }",
-        "'brx' wants an integer of 32 bits here, 'r' is a .u16 register",
+        "'brx.idx' wants an integer of 32 bits here, 'r' is a .u16 register",
     ),
-    ("", ".entry k(){.reg .u32 r; A: brx.idx r, A; }", "'brx' wants a targets here, 'A' is a label"),
+    ("", ".entry k(){.reg .u32 r; A: brx.idx r, A; }", "'brx.idx' wants a list of targets here, 'A' is a label"),
     ("", ".entry k(){A: T: .branchtargets A; bra T; }", "'bra' wants a label here, 'T' is a list of targets"),
     (
         "",
@@ -1757,7 +1757,7 @@ DEBUGGING: Table = (
     (
         "",
         ".shared .b8 s[4]; .entry k { .reg .b32 r; .reg .b64 d; { .local .b8 s[4]; ld.local.b32 r, [s]; } ld.local.b32 r, [s]; }",
-        "the variable is in .shared, and this goes to .local",
+        "'ld.local.b32' wants a .local variable here, 's' is a .shared variable",
     ),
 )
 

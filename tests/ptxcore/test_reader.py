@@ -134,7 +134,7 @@ def test_spans_point_into_the_whole_file() -> None:
         ("ld.u32 %r0, [%rd1;", 18, "',' or ']' is missing before ';'"),
         ("setp.eq.u32 _|_, %r0, %r1;", 15, "only one of two destinations can be '_'"),
         ("add. u32 %r0, %r1;", 4, "a modifier stands directly behind its '.'"),
-        ("mov.u32 %r0, 089;", 14, "'089' is not an integer literal"),
+        ("mov.u32 %r0, 089;", 14, "'089' is not an integer literal: a leading 0 makes it octal"),
         ("mov.u64 %r0, 99999999999999999999999;", 14, "the literal does not fit into 64 bits"),
         ("mov.u32 %r0, 1", 1, "this statement has no ';' at its end"),
         (".shared .u32 x;", 1, "directive '.shared' is not supported in a thread"),

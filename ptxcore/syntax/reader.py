@@ -63,7 +63,7 @@ _END, _END_OF_HEAD = (
     re.compile(rf"[;{{}}]|\n[ \t]*+(?=\.(?:{words.replace(' ', '|')})(?![\w$]))", re.ASCII)
     for words in (f"{_BEGINNINGS} {_IN_HEADS}", _BEGINNINGS)
 )
-_PLACE = r"(0|[1-9]\d*+)\s++(0|[1-9]\d*+)\s++(0|[1-9]\d*+)(?![\w$.])"
+_PLACE = r"(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)(?![\w$.])"
 #: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
 _LOC = re.compile(
     rf"\.loc\s++{_PLACE}(?:\s*+,\s*+(function_name)\s++({NAME})(?![.])(?:\s*+\+\s*+(\d{{1,15}}+)(?![\w$.]))?+"

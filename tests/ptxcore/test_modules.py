@@ -217,6 +217,8 @@ BROKEN: list[tuple[str, list[tuple[int, int, str]]]] = [
     (BODY + ".func g() { ret; } }", [(2, 1, "'.func' cannot stand in the body of a function")]),
     (BODY + ".visible .shared .b32 x; }", [(2, 1, "'.visible' cannot stand in the body of a function")]),
     (BODY + '.file 1 "a"\nret; }', [(2, 1, "'.file' cannot stand in the body of a function")]),
+    (BODY + ".loc 1 99999999999999999999 3\nret; }", [(2, 8, "the literal does not fit into 64 bits")]),
+    (BODY + ".loc 1 2 3, function_name f, inlined_at 1 2 99999999999999999999\nret; }", [(2, 45, "the literal does not fit")]),
     (".loc 1 2 3", [(1, 1, "'.loc' cannot stand at module level")]),
     (".visible .alias a, b;", [(1, 10, "a state space, .entry or .func is missing behind .visible before '.alias'")]),
     (".visible .extern .global .u32 g;", [(1, 10, "a state space, .entry or .func is missing behind .visible")]),

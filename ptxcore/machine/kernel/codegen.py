@@ -183,8 +183,9 @@ class Compiler:
         elif kind == "frame":
             return f"(T.base + {source.value + source.offset})"
         elif kind == "shared":
-            start = self.program.layout.dynamic if source.value == DYNAMIC else source.value
-            return f"(T.shared + {start + source.offset})"
+            if source.value == DYNAMIC:
+                return f"(T.dynamic + {source.offset})"
+            return f"(T.shared + {self.program.layout.shared_variables[source.value].offset + source.offset})"
         elif kind == "special":
             text = f"T.ask({source.name!r})" if source.name in _CHANGING else f"T.special[{source.name!r}]"
             return f"({text} & {mask(source.width)})" if source.has > source.width else text

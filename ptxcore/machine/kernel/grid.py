@@ -323,7 +323,9 @@ class Launch:
         self.seed, self.limit, self.path, self.progress = seed, limit, path, progress
         self.random = None if seed is None else Random(seed)
         self.dynamic_shared = dynamic_shared
-        self.shared_bytes = program.layout.dynamic + dynamic_shared
+        #: Where the shared memory begins whose size the launch gives.
+        self.dynamic_start = program.layout.dynamic(entry)
+        self.shared_bytes = self.dynamic_start + dynamic_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
         self.read_parameters = Parameters(self)

@@ -15,7 +15,7 @@ FIRST_VARIABLE = 1 << 20
 #: Addresses of functions.
 FUNCTIONS = 0x0800_0000
 _FUNCTION_STEP = 16
-#: The offset of shared memory whose size the launch gives.
+#: Stands for the number of a variable in shared memory whose size the launch gives.
 DYNAMIC = -1
 
 
@@ -32,26 +32,41 @@ class Placed:
 
 
 @dataclass(slots=True)
+class SharedVariable:
+    """A variable of shared memory: its size, alignment, and the kernel in which it is declared ("" for all others, which
+    every kernel has)."""
+
+    size: int
+    align: int
+    kernel: str
+    offset: int = 0
+
+
+@dataclass(slots=True)
 class Layout:
-    """All variables of a module. `dynamic` is the offset at which shared memory of the launch begins."""
+    """All variables of a module."""
 
     variables: list[Placed] = field(default_factory=list)
-    shared_bytes: int = 0
-    dynamic: int = 0
+    shared_variables: list[SharedVariable] = field(default_factory=list)
     const_bytes: int = 0
     functions: dict[str, int] = field(default_factory=dict)
     names: dict[str, Placed] = field(default_factory=dict)
     _by_key: dict[int, Placed] = field(default_factory=dict)
     _dynamic_align: int = 16
+    #: Where each kernel's variables of shared memory end; "" for those of all kernels.
+    _shared_ends: dict[str, int] = field(default_factory=lambda: {"": 0})
 
-    def shared(self, size: int, align: int, dynamic: bool) -> int:
-        """The offset of a variable in the shared memory of its CTA."""
+    def shared(self, size: int, align: int, dynamic: bool, kernel: str) -> int:
+        """The number of a variable of shared memory; `DYNAMIC` for memory whose size the launch gives."""
         if dynamic:
             self._dynamic_align = max(self._dynamic_align, align)
             return DYNAMIC
-        offset = _aligned(self.shared_bytes, align)
-        self.shared_bytes = offset + size
-        return offset
+        self.shared_variables.append(SharedVariable(size, align, kernel))
+        return len(self.shared_variables) - 1
+
+    def dynamic(self, kernel: str) -> int:
+        """The offset at which the shared memory that the launch gives begins, behind a kernel's variables."""
+        return _aligned(self._shared_ends.get(kernel, self._shared_ends[""]), self._dynamic_align)
 
     def place(self, name: str, variable: Variable, key: int) -> None:
         """Gives a variable of `.global` or `.const` memory its address; one declared before keeps it."""
@@ -82,8 +97,11 @@ class Layout:
         return self.functions.setdefault(name, FUNCTIONS + _FUNCTION_STEP * len(self.functions))
 
     def settle(self) -> None:
-        """Computes what stands in every variable, now that all names are known."""
-        self.dynamic = _aligned(self.shared_bytes, self._dynamic_align)
+        """Computes the offsets in shared memory, and what stands in every other variable, now that all names are known."""
+        for variable in sorted(self.shared_variables, key=lambda v: v.kernel):  # those of all kernels first
+            end = self._shared_ends.get(variable.kernel, self._shared_ends[""])
+            variable.offset = _aligned(end, variable.align)
+            self._shared_ends[variable.kernel] = variable.offset + variable.size
         for placed in self.variables:
             value = placed.variable.value
             placed.data = b"" if value is None else self._bytes(placed.variable, value)

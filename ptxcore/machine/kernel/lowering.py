@@ -52,7 +52,7 @@ from ptxcore.values.terms import mask
 
 class Source(NamedTuple):
     """Where a value comes from. `kind`: `register` (`value` its slot, `has` its bits), `constant` (`value`), `frame`
-    (`value` an offset in the function's frame), `shared` (an offset in the CTA's shared memory; `DYNAMIC` for what the
+    (`value` an offset in the function's frame), `shared` (the number of a variable; `DYNAMIC` for what the
     launch gives), `special` (`name`),
     `vector` (`parts`), `packed` (`parts` joined, the first one lowest). `offset` is added; `negated` turns a predicate."""
 
@@ -249,7 +249,8 @@ class _Lowering:
             self.frames[id(symbol)] = self.frame(size, symbol.alignment)
         elif symbol.space == "shared":
             dynamic = symbol.linkage == "extern" and not size
-            self.shared[id(symbol)] = self.layout.shared(size, symbol.alignment, dynamic)
+            kernel = self.code.name if self.code is not None and self.code.entry else ""
+            self.shared[id(symbol)] = self.layout.shared(size, symbol.alignment, dynamic, kernel)
         else:
             self.layout.place(name, symbol, id(symbol))
 

@@ -9,6 +9,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, fault
+from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Op, Passed, Source
 from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
 
@@ -51,7 +52,7 @@ class Thread:
     instruction that waited gets when it runs again."""
 
     __slots__ = (
-        "R", "answer", "answered", "base", "bulk", "carry", "copies", "cta", "done", "executed", "frames", "globals",
+        "R", "answer", "answered", "base", "bulk", "carry", "copies", "cta", "done", "dynamic", "executed", "frames", "globals",
         "insists", "lane", "launch", "local", "name", "op", "passed", "pc", "shared", "slept", "special", "top",
         "waiting", "warp",
     )  # fmt: skip
@@ -60,6 +61,7 @@ class Thread:
         self.launch, self.cta, self.name, self.special = launch, cta, name, special
         self.globals = launch.memory.segments
         self.shared = SHARED | cta.rank << SHARED_BITS
+        self.dynamic = self.shared + launch.dynamic_start
         self.local = Segment(0, "the thread's stack", known=False)
         self.base, self.top = LOCAL, 0
         self.R: list[Any] = [UNDEFINED] * len(code.registers)
@@ -384,7 +386,9 @@ class Thread:
         if source.kind == "frame":
             return self.base + source.value + source.offset
         if source.kind == "shared":
-            return self.shared + source.value + source.offset
+            if source.value == DYNAMIC:
+                return self.dynamic + source.offset
+            return self.shared + self.launch.program.layout.shared_variables[source.value].offset + source.offset
         if source.kind == "special":
             return self.special[source.name]
         return source.value + source.offset

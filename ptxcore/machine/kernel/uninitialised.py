@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.kernel.faults import UNDEFINED, Undefined, UndefinedValue
-from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.values.terms import Term, Value, add, concat, extract, mask, negate, sext, signed, subterms, symbol, zext
 
 if TYPE_CHECKING:
@@ -272,8 +271,6 @@ class _Reader:
                 value = extract(value, source.width - 1, 0)
             if source.negated:
                 value = negate(value)
-        elif source.kind == "shared" and source.value == DYNAMIC:
-            value = thread.shared + thread.launch.program.layout.dynamic
         else:
             value = thread.value(source._replace(offset=0))
         return add(value, source.offset & ((1 << source.width) - 1), source.width) if source.offset else value

@@ -237,3 +237,36 @@ def test_memory_of_a_module_lasts_over_launches() -> None:
     for _ in range(3):
         device.launch("k", (1, 1, 1), (1, 1, 1), [])
     assert device.memory.at(device.program.layout.names["n"].address).read(0, 4) == 8
+
+
+SEVERAL = """
+.shared .align 4 .b8 common[8]; .extern .shared .align 16 .b8 given[];
+.func (.reg .b32 size) first() { .reg .b32 a, b; mov.u32 a, given; mov.u32 b, common; sub.u32 size, a, b; ret; }
+.visible .entry large(.param .u64 out)
+{ .shared .align 16 .b8 own[100]; .reg .b64 %rd0; .reg .b32 %r<4>;
+ld.param.u64 %rd0, [out]; mov.u32 %r0, own; mov.u32 %r1, %total_smem_size; call (%r2), first, ();
+st.shared.u32 [own+96], %r2; ld.shared.u32 %r3, [own+96]; st.global.v2.u32 [%rd0], {%r1, %r3}; ret; }
+.visible .entry small(.param .u64 out)
+{ .shared .b32 own; .reg .b64 %rd0; .reg .b32 %r<4>;
+ld.param.u64 %rd0, [out]; mov.u32 %r1, %total_smem_size; call (%r2), first, ();
+st.shared.u32 [own], %r2; ld.shared.u32 %r3, [own]; st.global.v2.u32 [%rd0], {%r1, %r3};
+ld.shared.u32 %r3, [own+32]; ret; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "dynamic_shared", "expected"), [("large", 32, [160, 128]), ("small", 32, [48, 16]), ("small", 0, None)]
+)
+def test_each_kernel_has_the_shared_memory_that_it_declares(
+    entry: str, dynamic_shared: int, expected: list[int] | None
+) -> None:
+    """8 bytes for all, then 100 or 4 bytes, then at a multiple of 16 what the launch gives."""
+    device = load(f"{HEAD}{SEVERAL}", "k.ptx")
+    buffer = device.memory.allocate(8, "out")
+    if expected is None:
+        with pytest.raises(KernelError) as caught:
+            device.launch(entry, (1, 1, 1), (1, 1, 1), [buffer], dynamic_shared=dynamic_shared)
+        assert caught.value.kind == "out-of-bounds"
+        return
+    device.launch(entry, (1, 1, 1), (1, 1, 1), [buffer], dynamic_shared=dynamic_shared)
+    assert [device.memory.at(buffer).read(4 * i, 4) for i in range(2)] == expected

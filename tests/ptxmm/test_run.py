@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
 from pathlib import Path
 
 import numpy
@@ -58,9 +60,130 @@ def test_numbers_and_bytes_are_passed_by_value(module: Path) -> None:
     assert out.tolist() == [0x3FF8 << 48, 77]
 
 
+COPY = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 from, .param .u64 to, .param .u32 n)
+{
+.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p1;
+ld.param.u64 %rd1, [from]; ld.param.u64 %rd2, [to]; ld.param.u32 %r1, [n];
+LOOP: setp.eq.u32 %p1, %r1, 0; @%p1 ret;
+ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd2], %r2;
+add.u64 %rd1, %rd1, 4; add.u64 %rd2, %rd2, 4; sub.u32 %r1, %r1, 1; bra LOOP;
+}
+.visible .entry isnull(.param .u64 p, .param .u64 out)
+{
+.reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p1;
+ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [out];
+setp.eq.u64 %p1, %rd1, 0; selp.u32 %r1, 1, 0, %p1; st.global.u32 [%rd2], %r1;
+ret;
+}
+"""
+
+
+@pytest.fixture
+def copying(tmp_path: Path) -> Path:
+    path = tmp_path / "copy.ptx"
+    path.write_text(COPY)
+    return path
+
+
+def test_an_array_given_twice_is_one_buffer(copying: Path) -> None:
+    x = numpy.arange(10, dtype=numpy.uint32)
+    ptxmm.run(copying, "copy", (1,), (1,), [x, x, 10])
+    assert x.tolist() == list(range(10))
+    ptxmm.run(copying, "copy", (1,), (1,), [x, x[1:], 9])  # each one is written before it is read
+    assert x.tolist() == [0] * 10
+
+
+def test_parts_of_an_array_go_their_own_ways(copying: Path) -> None:
+    x = numpy.arange(12, dtype=numpy.uint32).reshape(3, 4)
+    ptxmm.run(copying, "copy", (1,), (1,), [x[:, 1], x[:, 3], 3])
+    assert x.tolist() == [[0, 1, 2, 1], [4, 5, 6, 5], [8, 9, 10, 9]]
+    with pytest.raises(UsageError, match="'to' and 'from' share memory"):
+        ptxmm.run(copying, "copy", (1,), (1,), [x[0], x.T, 4])
+    with pytest.raises(KernelError, match="4 bytes at offset 16 of 'from', which has 16 bytes"):
+        ptxmm.run(copying, "copy", (1,), (1,), [x[0], x[1], 5])
+
+
+def test_arrays_that_are_read_only_cannot_be_written(copying: Path) -> None:
+    x, y = numpy.frombuffer(b"12345678", numpy.uint32), numpy.zeros(2, numpy.uint32)
+    ptxmm.run(copying, "copy", (1,), (1,), [x, y, numpy.int64(2)])
+    assert y.tobytes() == b"12345678"
+    with pytest.raises(KernelError, match="'to' cannot be written"):
+        ptxmm.run(copying, "copy", (1,), (1,), [y, x, 2])
+
+
+@pytest.mark.parametrize("null", [None, 0, numpy.int32(0), False])
+def test_null_pointers(copying: Path, null: object) -> None:
+    out = numpy.zeros(1, numpy.uint32)
+    ptxmm.run(copying, "isnull", (1,), (1,), [null, out])
+    assert out[0] == 1
+    with pytest.raises(KernelError, match="no memory at address 0x0"):
+        ptxmm.run(copying, "copy", (1,), (1,), [null, out, 1])
+
+
+TYPES = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry value(.param .u64 out, .param .align 8 .TYPE v)
+{
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [out]; ld.param.BITS %rd2, [v]; st.global.u64 [%rd1], %rd2;
+ret;
+}
+"""
+
+
+class Pair(ctypes.Structure):
+    _fields_ = (("x", ctypes.c_int), ("y", ctypes.c_float))
+
+
+@pytest.mark.parametrize(
+    ("declared", "argument", "expected"),
+    [
+        ("u32", numpy.int64(-1), 0xFFFFFFFF),
+        ("s64", numpy.int8(-1), (1 << 64) - 1),
+        ("u32", numpy.bool_(True), 1),
+        ("u8", True, 1),
+        ("u32", numpy.array(7), 7),
+        ("u64", 1 << 63, 1 << 63),
+        ("f32", 3, 0x40400000),
+        ("f32", numpy.int64(3), 0x40400000),
+        ("f32", numpy.float64(1.5), 0x3FC00000),
+        ("f64", numpy.float32(1.5), 0x3FF8 << 48),
+        ("f32", numpy.float32(1.5), 0x3FC00000),
+        ("b32", 1.5, 0x3FC00000),
+        ("u32", numpy.float32(1.5), 0x3FC00000),
+        ("b16", numpy.float16(1.5), 0x3E00),
+        ("f16", 1.5, 0x3E00),
+        ("b8 v[8]", numpy.array([1, 2], numpy.uint32), 2 << 32 | 1),
+        ("b8 v[8]", Pair(5, 1.5), 0x3FC00000 << 32 | 5),
+        ("b8 v[8]", numpy.array([(5, 1.5)], "i4, f4")[0], 0x3FC00000 << 32 | 5),
+        ("b8 v[8]", numpy.complex64(1.5 + 1.5j), 0x3FC00000 << 32 | 0x3FC00000),
+    ],
+)
+def test_numbers_go_in_the_format_of_their_parameter(
+    tmp_path: Path, declared: str, argument: object, expected: int
+) -> None:
+    path = tmp_path / "value.ptx"
+    bits = f"u{'64' if 'v[' in declared else declared[1:]}"
+    path.write_text(TYPES.replace("TYPE v" if "v[" in declared else "TYPE", declared).replace("BITS", bits))
+    out = numpy.zeros(1, numpy.uint64)
+    ptxmm.run(path, "value", 1, 1, [out, argument])
+    assert out.tolist() == [expected]
+
+
 @pytest.mark.parametrize(
     ("entry", "args", "message"),
     [
+        ("scale", [numpy.ones(3, numpy.int32), 2, 0], "'n' (.u32) has 4 bytes and takes no buffer"),
+        ("scale", [1.5, 2, 0], "'n' (.u32) is no floating-point parameter, 1.5 no integer"),
+        ("scale", [numpy.float64(1), 2, 0], "'n' has 4 bytes, the argument 8"),
+        ("scale", [numpy.int64(1 << 40), 2, 0], "does not fit into 'n'"),
+        ("scale", [None, 2, 0], "'n' takes a number"),
+        ("scale", [1, 2, [0]], "'x' takes a number, bytes or a NumPy array, not list"),
+        ("scale", [1, 2, numpy.array([None])], "Python objects"),
         ("scal", [], "no kernel 'scal'; it has scale, flags"),
         ("scale", [1, 2], "takes 3 arguments, not 2"),
         ("scale", [1 << 32, 2, 0], "does not fit into 'n', which has 4 bytes"),
@@ -69,7 +192,7 @@ def test_numbers_and_bytes_are_passed_by_value(module: Path) -> None:
     ],
 )
 def test_what_cannot_be_launched(module: Path, entry: str, args: list[object], message: str) -> None:
-    with pytest.raises(UsageError, match=message.replace("(", r"\(")):
+    with pytest.raises(UsageError, match=re.escape(message)):
         ptxmm.run(module, entry, (1,), (1,), args)
 
 

@@ -12,7 +12,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
 from ptxcore.machine.kernel.grid import Launch, Triple, compile_program
 from ptxcore.machine.kernel.lowering import Parameter, Program, lower
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, GlobalMemory, Segment
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, WINDOW_BITS, GlobalMemory, Segment
 
 
 class UsageError(Exception):
@@ -28,6 +28,21 @@ class Device:
     path: str
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
+
+    def reset(self) -> None:
+        """Memory as it is behind loading: the variables of the module with their first values, no other buffers."""
+        layout = self.program.layout
+        self.memory = GlobalMemory()
+        self.constants = Segment(layout.const_bytes, "constant memory")
+        for placed in layout.variables:
+            if placed.space == "const":
+                offset = placed.address & ((1 << WINDOW_BITS) - 1)
+                self.constants.data[offset : offset + len(placed.data)] = placed.data
+            else:
+                segment = Segment(max(placed.size, len(placed.data)), placed.name)
+                segment.data[: len(placed.data)] = placed.data
+                self.memory.segments[placed.address >> GLOBAL_BITS] = segment
+        self.constants.writable = False
 
     def kernel(self, entry: str) -> list[Parameter]:
         """The parameters of a kernel. Raises UsageError where there is none of that name."""
@@ -108,17 +123,7 @@ def load(text: str, path: str = "<module>") -> Device:
         error.path, error.text = path, text
         raise
     device = Device(program, compiled, path)
-    layout = program.layout
-    device.constants = Segment(layout.const_bytes, "constant memory")
-    for placed in layout.variables:
-        if placed.space == "const":
-            offset = placed.address & ((1 << 28) - 1)
-            device.constants.data[offset : offset + len(placed.data)] = placed.data
-        else:
-            segment = Segment(max(placed.size, len(placed.data)), placed.name)
-            segment.data[: len(placed.data)] = placed.data
-            device.memory.segments[placed.address >> GLOBAL_BITS] = segment
-    device.constants.writable = False
+    device.reset()
     return device
 
 

@@ -1,0 +1,201 @@
+"""Python's arguments as kernels take them: arrays become buffers in global memory, numbers go by value."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.machine.kernel.launch import UsageError
+
+if TYPE_CHECKING:
+    from ptxcore.machine.kernel.launch import Device
+    from ptxcore.machine.kernel.lowering import Parameter
+
+_ADDRESS = 8  # bytes
+_FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
+#: Bytes of a number: how Python's floats go into parameters that say nothing of their type.
+_FLOATS_BY_SIZE = {2: "<e", 4: "<f", 8: "<d"}
+#: Steps that NumPy may take to find out whether two arrays that interleave share an element.
+_MOST_WORK = 10_000
+
+
+class Arguments:
+    """The arguments of one launch. `values` are the bytes of each parameter; the buffers live until `free`."""
+
+    def __init__(self, device: Device, parameters: Sequence[Parameter], arguments: Sequence[Any]) -> None:
+        """Raises UsageError where an argument does not fit its parameter."""
+        self._memory = device.memory
+        #: Arrays in buffers: the address of the first element.
+        self._arrays: list[tuple[Any, int]] = []
+        self._buffers: list[int] = []
+        places = self._place([(p.name, a) for p, a in zip(parameters, arguments, strict=True) if _is_buffer(p, a)])
+        self.values: list[bytes] = []
+        for parameter, argument in zip(parameters, arguments, strict=True):
+            if _is_buffer(parameter, argument):
+                self.values.append(_address(parameter, argument, places[id(argument)]))
+            else:
+                self.values.append(_scalar(parameter, argument))
+
+    def _place(self, named: list[tuple[str, Any]]) -> dict[int, int]:
+        """Gives each array a place in a buffer; gives the places, by the identity of the array. Arrays that are parts of
+        the same memory stay so."""
+        arrays = {id(array): (name, array) for name, array in reversed(named)}
+        for name, array in arrays.values():
+            if array.dtype.hasobject:
+                raise UsageError(f"'{name}': an array of Python objects cannot be a buffer")
+        dense = [(name, a) for name, a in arrays.values() if a.flags.c_contiguous]
+        sparse = [(name, a) for name, a in arrays.values() if not a.flags.c_contiguous]
+        places: dict[int, int] = {}
+        for group in _overlapping(dense):
+            low = min(map(_start, (a for _, a in group)))
+            high = max(_start(a) + a.nbytes for _, a in group)
+            writable = any(a.flags.writeable for _, a in group)
+            address = self._buffer(group[0][0], high - low, writable)
+            for _, array in group:
+                places[id(array)] = address + _start(array) - low
+        for i, (name, array) in enumerate(sparse):
+            for other, rest in (*dense, *sparse[:i]):
+                if _shares(array, rest):
+                    raise UsageError(f"'{name}' and '{other}' share memory, and not all of it lies in one piece")
+            places[id(array)] = self._buffer(name, array.nbytes, array.flags.writeable)
+        for _, array in arrays.values():
+            place = places[id(array)]
+            self._arrays.append((array, place))
+            self._bytes(array, place)[:] = array.tobytes()
+        return places
+
+    def _buffer(self, name: str, size: int, writable: bool) -> int:
+        address = self._memory.allocate(size, name)
+        self._memory.at(address).writable = writable
+        self._buffers.append(address)
+        return address
+
+    def _bytes(self, array: Any, address: int) -> memoryview:
+        offset = address & 0xFFFFFFFF
+        return memoryview(self._memory.at(address).data)[offset : offset + array.nbytes]
+
+    def update(self) -> None:
+        """Writes what the buffers hold back to the arrays."""
+        import numpy
+
+        for array, address in self._arrays:
+            if array.flags.writeable:
+                with self._bytes(array, address) as data:
+                    array[...] = numpy.frombuffer(bytes(data), dtype=array.dtype).reshape(array.shape)
+
+    def free(self) -> None:
+        """Gives the buffers back."""
+        for address in self._buffers:
+            self._memory.free(address)
+        self._buffers = []
+
+
+def _is_array(argument: Any) -> bool:
+    """Whether this is a NumPy array with dimensions, without importing NumPy."""
+    return hasattr(argument, "tobytes") and hasattr(argument, "dtype") and getattr(argument, "ndim", 0) > 0
+
+
+def _is_buffer(parameter: Parameter, argument: Any) -> bool:
+    """Whether an argument goes by reference: an array, unless it has just the bytes of a structure."""
+    return _is_array(argument) and not (parameter.elements > 1 and argument.nbytes == parameter.size)
+
+
+def _address(parameter: Parameter, array: Any, address: int) -> bytes:
+    if parameter.size != _ADDRESS:
+        raise UsageError(
+            f"'{parameter.name}' (.{parameter.type}) has {parameter.size} bytes and takes no buffer; the argument is an "
+            f"array of {array.size} {array.dtype}"
+        )
+    return address.to_bytes(_ADDRESS, "little")
+
+
+def _start(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _overlapping(arrays: list[tuple[str, Any]]) -> list[list[tuple[str, Any]]]:
+    """Arrays that lie in one piece, grouped by whether they share memory."""
+    groups: list[list[tuple[str, Any]]] = []
+    end = -1
+    for name, array in sorted(arrays, key=lambda named: _start(named[1])):
+        if groups and _start(array) < end:
+            groups[-1].append((name, array))
+        else:
+            groups.append([(name, array)])
+        end = max(end, _start(array) + array.nbytes)
+    return groups
+
+
+def _shares(one: Any, other: Any) -> bool:
+    import numpy
+
+    try:
+        return bool(numpy.shares_memory(one, other, max_work=_MOST_WORK))  # type: ignore[arg-type]
+    except Exception:  # numpy's TooHardError has moved between versions
+        return True
+
+
+# Numbers.
+
+
+def _scalar(parameter: Parameter, argument: Any) -> bytes:
+    """The bytes of a parameter that is passed by value. Raises UsageError where the argument does not fit."""
+    if argument is None and parameter.size == _ADDRESS:
+        return bytes(_ADDRESS)
+    if _is_array(argument):  # a structure, by its bytes
+        return bytes(argument.tobytes())
+    kind = getattr(getattr(argument, "dtype", None), "kind", "")
+    if kind in ("b", "i", "u"):
+        return _integer(parameter, int(argument))
+    if kind == "f":
+        return _numpy_float(parameter, argument)
+    if isinstance(argument, int):
+        return _integer(parameter, argument)
+    if isinstance(argument, float):
+        return _float(parameter, argument)
+    if kind:  # structures, complex numbers, formats that NumPy does not know
+        return _exactly(parameter, argument.tobytes())
+    try:
+        data = memoryview(argument).tobytes()  # bytes, and structures of ctypes
+    except TypeError:
+        raise UsageError(
+            f"'{parameter.name}' takes a number, bytes or a NumPy array, not {type(argument).__name__}"
+        ) from None
+    if len(data) > parameter.size:
+        raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, the argument {len(data)}")
+    return data
+
+
+def _integer(parameter: Parameter, value: int) -> bytes:
+    if parameter.type in _FLOATS and parameter.elements == 1:
+        return _float(parameter, value)
+    width = 8 * parameter.size
+    if not -(1 << (width - 1)) <= value < 1 << width:
+        raise UsageError(f"{value} does not fit into '{parameter.name}', which has {parameter.size} bytes")
+    return (value & ((1 << width) - 1)).to_bytes(parameter.size, "little")
+
+
+def _float(parameter: Parameter, value: float) -> bytes:
+    form = _FLOATS.get(parameter.type) if parameter.elements == 1 else None
+    if form is None and parameter.type[:1] == "b":
+        form = _FLOATS_BY_SIZE.get(parameter.size)
+    if form is None:
+        raise UsageError(f"'{parameter.name}' (.{parameter.type}) is no floating-point parameter, {value!r} no integer")
+    try:
+        return struct.pack(form, value)
+    except OverflowError:
+        raise UsageError(f"{value!r} does not fit into '{parameter.name}' (.{parameter.type})") from None
+
+
+def _numpy_float(parameter: Parameter, value: Any) -> bytes:
+    """A NumPy float in the format of the parameter; its own bits where that has no format."""
+    if parameter.type in _FLOATS and parameter.elements == 1 and value.dtype.itemsize != parameter.size:
+        return _float(parameter, float(value))
+    return _exactly(parameter, value.tobytes())
+
+
+def _exactly(parameter: Parameter, data: bytes) -> bytes:
+    if len(data) != parameter.size:
+        raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, the argument {len(data)}")
+    return data

@@ -138,7 +138,7 @@ def _check_list(
         span = operand_span(s, index) if given is not None else s.span
         noun = "result" if results else "argument"
         number = f"{len(wanted) or 'no'} {noun}{'s' * (len(wanted) != 1)}"
-        context.report("call", span, f"the call needs {number}, not {len(elements)}", _listed(wanted))
+        context.report("call", span, f"the call needs {number}, not {len(elements)}", _listed(f"{noun}s", wanted))
         return
     told = 0
     for i, (operand, formal) in enumerate(zip(elements, wanted, strict=False)):
@@ -148,8 +148,8 @@ def _check_list(
             context.report("call", operand_span(s, index, i) if told <= MOST_PLACES else s.span, *trouble)
 
 
-def _listed(wanted: tuple[Declaration, ...]) -> str | None:
-    return f"it has {', '.join(map(shown_parameter, wanted[:8]))}" if wanted else None
+def _listed(nouns: str, wanted: tuple[Declaration, ...]) -> str | None:
+    return f"the {nouns}: {', '.join(map(shown_parameter, wanted[:8]))}" if wanted else None
 
 
 def _unsized(declaration: Declaration) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxcore.check.context import Context
+from ptxcore.check.places import word_span
 from ptxcore.check.symbols import ADDRESS_GATES, Callable, Variable
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.difference import Difference
@@ -82,19 +83,18 @@ def _check_element(context: Context, declaration: Declaration, name: Declarator,
     if isinstance(value, Float):
         return type_[0] in "fb" or _mismatch(context, name, f"a floating-point value does not fit .{type_}")
     if isinstance(value, Wrapped):
-        return _check_wrapped(context, type_, name, value)
-    return _check_address(context, type_, name, value)
+        return _check_wrapped(context, declaration, name, value)
+    return _check_address(context, declaration, name, value)
 
 
-def _mismatch(
-    context: Context, name: Declarator, message: str, hint: str | None = None, code: str = "initialiser"
-) -> bool:
-    context.report(code, name.span, message, hint)
+def _mismatch(context: Context, name: Declarator, message: str, hint: str | None = None) -> bool:
+    context.report("initialiser", name.span, message, hint)
     return False
 
 
-def _check_wrapped(context: Context, type_: str, name: Declarator, value: Wrapped) -> bool:
+def _check_wrapped(context: Context, declaration: Declaration, name: Declarator, value: Wrapped) -> bool:
     """`generic(x)`, `0xFF00(x)`."""
+    type_ = declaration.type
     inner: Operand = value
     masked = False
     while isinstance(inner, Wrapped):
@@ -111,14 +111,16 @@ def _check_wrapped(context: Context, type_: str, name: Declarator, value: Wrappe
         inner = inner.inner
     if masked and isinstance(inner, Immediate):
         return type_[0] in "usb" or _mismatch(context, name, f"a byte of an integer does not fit .{type_}")
-    return _check_address(context, type_, name, inner, masked)
+    return _check_address(context, declaration, name, inner, masked)
 
 
 def _function(context: Context, value: Operand) -> bool:
     return isinstance(value, Name) and isinstance(context.scopes.find(value.name), Callable)
 
 
-def _check_address(context: Context, type_: str, name: Declarator, value: Operand, masked: bool = False) -> bool:
+def _check_address(
+    context: Context, declaration: Declaration, name: Declarator, value: Operand, masked: bool = False
+) -> bool:
     """The address of a variable, with an offset, or of a function."""
     base = value.base if isinstance(value, Address) and not value.bracketed and not value.indexed else value
     if not isinstance(base, Name) or base.prefix:
@@ -126,7 +128,8 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
     symbol = context.scopes.find(base.name)
     if symbol is None:
         hint = context.suggest(base.name) or "declare it before"
-        return _mismatch(context, name, f"'{base.name}' is not declared", hint, "undeclared")
+        context.report("undeclared", word_span(declaration, base.name), f"'{base.name}' is not declared", hint)
+        return False
     if isinstance(symbol, Callable):
         assert symbol.head is not None
         what = "kernel" if symbol.head.kind == "entry" else "function"
@@ -135,9 +138,12 @@ def _check_address(context: Context, type_: str, name: Declarator, value: Operan
         if base is not value:
             return _mismatch(context, name, "the address of a function takes no offset")
     elif not isinstance(symbol, Variable) or symbol.space not in ("global", "const"):
-        return _mismatch(context, name, f"'{base.name}' has no address that is known before the kernel runs",
-                         "variables in .global and .const and functions have one")  # fmt: skip
+        message = f"'{base.name}' has no address that is known before the kernel runs"
+        hint = "variables in .global and .const and functions have one"
+        context.report("initialiser", word_span(declaration, base.name), message, hint)
+        return False
     fits = _MASK_TYPES if masked else _ADDRESS_TYPES
+    type_ = declaration.type
     if type_ not in fits:
         wanted = " or ".join(f".{t}" for t in fits)
         return _mismatch(context, name, f"an address does not fit .{type_}", f"declare '{name.name}' as {wanted}")

@@ -179,7 +179,9 @@ class Instructions:
 
     def _branch(self, s: Instruction) -> tuple[Kind, ...]:
         """Labels may come later, so branches are kept until the scope that has the label is closed."""
-        operand = s.operands[0] if len(s.operands) == 1 else None
+        if len(s.operands) != 1:
+            return ("any",) * len(s.operands)  # of whose names one may be a label that is still to come
+        (operand,) = s.operands
         if not isinstance(operand, Name) or operand.prefix:
             return self.kinds.of(s)
         symbol = self.context.scopes.find(operand.name)

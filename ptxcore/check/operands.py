@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import ANY_LENGTH, Expected, Use, forms_hint
-from ptxcore.isa.operand import Parameter
+from ptxcore.isa.operand import SELECTIONS, Parameter
 from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
 from ptxcore.syntax.tree import Immediate, Operand, Vector
 
@@ -321,7 +321,7 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
         return Trouble(path, f"'-' is needed before {describe(kind)}")
     if type(kind) is tuple and kind[0] == "sel" and p.selector:
         if re.fullmatch(p.selector, kind[2]) is None:
-            return Trouble(path, f"'.{kind[2]}' cannot be selected here", f"a selector has the form {p.selector}")
+            return Trouble(path, f"'.{kind[2]}' cannot be selected here", f"it can be {SELECTIONS[p.selector]}")
         kind = kind[1]
     destination = p.role == "destination"
     if "dropped" in p.flags and kind != "_":

@@ -580,6 +580,9 @@ _ALIKE = (
     words("v1 v2 v3 v4 v8 v16"),
     words("1d 2d 3d 4d 5d 6d a1d a2d cube acube 2dms a2dms"),
     words("rn rz rm rp rna rs rni rzi rmi rpi rnd rd ru"),
+    words("ca cg cs lu cv wb wt nc"),
+    words("const global local param shared shared::cta shared::cluster generic"),
+    words("add sub and or xor exch cas inc dec min max popc"),
 )
 _MOST_SHOWN = 16
 
@@ -591,7 +594,7 @@ def _instead(word: str, known: Iterable[str]) -> str | None:
         alike = [w for w in legal if w in WIDTHS]
         return f"types are {_dotted(sorted(alike, key=lambda t: (t[0], WIDTHS[t])))}" if alike else "it has no types"
     alike = [w for w in legal if any(word in group and w in group for group in _ALIKE)]
-    close = None if alike else nearest(f".{word}", (f".{w}" for w in legal))
+    close = None if alike else nearest(f".{word.lower()}", (f".{w}" for w in legal))
     if close is not None:
         return close
     if not legal:

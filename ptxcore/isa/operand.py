@@ -69,6 +69,14 @@ SELECTORS = {
     "half_mask": "h(1|1?0)",
     "byte_mask": "b(?=.)3?2?1?0?",
 }
+#: The same in words.
+SELECTIONS = {
+    SELECTORS["part"]: ".b0 .b1 .b2 .b3 .h0 .h1",
+    SELECTORS["half_mask"]: ".h0 .h1 .h10",
+    SELECTORS["byte_mask"]: "some of the bytes of .b3210, in this order",
+    SELECTORS["halves"]: "two of the halves 0 to 3, as in .h10",
+    SELECTORS["bytes"]: "four of the bytes 0 to 7, as in .b3210",
+}
 
 
 class Parameter(NamedTuple):

@@ -140,7 +140,7 @@ def explain(
     if dialect is not TYPED and opcode in TYPED.forms:
         message = f"'{opcode}' is not part of the {dialect.name} dialect"
         return fail(instruction.span, message, "give it a type to make it PTX")
-    hint = nearest(opcode, dialect.forms)
+    hint = nearest(opcode.lower(), dialect.forms)
     return fail(instruction.span, f"unknown instruction '{opcode}'", hint, "unknown-instruction")
 
 

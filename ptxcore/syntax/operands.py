@@ -271,6 +271,8 @@ def _simple(cursor: Cursor, initial: bool, bracketed: bool = False) -> Operand:
         return value
     if cursor.kind == "end" or cursor.text in (",", ";", "}", "]", ")"):
         raise Bad(cursor.start, max(cursor.stop, cursor.start + 1), "an operand is missing here")
+    if cursor.source.startswith("*/", cursor.start):
+        raise Bad(cursor.start, cursor.start + 2, "this '*/' ends no comment", "comments do not nest")
     raise Bad(cursor.start, cursor.stop, f"{cursor.quoted()} is not an operand")
 
 

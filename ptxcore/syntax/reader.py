@@ -209,7 +209,9 @@ class Reader:
     def _no_statement(self, position: int) -> Bad:
         text = self.text
         if text[position] == ";":
-            return Bad(position, position + 1, "an instruction is missing before ';'")
+            inside = self.blocks or self.thread
+            what = "an instruction is missing before ';'" if inside else "this ';' ends nothing"
+            return Bad(position, position + 1, what)
         word = _WORD.match(text, position)
         stop = word.end() if word else position + 1
         if not (self.blocks or self.thread):

@@ -35,8 +35,9 @@ for folder in (TESTS.parent, TESTS, TESTS / "ptxcore" / "semantics"):
 import reference  # noqa: E402
 from gpu import modules, tolerances  # noqa: E402
 from gpu.cuda import BuildError, CudaError, Gpu  # noqa: E402
-from gpu.execution import Outcome, draw_cases, launch_of, results_of, run_here  # noqa: E402
+from gpu.execution import draw_cases, launch_of, results_of, run_here  # noqa: E402
 from gpu.known import explanation  # noqa: E402
+from gpu.launches import Launch, Outcome  # noqa: E402
 from gpu.modules import Machine, Plan  # noqa: E402
 from gpu.probes import Case, Probe  # noqa: E402
 
@@ -47,7 +48,7 @@ INPUTS, KERNELS = 4096, 64
 FEWEST, BATCH = 32, 50
 
 #: Runs the kernels of a group: (version and target, probes, launches) -> outcomes.
-Runner = Callable[[tuple[str, str], Sequence[Probe], Sequence], list[Outcome]]
+Runner = Callable[[tuple[str, str], Sequence[Probe], Sequence[Launch]], list[Outcome]]
 
 
 @dataclass
@@ -179,7 +180,7 @@ def _shown(values: Iterable[int]) -> str:
 def on_gpu(gpu: Gpu, *, by_ptxas: bool) -> Runner:
     """Modules are compiled by the driver, or by ptxas before."""
 
-    def run(where: tuple[str, str], probes: Sequence[Probe], launches: Sequence) -> list[Outcome]:
+    def run(where: tuple[str, str], probes: Sequence[Probe], launches: Sequence[Launch]) -> list[Outcome]:
         def build(indices: Sequence[int]) -> bytes:
             text = modules.text(where, [probes[i] for i in indices])
             return _assembled(text, gpu.device.arch, where[1]) if by_ptxas else text.encode()

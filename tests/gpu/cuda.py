@@ -7,6 +7,7 @@ in halves until the one to blame is found.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import os
@@ -15,7 +16,7 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_ulonglong, c_void
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from gpu.execution import Launch, Outcome
+from gpu.launches import Launch, Outcome
 
 #: What a GPU's driver is loaded from; another library may be named, for tests.
 LIBRARY = "PTXMM_LIBCUDA"
@@ -38,6 +39,10 @@ Job = tuple[bytes, Sequence[Launch]]
 
 class CudaError(Exception):
     """A call of the driver that failed, by its name."""
+
+
+class LoadError(CudaError):
+    """A module that the driver refuses; the GPU stays usable."""
 
 
 class Device(NamedTuple):
@@ -97,7 +102,7 @@ class Driver:
             self.call("cuModuleLoadDataEx", byref(module), c_char_p(image + b"\0"), c_uint(2), options, values)
         except CudaError as error:
             said = log.value.decode(errors="replace").strip()
-            raise CudaError(f"{error}{': ' + said if said else ''}") from None
+            raise LoadError(f"{error}{': ' + said if said else ''}") from None
         try:
             return [self._launch(module, one) for one in launches]
         finally:
@@ -156,6 +161,8 @@ def _serve(ends: tuple[Connection, Connection], ordinal: int) -> None:
             return
         try:
             connection.send(driver.run(image, launches))
+        except LoadError as error:
+            connection.send(error)
         except CudaError as error:
             connection.send(str(error))
             return  # the context may be lost
@@ -211,14 +218,13 @@ class Gpu:
         if self._connection is None:
             self._start()
         assert self._connection is not None
-        try:
+        with contextlib.suppress(OSError):  # then there is no answer either
             self._connection.send((image, launches))
-        except OSError:
-            pass  # then there is no answer either
         found = self._answer()
+        if isinstance(found, LoadError):
+            return str(found)
         if isinstance(found, str):
             self.close()
-            return found
         return found  # type: ignore[no-any-return]
 
     def run(self, build: Callable[[Sequence[int]], bytes], launches: Sequence[Launch]) -> list[Outcome]:

@@ -1,36 +1,16 @@
-"""Kernels run: what is launched, and our own machine as the place where it runs."""
+"""Inputs of kernels and their results, and our own machine as the place where they run."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from gpu.launches import Launch, Outcome
 from gpu.probes import Case, Probe
 
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.kernel.faults import KernelError
 from ptxcore.machine.kernel.launch import load
-
-
-@dataclass(frozen=True)
-class Launch:
-    """A kernel with its inputs: `grid` CTAs of `block` threads, of which `count` have records."""
-
-    name: str
-    grid: int
-    block: int
-    count: int
-    data: bytes
-    result_bytes: int
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a launch left in its outputs, or why it left nothing."""
-
-    data: bytes = b""
-    error: str = ""
 
 
 def draw_cases(probe: Probe, number: int, seed: object) -> list[Case]:

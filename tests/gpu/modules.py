@@ -27,9 +27,11 @@ class Machine:
 
     def places(self) -> Iterator[tuple[str, str]]:
         """Versions and targets that it takes, the best first."""
-        own = [self.arch, *(name for name in (f"{self.arch}f", f"{self.arch}a") if name in TARGETS)]
-        for name in own:
-            if version(TARGETS.get(name, "99.0")) <= version(self.version):
+        known = [name for name, since in TARGETS.items() if version(since) <= version(self.version)]
+        plain = [name for name in known if name[-1].isdigit() and _number(name) <= _number(self.arch)]
+        newest = max(plain, key=_number)  # a later GPU runs what is made for an earlier one
+        for name in (newest, f"{self.arch}f", f"{self.arch}a"):
+            if name in known:
                 yield self.version, name
         for old, name in OLDER:
             if version(old) <= version(self.version) and _number(name) <= _number(self.arch):

@@ -152,8 +152,10 @@ def _value(form: Format, bits: int) -> Fraction:
     """Infinity as the power of two that stands where it does."""
     found = decode(form, bits)
     if found.kind == "infinity":
-        return (-1) ** found.sign * Fraction(2) ** (form.bias + 1)
-    return (-1) ** found.sign * found.mantissa * Fraction(2) ** found.exponent
+        size = Fraction(1 << form.bias + 1)
+    else:
+        size = found.mantissa * (Fraction(1 << max(found.exponent, 0)) / (1 << max(-found.exponent, 0)))
+    return -size if found.sign else size
 
 
 def _unit(form: Format, bits: int) -> Fraction:

@@ -220,12 +220,32 @@ def _findings(title: str) -> str:
     )
 
 
+def _gpu_differences() -> str:
+    from gpu.known import KNOWN
+
+    lines = ["| Manual | Instructions | Where | Here | Hardware | The manual |", "|---|---|---|---|---|---|"]
+    for known in KNOWN:
+        names = ", ".join(f"`{name}`" for name in known.mnemonics.split())
+        manual = "leaves it open" if known.kind == "open" else "is followed here"
+        lines.append(f"| {known.section} | {names} | {known.inputs} | {known.ours} | {known.hardware} | {manual} |")
+    return "\n".join(lines) + "\n"
+
+
+def _gpu_left_out() -> str:
+    from gpu.left_out import NOT_COMPARED
+
+    lines = ["| Manual | Why |", "|---|---|", *(f"| {section} | {why} |" for section, why in NOT_COMPARED.items())]
+    return "\n".join(lines) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
     "differences": _differences,
     "errors": lambda: _findings("errors"),
     "warnings": lambda: _findings("warnings"),
+    "gpu-differences": _gpu_differences,
+    "gpu-left-out": _gpu_left_out,
 }
 
 

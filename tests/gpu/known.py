@@ -49,8 +49,22 @@ def _base_beyond(use: Use, sources: Sources) -> bool:
     return sources[1] > 31
 
 
-def _no_saturation(use: Use, sources: Sources) -> bool:
-    return use.op in ("min", "max") and not use.words["sat"]
+def _part(use: Use, operand: str, value: int) -> int:
+    """The number that a video instruction selects of an operand."""
+    selected = use.words[f"{operand}sel"]
+    width = {"": 32, "b": 8, "h": 16}[selected[:1]]
+    value = value >> width * int(selected[1:] or 0) & (1 << width) - 1
+    negative = use.words[f"{operand}type"][0] == "s" and value >> width - 1
+    return value - (1 << width) if negative else value
+
+
+def _overflows(use: Use, sources: Sources) -> bool:
+    if use.op not in ("min", "max") or use.words["sat"]:
+        return False
+    a, b = _part(use, "a", sources[0]), _part(use, "b", sources[1])
+    result = a + b if use.form.mnemonic == "vadd" else a - b
+    low = -(1 << 31) if use.words["dtype"][0] == "s" else 0
+    return not low <= result < low + (1 << 32)
 
 
 KNOWN = (
@@ -68,7 +82,7 @@ KNOWN = (
     Known(
         "9.7.18.1.1", "vadd vsub", "deviates", "the result overflows in front of `.min` or `.max`, without `.sat`",
         "the second operation sees all 34 bits, as the manual says", "32 bits of it",
-        where=_no_saturation,
+        where=_overflows,
     ),
 )  # fmt: skip
 

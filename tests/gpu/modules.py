@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import driver
 from gpu import probes
+from gpu.left_out import reason_against
 from gpu.probes import Probe, Unfit
 
 from ptxcore.check.module import read_and_check
@@ -73,7 +74,7 @@ def plan(forms: Iterable[Form], machine: Machine, *, most: int, seed: object) ->
     made = Plan()
     number = 0
     for form in forms:
-        reason = probes.reason_against(form)
+        reason = reason_against(form)
         if reason:
             made.left_out[form] = reason
             continue

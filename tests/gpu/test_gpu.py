@@ -19,7 +19,7 @@ for folder in (Path(__file__).parents[1], Path(__file__).parents[1] / "ptxcore" 
 
 import ptxas  # noqa: E402
 import reference  # noqa: E402
-from gpu import compare, known, modules, probes, tolerances  # noqa: E402
+from gpu import compare, known, left_out, modules, tolerances  # noqa: E402
 from gpu.cuda import LIBRARY, CudaError, Gpu  # noqa: E402
 from gpu.execution import run_here  # noqa: E402
 from gpu.launches import Launch, Outcome  # noqa: E402
@@ -50,7 +50,7 @@ def test_every_meaning_has_a_kernel_or_a_reason_why_not() -> None:
     covered = {probe.use.form for probe in made.probes()}
     for form in reference.all_forms():
         assert (form in covered) != (form in made.left_out), form
-    unexplained = {f: why for f, why in made.left_out.items() if not probes.reason_against(f)}
+    unexplained = {f: why for f, why in made.left_out.items() if not left_out.reason_against(f)}
     # Memory that all threads have in common, and targets that the device's architecture is none of.
     assert {f: why for f, why in unexplained.items() if not why.startswith("needs ")} == {}
     assert len(covered) > 300
@@ -58,7 +58,7 @@ def test_every_meaning_has_a_kernel_or_a_reason_why_not() -> None:
 
 def test_every_reason_is_of_some_form() -> None:
     sections = [form.section for form in reference.all_forms()]
-    assert [s for s in probes.NOT_COMPARED if not any(f"{x}.".startswith(f"{s}.") for x in sections)] == []
+    assert [s for s in left_out.NOT_COMPARED if not any(f"{x}.".startswith(f"{s}.") for x in sections)] == []
 
 
 def test_what_a_gpu_lacks_is_left_out_with_the_reason() -> None:
@@ -230,6 +230,11 @@ def test_a_known_difference_needs_the_inputs_that_it_speaks_of() -> None:
     use = use_of("div.u32")
     assert known.explanation(use, (5, 0)) is not None
     assert known.explanation(use, (5, 1)) is None
+    use = use_of("vadd.s32.u32.s32.min")
+    assert known.explanation(use, (0x7FFFFFFF, 1, 0)) is not None
+    assert known.explanation(use, (0x7FFFFFFF, 0xFFFFFFFF, 0)) is None
+    assert known.explanation(use.with_operands({"asel": "b3"}), (0x7FFFFFFF, 1, 0)) is None
+    assert known.explanation(use_of("vadd.s32.u32.s32.add"), (0x7FFFFFFF, 1, 0)) is None
 
 
 # The driver, of which there is a false one for tests.

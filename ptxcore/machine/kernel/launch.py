@@ -10,7 +10,8 @@ from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
-from ptxcore.machine.kernel.grid import Launch, Triple, compile_program
+from ptxcore.machine.kernel.cta import Triple
+from ptxcore.machine.kernel.grid import Launch, compile_program
 from ptxcore.machine.kernel.lowering import Parameter, Program, lower
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, WINDOW_BITS, GlobalMemory, Segment
 

@@ -93,6 +93,11 @@ class Op:
     call: Call | None = None
     location: int = -1  # into Program.locations
 
+    @property
+    def name(self) -> str:
+        """The instruction without its operands."""
+        return ".".join((self.instruction.opcode, *self.instruction.modifiers))
+
 
 class Passed(NamedTuple):
     """An argument or result of a call: a register's `source` or a stretch of the frame (`offset`, `size`)."""

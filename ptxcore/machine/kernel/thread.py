@@ -10,12 +10,13 @@ from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
-from ptxcore.machine.kernel.lowering import Code, Op, Passed, Source
+from ptxcore.machine.kernel.lowering import Code, Passed, Source
 from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
-    from ptxcore.machine.kernel.grid import Cta, Launch
+    from ptxcore.machine.kernel.cta import Cta
+    from ptxcore.machine.kernel.grid import Launch
 
 #: Bytes that the stack of one thread may take.
 STACK = 512 << 10
@@ -227,7 +228,7 @@ class Thread:
             self.insists = False
             return
         op = self.op
-        self.waiting = lambda: f"waits at '{_named(self.launch.compiled.ops[op])}'"
+        self.waiting = lambda: f"waits at '{self.launch.compiled.ops[op].name}'"
         raise Asleep
 
     def copy(
@@ -287,7 +288,7 @@ class Thread:
 
     def refuse(self, number: int) -> None:
         """An instruction that is read and checked, and has no meaning here yet."""
-        raise fault("not-executed", f"'{_named(self.launch.compiled.ops[number])}' cannot be executed yet")
+        raise fault("not-executed", f"'{self.launch.compiled.ops[number].name}' cannot be executed yet")
 
     def stop(self, how: Use, reason: str) -> None:
         raise fault(reason, f"the kernel executes '{reason}'")
@@ -421,10 +422,6 @@ class Thread:
             self.R[passed.source.value] = value
         elif value is not UNDEFINED:
             self.write(base + passed.offset, size, value)
-
-
-def _named(op: Op) -> str:
-    return ".".join((op.instruction.opcode, *op.instruction.modifiers))
 
 
 def size_of(kind: str) -> int:

@@ -1,0 +1,272 @@
+"""CTAs under way: their threads, the warps these form, and the barriers they meet at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxcore.machine.kernel.faults import ThreadName, UndefinedValue, fault
+from ptxcore.machine.kernel.memory import Segment
+from ptxcore.machine.kernel.thread import Special, Thread
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Use
+    from ptxcore.machine.kernel.grid import Launch
+
+Triple = tuple[int, int, int]
+
+WARP = 32
+
+
+class Barrier:
+    """One barrier of a CTA or cluster: who has come, and how many must."""
+
+    __slots__ = ("arrived", "count", "operands", "operator", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: list[Thread] = []
+        self.arrived = 0
+        self.count: int | None = None
+        self.operands: list[int] = []
+        self.operator = ""
+
+
+class Meeting(NamedTuple):
+    """Threads of a warp that have come to an instruction they execute together; `how` is its use by the first of them."""
+
+    how: Use
+    threads: dict[int, Thread]
+    arguments: dict[int, tuple[Any, ...]]
+
+
+#: What threads meet at: with a member mask, any instruction that has the same qualifiers and the same mask (section
+#: 9.7.13.9); without one, the instruction itself.
+Place = tuple[Any, int | None]
+
+
+class Warp:
+    """The threads of a warp that are together at collective instructions."""
+
+    def __init__(self, cta: Cta) -> None:
+        self.cta = cta
+        self.threads: dict[int, Thread] = {}
+        #: A bit for each lane whose thread has not ended.
+        self.running = 0
+        self.meetings: dict[Place, Meeting] = {}
+
+    def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
+        """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
+        how, position = thread.launch.collective(op)
+        mask = None if position is None else arguments[position]
+        if mask is not None and not mask >> thread.lane & 1:
+            raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
+        place: Place = (op, None) if mask is None else ((how.form, how.present), mask)
+        meeting = self.meetings.get(place)
+        if meeting is None:
+            meeting = self.meetings[place] = Meeting(how, {}, {})
+        meeting.threads[thread.lane] = thread
+        meeting.arguments[thread.lane] = arguments
+        if mask is not None and self.complete(mask, meeting):
+            return self.meet(place, thread)
+        names = "the warp" if mask is None else f"lanes {mask:#x}"
+        raise thread.suspend(lambda: f"waits for {names} at '{thread.launch.compiled.ops[op].name}'")
+
+    def complete(self, mask: int, meeting: Meeting) -> bool:
+        """Whether all that a mask names have come, but those that have ended."""
+        return (mask & self.running).bit_count() == len(meeting.threads)
+
+    def meet(self, place: Place, last: Thread | None) -> Any:
+        """All are there: each gets its result. Gives that of `last`, which is running."""
+        meeting = self.meetings.pop(place)
+        how = meeting.how
+        try:
+            results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
+        except Exception:
+            for argument in (a for arguments in meeting.arguments.values() for a in arguments):
+                if isinstance(argument, UndefinedValue):
+                    int(argument)  # raises what is wrong
+            raise
+        for lane, thread in meeting.threads.items():
+            if thread is not last:
+                thread.wake(results[lane])
+        return None if last is None else results[last.lane]
+
+    def settle(self) -> bool:
+        """Nobody in the CTA can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
+        for place, meeting in list(self.meetings.items()):
+            mask = place[1]
+            if mask is None or self.complete(mask, meeting):
+                self.meet(place, None)
+                return True
+        return False
+
+
+class Cta:
+    """A CTA under way: its shared memory, barriers and threads."""
+
+    def __init__(self, launch: Launch, index: Triple, rank: int, cluster: list[Cta]) -> None:
+        self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
+        self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
+        self.barriers: dict[Any, Barrier] = {}
+        self.warps: dict[int, Warp] = {}
+        self.ready: list[Thread] = []
+        self.sleeping: list[Thread] = []
+        #: How often the barrier of the cluster was complete; of its first CTA.
+        self.passed = 0
+        self.alive = 0
+        self.threads: list[Thread] = []
+
+    def start(self) -> None:
+        launch = self.launch
+        code = launch.program.functions[launch.entry]
+        bx, by, bz = launch.block
+        common = launch.cta_registers(self)
+        flat = 0
+        for z in range(bz):
+            for y in range(by):
+                for x in range(bx):
+                    lane = flat % WARP
+                    special = Special(_LANES[lane], x, y, z, flat // WARP, common)
+                    thread = Thread(launch, self, ThreadName(self.index, (x, y, z)), code, special, flat)
+                    warp = self.warps.get(flat // WARP)
+                    if warp is None:
+                        warp = self.warps[flat // WARP] = Warp(self)
+                    warp.threads[lane] = thread
+                    warp.running |= 1 << lane
+                    self.threads.append(thread)
+                    flat += 1
+        self.alive = flat
+        self.ready = self.threads[:]
+
+    # Barriers (section 9.7.13.1).
+
+    def arrive(
+        self,
+        thread: Thread,
+        action: str,
+        how: Use,
+        *,
+        identity: int = 0,
+        count: int | None = None,
+        operator: str = "",
+        operand: int = 0,
+        instance: int | None = None,
+        level: str = "cta",
+    ) -> Any:
+        """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
+        if level == "cluster":
+            return self.meet_cluster(thread, action)
+        barrier = self.barriers.setdefault((level, identity), Barrier())
+        if barrier.count is not None and count is not None and barrier.count != count:
+            raise fault(
+                "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
+            )
+        barrier.count = count if count is not None else barrier.count
+        barrier.arrived += 1
+        barrier.operands.append(operand)
+        barrier.operator = operator
+        if action != "arrive":
+            barrier.waiting.append(thread)
+        result = self.complete(level, identity, thread)
+        if action == "arrive":
+            return None
+        if result is None:
+            raise thread.suspend(
+                lambda: (
+                    f"waits at barrier {identity}, where {barrier.arrived} of {self.wanted(level, barrier)} threads "
+                    "have come"
+                )
+            )
+        return result[0]
+
+    def meet_cluster(self, thread: Thread, action: str) -> None:
+        """A thread comes to the barrier of the cluster (section 9.7.13.3). Raises Suspended."""
+        home = self.cluster[0]
+        barrier = home.barriers.setdefault(("cluster", 0), Barrier())
+        if action == "arrive":
+            if thread.passed is not None:
+                raise fault("barrier-divergence", "arrives at the cluster's barrier twice without a wait between")
+            thread.passed = home.passed
+            barrier.arrived += 1
+            self.complete("cluster", 0, thread)
+            return
+        arrived, thread.passed = thread.passed, None
+        if arrived is None:
+            raise fault("barrier-divergence", "waits at the cluster's barrier without having arrived there")
+        if home.passed == arrived:
+            barrier.waiting.append(thread)
+            wanted = home.wanted("cluster", barrier)
+            raise thread.suspend(
+                f"waits at the cluster's barrier, where {barrier.arrived} of {wanted} threads have come"
+            )
+
+    def wanted(self, level: str, barrier: Barrier) -> int:
+        """How many threads a barrier waits for."""
+        if barrier.count is not None:
+            return barrier.count
+        return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
+
+    def complete(self, level: str, identity: Any, last: Thread | None) -> tuple[Any] | None:
+        """Releases a barrier where all have come; gives the result for `last`, which is running."""
+        home = self.cluster[0] if level == "cluster" else self
+        barrier = home.barriers[level, identity]
+        wanted = home.wanted(level, barrier)
+        if barrier.arrived < wanted or not barrier.arrived:
+            return None
+        if barrier.arrived > wanted:
+            raise fault("barrier-count", f"{barrier.arrived} threads came to barrier {identity}, which takes {wanted}")
+        del home.barriers[level, identity]
+        if level == "cluster":
+            home.passed += 1
+        result = _REDUCTIONS[barrier.operator](barrier.operands)
+        for thread in barrier.waiting:
+            if thread is not last:
+                thread.wake(result)
+        return (result,)
+
+    def finished(self, thread: Thread) -> None:
+        """A thread has ended: who waits for all need not wait for it."""
+        self.alive -= 1
+        self.warps[thread.warp].running &= ~(1 << thread.lane)
+        home = self.cluster[0]
+        if thread.passed == home.passed:  # its end counts as an arrival, and it had arrived
+            home.barriers["cluster", 0].arrived -= 1
+        for level, identity in [*self.barriers, *(k for k in home.barriers if k[0] == "cluster" and home is not self)]:
+            at = home if level == "cluster" else self
+            barrier = at.barriers.get((level, identity))
+            if barrier is not None and barrier.count is None:
+                self.complete(level, identity, None)
+        warp = self.warps[thread.warp]
+        for place, meeting in list(warp.meetings.items()):
+            mask = place[1]
+            if mask is not None and mask >> thread.lane & 1 and warp.complete(mask, meeting):
+                warp.meet(place, None)
+
+
+_REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
+    "": lambda operands: None,
+    "popc": sum,
+    "and": lambda operands: int(all(operands)),
+    "or": lambda operands: int(any(operands)),
+}
+
+#: What the special registers of a lane hold.
+_LANES = [
+    {
+        "laneid": lane,
+        "lanemask_eq": 1 << lane,
+        "lanemask_lt": (1 << lane) - 1,
+        "lanemask_le": (2 << lane) - 1,
+        "lanemask_gt": 0xFFFFFFFF & ~((2 << lane) - 1),
+        "lanemask_ge": 0xFFFFFFFF & ~((1 << lane) - 1),
+    }
+    for lane in range(WARP)
+]
+
+
+def mask_position(how: Use) -> int | None:
+    """Which source of a collective instruction is the member mask; None where it has none."""
+    if not how.form.mask:
+        return None
+    sources = [p for p in how.parameters if p.role != "destination"]
+    return next(i for i, p in enumerate(sources) if p.name == how.form.mask)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
-SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "bench.py"
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
+SCRIPT = FOLDER / "bench.py"
+SORT = FOLDER.parents[1] / "shared" / "real" / "cub_sort.sm_90.ptx"
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -32,3 +38,54 @@ def test_a_family_grows_until_the_limit_in_every_column() -> None:
 
 def test_an_unknown_part_is_refused() -> None:
     assert bench("hot").returncode == 2
+
+
+# PTX modules: memory is bounded by the text, whatever is in it.
+
+HEADER = ".version 9.0\n.target sm_90\n"
+KERNEL = HEADER + ".entry k() {\n.reg .b32 r<9>;\n"
+MODULES = {
+    "short instructions": KERNEL + "ret;\n" * 9000 + "}",
+    "instructions": KERNEL + "".join(f"add.u32 r{i % 9}, r{i % 7}, {i};\n" for i in range(5000)) + "}",
+    "labels": KERNEL + "".join(f"L{i}: bra L{i};\n" for i in range(5000)) + "}",
+    "variables": HEADER + "".join(f".global .u32 g{i};\n" for i in range(5000)),
+    "a table": HEADER + ".global .b8 t[60000] = {" + "1, " * 50000 + "1};",
+    "debugging data": HEADER + ".section .debug_info {\n" + ".b8 1\n" * 20000 + "}",
+    "mistakes": KERNEL + "".join(f"mov.b32 a{i}, b{i};\n" for i in range(2500)) + "}",
+}
+MOST_HEAP = 100  # bytes for each byte of source
+
+
+@pytest.fixture(scope="module")
+def ptx() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ptx_benchmark", FOLDER / "ptx.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("what", MODULES)
+def test_reading_and_checking_take_less_than_a_hundred_bytes_for_each_of_the_source(ptx: ModuleType, what: str) -> None:
+    text = MODULES[what]
+    ptx.heap(KERNEL + "ret; }")  # what is imported on first use is no module's
+    held, most = ptx.heap(text)
+    assert 0 < held <= most < MOST_HEAP * len(text)
+
+
+@pytest.mark.skipif(not SORT.exists(), reason="the folder `shared` is not beside the repository")
+def test_a_real_module_takes_much_less(ptx: ModuleType) -> None:
+    text = SORT.read_text()
+    assert ptx.heap(text)[1] < MOST_HEAP / 4 * len(text)
+
+
+def test_modules_are_measured(tmp_path: Path) -> None:
+    (tmp_path / "small.ptx").write_text(MODULES["instructions"])
+    (tmp_path / "broken.ptx").write_text(HEADER + "?")
+    done = subprocess.run(
+        [sys.executable, FOLDER / "ptx.py", tmp_path / "small.ptx", tmp_path / "broken.ptx", "--repeat", "1"],
+        capture_output=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^small.ptx +0\.1\d +500\d +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
+    assert "broken.ptx: line 3: '?' cannot stand" in done.stdout

@@ -164,7 +164,7 @@ def _instructions() -> str:
 
 
 def _row(form: Form) -> str:
-    from ptxcore.machine.executable import NOT_EXECUTED
+    from ptxcore.machine.executable import EXPLORED_KINDS, NOT_EXPLORED
 
     types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
     syntax = form.shown().replace("|", "\\|")
@@ -182,12 +182,14 @@ def _row(form: Form) -> str:
             targets += [named + behind] if named else []
     if form.until:
         versions.append(f"until {form.until}")
-    runs = "no"
-    if form.run is not None:
+    executed = form.run is not None or form.kind in ("jump", "call")
+    explored = "no"
+    if form.run is not None and form.explored and form.kind in EXPLORED_KINDS:
         words = {w for slot in (*form.pattern.slots, *form.pattern.types) for w in slot.words}
-        left_out = sorted(words & NOT_EXECUTED)
-        runs = "yes" + (f", but `{' '.join('.' + w for w in left_out)}`" if left_out else "")
-    cells = (shown, "; ".join(versions), "; ".join(targets), form.section, "yes", "yes", runs, runs)
+        left_out = sorted(words & NOT_EXPLORED)
+        if not any(set(slot.words) <= NOT_EXPLORED for slot in form.pattern.types):
+            explored = "yes" + (f", but `{' '.join('.' + w for w in left_out)}`" if left_out else "")
+    cells = (shown, "; ".join(versions), "; ".join(targets), form.section, "yes", "yes", "yes" if executed else "no", explored)
     return f"| {' | '.join(cells)} |"
 
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 from ptxcore.isa.form import Use
 from ptxcore.isa.operand import Parameter
+from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.executable import SPECIAL_REGISTERS, lookup
+from ptxcore.machine.executable import lookup
 from ptxcore.machine.loops import Loop, nest
 from ptxcore.machine.operands import Fetch, arrange, choices, constant, fetch, type_of
 from ptxcore.syntax.printer import print_operand

@@ -1,4 +1,5 @@
-"""Which instructions can be executed: what the table reads and checks beyond that is refused here, by name."""
+"""Which instructions litmus threads may have: what the table reads, checks and executes beyond that is refused here, by
+name."""
 
 from __future__ import annotations
 
@@ -11,22 +12,14 @@ from ptxcore.isa.table import TYPED, Dialect, candidates, explain
 from ptxcore.syntax.spans import modifier_span
 from ptxcore.syntax.tree import Instruction, Name, Operand
 
-#: Modifiers and types that no meaning takes yet, also where a form that has one reads them.
-NOT_EXECUTED = words(
+#: Modifiers and types that litmus threads do not take yet, also where a form that they take reads them.
+NOT_EXPLORED = words(
     """f16 f16x2 bf16 bf16x2 f32 f64 tf32 f32x2 b128 u16x2 s16x2 b16x2 v2 v4 v8 noftz local param param::entry
     param::func unified L2::cache_hint"""
 )
 
-#: Names that only the hardware gives a value (chapter 10).
-SPECIAL_REGISTERS = words(
-    """%tid %ntid %laneid %warpid %nwarpid %ctaid %nctaid %smid %nsmid %gridid %clusterid %nclusterid %cluster_ctaid
-    %cluster_nctaid %cluster_ctarank %cluster_nctarank %is_explicit_cluster %lanemask_eq %lanemask_le %lanemask_lt
-    %lanemask_ge %lanemask_gt %clock %clock_hi %clock64 %globaltimer %globaltimer_lo %globaltimer_hi
-    %total_smem_size %aggr_smem_size %dynamic_smem_size %reserved_smem_offset_begin %current_graph_exec"""
-)
-
 #: What the explorer does with a form.
-_KINDS = ("value", "effect", "branch", "exit", "nothing")
+EXPLORED_KINDS = ("value", "effect", "branch", "exit", "nothing")
 
 #: Opcodes whose first modifier belongs to the name by which they are refused.
 _FAMILIES = words("mbarrier cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem cvt red st")
@@ -44,11 +37,11 @@ def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
-    uses = [use for use in found if use.form.run is not None and use.form.explored and use.form.kind in _KINDS]
+    uses = [use for use in found if use.form.run is not None and use.form.explored and use.form.kind in EXPLORED_KINDS]
     if not uses:
         raise _refusal(instruction)
     for i, word in enumerate(modifiers):
-        if word in NOT_EXECUTED:
+        if word in NOT_EXPLORED:
             raise fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
     return next((use for use in uses if _takes(use, instruction.operands)), uses[0])
 
@@ -73,7 +66,7 @@ def _takes(use: Use, operands: Sequence[Operand]) -> bool:
 def _refusal(instruction: Instruction) -> Exception:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     for i, word in enumerate(modifiers):
-        if word in NOT_EXECUTED:
+        if word in NOT_EXPLORED:
             return fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
     named = len(modifiers) if opcode in _WHOLE else opcode in _FAMILIES
     name = ".".join((opcode, *modifiers[:named]))

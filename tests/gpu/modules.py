@@ -85,7 +85,7 @@ def plan(forms: Iterable[Form], machine: Machine, *, most: int, seed: object) ->
             try:
                 where = place_for(use, machine)
                 probe = probes.build(use, chance)
-            except Unfit as error:
+            except (Unfit, ValueError) as error:  # ValueError: inputs that nothing says how to draw
                 reasons.append(str(error))
                 continue
             probe.name = f"k{number}"

@@ -318,7 +318,7 @@ def _fitting(e: Expected) -> list[str]:
 
 def _vector(e: Expected, rng: random.Random) -> str:
     if e.length == forms_module.ANY_LENGTH:
-        e = e._replace(length=rng.randrange(1, 9))
+        e = e._replace(length=rng.choice((1, 2, 3, 4, 8)))
     kinds = [kind for kind in _fitting(e) if REGISTERS[kind][1] >= e.length] or ["b32"]
     kind, start = rng.choice(kinds), rng.randrange(4)
     elements = [_register(kind, rng, start + i) for i in range(e.length)]

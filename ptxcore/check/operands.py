@@ -146,7 +146,9 @@ _BFLOATS = ("bf16", "bf16x2")
 
 def _is_bfloat_vector(use: Use, e: Expected, kind: Kind) -> bool:
     """Measured: where arithmetic has an operand of bfloat16, ptxas takes a vector of untyped registers of its size."""
-    if e.length or type(kind) is not tuple or kind[0] != "{" or any("memory" in p.role for p in use.parameters):
+    if e.length or type(kind) is not tuple or kind[0] != "{" or "dropped" in e.parameter.flags:
+        return False
+    if any("memory" in p.role for p in use.parameters):
         return False
     elements = kind[1:]
     if len(elements) not in (1, 2, 4) or (e.parameter.role == "source" and "_" in elements):
@@ -173,10 +175,15 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             return _fit_value(use, e, kind[1], (*path, 0), manual)
         return Trouble(path, f"{_wanted(use, e)} is needed here, not a vector")
     longer = "longer" in e.parameter.flags and e.length < len(kind) - 1 in (2, 4)
-    if len(kind) - 1 != e.length and e.length != ANY_LENGTH and not longer:
+    fits = len(kind) - 1 in _LENGTHS if e.length == ANY_LENGTH else len(kind) - 1 == e.length
+    if not fits and not longer:
         number = f"{len(kind) - 1} element{'s' * (len(kind) != 2)}"
-        return Trouble(path, f"a vector of {e.length} is needed here, not one of {number}")
+        return Trouble(path, f"{_wanted(use, e)} is needed here, not one of {number}")
     return _fit_elements(use, e._replace(length=0), kind[1:], path, manual)
+
+
+#: Lengths that a vector may have where nothing says which.
+_LENGTHS = (1, 2, 4, 8)
 
 
 def _fit_elements(
@@ -222,7 +229,7 @@ def _fit_elements(
 
 def _untyped(e: Expected, constant: Kind) -> bool:
     """Whether a constant cannot give a vector the untyped elements that it should have."""
-    return e.type == "b32" and constant in _CONSTANTS
+    return (e.type == "b32" or "inferred" in e.parameter.flags) and constant in _CONSTANTS
 
 
 #: Bits of the registers that a vector may have, as ptxas counts them there.
@@ -289,7 +296,7 @@ def _fit_tuple(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 def _fit_untyped(use: Use, e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | None:
     """ptxas looks at no more than the size: a vector (where one may stand) counts by its elements, and a predicate for
     32 bits."""
-    whole = kind[1] if kind == ("!", "pred") else kind
+    whole = kind[1] if kind == ("!", "pred") and e.parameter.role == "source" else kind
     if type(kind) is tuple and kind[0] == "{" and "braced" in e.parameter.flags:
         mixed = _mixed(kind[1:])
         if mixed is not None:
@@ -338,7 +345,7 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
     elif destination:
         pass
     elif type(kind) is str:
-        if _fits_constant(e, kind) or (kind == "function" and not manual and not p.words and _takes_function(use, e)):
+        if _fits_constant(e, kind) or (kind == "function" and not manual and _takes_function(use, e)):
             return None
     elif _fits_name(use, e, kind):
         return None
@@ -347,19 +354,25 @@ def _fit_value(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
 
 def _is_stated(use: Use, e: Expected) -> bool:
     """Whether the instruction's own types have the operand's, rather than the form alone."""
+    flags = e.parameter.flags
+    if "own" in flags or "stated" in flags:
+        return "stated" in flags
     return e.parameter.type not in FUNDAMENTAL or e.parameter.type in use.types
 
 
 def _registers(use: Use, e: Expected) -> frozenset[str]:
     fits = LOOSE if "loose" in e.parameter.flags else EXACT
     found = fits.get(e.type, frozenset())
-    if "strict" in e.parameter.flags:
+    flags = e.parameter.flags
+    if "strict" in flags:
         return found - {"b8", "b16", "b32", "b64", "f16x2"}
+    if "unpacked" in flags:
+        return found - {"f16x2"}
     # A type that the form states, rather than the instruction, takes no packed register for an integer.
     if e.type[:1] not in ("u", "s") or e.parameter.type not in FUNDAMENTAL:
         return found
     literal = any(slot.name == e.parameter.type for slot in use.form.pattern.types)
-    return found if literal else found - {"f16x2"}
+    return found if "stated" in flags or (literal and "own" not in flags) else found - {"f16x2"}
 
 
 #: Types of operands that a constant of each notation may stand for.
@@ -407,7 +420,10 @@ _ADDRESSABLE = frozenset((*FUNDAMENTAL, "f32x2", "u16x2", "s16x2")) - {"pred"}
 
 def _takes_function(use: Use, e: Expected) -> bool:
     """Measured: ptxas takes a function's name for any value whose type the instruction, not the form, states."""
-    return e.type in _ADDRESSABLE and _is_stated(use, e) and not e.parameter.flags & {"reg", "imm"}
+    p = e.parameter
+    if p.words and "stated" not in p.flags:
+        return False
+    return e.type in _ADDRESSABLE and _is_stated(use, e) and not p.flags & {"reg", "imm"}
 
 
 def _fits_name(use: Use, e: Expected, kind: tuple[Any, ...]) -> bool:
@@ -669,7 +685,7 @@ def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trou
         if not isinstance(value, tuple):
             trouble = _check_value(e.parameter, value, (place,))
             limit = _value_of(use, e.parameter.upto, places, values) if e.parameter.upto else None
-            if trouble is None and limit is not None and value > limit:
+            if trouble is None and limit is not None and value % (1 << 32) > limit % (1 << 32):
                 message = f"{value} cannot stand here: {e.parameter.upto} is {limit}, and this is at most that"
                 trouble = Trouble((place,), message)
             if trouble is not None:

@@ -25,6 +25,7 @@ _FORBIDDEN = {
     "ld": (("output",), "a function does not read its return parameters"),
     "mov": (("local",), "a .param variable of a function's body has no address"),
     "cvta": (("local",), "a .param variable of a function's body has no address"),
+    "prefetch": (("local",), "a .param variable of a function's body has no address"),
 }
 
 
@@ -106,12 +107,27 @@ def _texture_mode(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Troubl
 
 
 def _sampler_handle(context: Context, use: Use, kinds: tuple[Kind, ...]) -> Trouble | None:
-    """Measured: what takes no register with the address of a sampler."""
-    if not use.has("cube acube level+3d grad+a1d grad+a2d"):
+    """Measured: what takes no register with the address of a sampler, and which operands stand behind one."""
+    bracket = next((i for i, k in enumerate(kinds) if type(k) is tuple and len(k) == 4 and k[0] == "["), None)
+    if bracket is None or kinds[bracket][2] == "samplerref":
         return None
-    for index, kind in enumerate(kinds):
-        if type(kind) is tuple and len(kind) == 4 and kind[0] == "[" and kind[2] != "samplerref":
-            return Trouble((index, 1), "the name of a sampler is needed for this geometry, not a register")
+    new = context.lacks("sm_90") is None
+    if use.has("cube+!level acube level+3d grad+a1d grad+a2d") or (new and use.has("grad+3d")):
+        return Trouble((bracket, 1), "the name of a sampler is needed for this geometry, not a register")
+    names = [p.name for p in use.parameters]
+    behind = dict(zip(names[bracket:], kinds[bracket:], strict=False))
+    offset, compare = behind.get("offset"), behind.get("compare")
+    last = (len(kinds) - 1,)
+    if use.has("level") and compare is None:
+        lod = behind["lod"]
+        typed = lod != "b32" and lod[0] != "{" and use.has("ctype=s32")
+        if offset not in (None, "b32") or (offset is None and typed):
+            return Trouble(last, "a .b32 register is needed here where a register has the sampler's address")
+    if new and use.has("grad"):
+        if compare is not None:
+            return Trouble(last, "the name of a sampler is needed for a comparison, not a register")
+        if offset is not None and (type(offset) is not tuple or offset[0] != "{"):
+            return Trouble(last, "the offset is a vector where a register has the sampler's address")
     return None
 
 
@@ -120,6 +136,7 @@ _RULES = {
     "st": (_parameters,),
     "mov": (_parameters, _width),
     "cvta": (_parameters, _width),
+    "prefetch": (_parameters,),
     "tex": (_texture_mode, _sampler_handle),
     "tld4": (_texture_mode, _sampler_handle),
     "txq": (_texture_mode,),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HINT = "L2::cache_hint"
 PREFETCH = "L2::64B L2::128B L2::256B"
 MBARRIER = "mbarrier::complete_tx::bytes"
-POLICY = "policy:u64 if=hint"
+POLICY = "policy:u64 own if=hint"
 
 
 def st_async(how: Use, thread: Thread, a: Value, b: Any, mbar: Value | None = None) -> None:
@@ -152,12 +152,12 @@ def _no_variable(how: Use) -> dict[str, str]:
 
 _STORES = (
     _st_async(
-        "st.async{.sem}{.scope}{.space}{.completion}{.vec}.type [a], b:vec, [mbar]", sem="weak", scope="cluster",
+        "st.async{.sem}{.scope}{.space}{.completion}{.vec}.type [a:narrow], b:vec, [mbar:narrow]", sem="weak", scope="cluster",
         rules=("ptxas: !completion -> never", "ptxas: weak -> !scope", "v4 -> b32 u32 s32 f32"),
         space="shared::cluster", completion=MBARRIER, vec="v2 v4", type=_WORDS,
     ),
     _st_async(
-        "st.async{.mmio}{.sem}{.scope}{.space}.type [a], b",
+        "st.async{.mmio}{.sem}{.scope}{.space}.type [a:narrow], b",
         rules=("release -> scope", "mmio -> release", "manual: !release -> never", "manual: mmio -> sys",
                "weak -> !scope"),
         needs={"release mmio space=global": _GLOBAL_GATE}, manual={"": _GLOBAL_GATE}, sem="release weak",
@@ -165,23 +165,23 @@ _STORES = (
     ),
     # Measured beyond that: spaces and numbers of operands that ptxas does not hold apart.
     _st_async(
-        "st.async{.sem}.space{.completion}{.vec}.type [a], b:vec, [mbar]", only="ptxas", sem="weak",
+        "st.async{.sem}.space{.completion}{.vec}.type [a:narrow], b:vec, [mbar:narrow]", only="ptxas", sem="weak",
         rules=("v4 -> b32 u32 s32 f32",), needs={"shared::cta": "7.8"}, space="shared shared::cta", completion=MBARRIER,
         vec="v2 v4", type=_WORDS,
     ),
     _st_async(
-        "st.async{.sem}{.scope}.space.type [a], b, [mbar]", only="ptxas",
+        "st.async{.sem}{.scope}.space.type [a:narrow], b, [mbar:narrow]", only="ptxas",
         rules=("release -> scope", "weak -> !scope"), needs={"!completion": _GLOBAL_GATE},
         sem="release weak", scope="gpu sys", space="global", type=_WORDS,
     ),
     _st_async(
-        "st.async{.sem}{.scope}{.space}{.completion}.type [a], b", only="ptxas", sem="weak", scope="cluster",
+        "st.async{.sem}{.scope}{.space}{.completion}.type [a:narrow], b", only="ptxas", sem="weak", scope="cluster",
         rules=("weak -> !scope", "space=shared::cluster scope -> completion", "scope -> !space space=shared::cluster"),
         space="shared shared::cta shared::cluster", completion=MBARRIER, type=_ALL,
     ),
     *(
         Form(
-            f"st.bulk{{.sem}}{{.space}} [a], size:{width} *8 0..16777216, value:imm 0..0", st_bulk, kind="effect",
+            f"st.bulk{{.sem}}{{.space}} [a:narrow], size:{width} *8 0..16777216, value:imm 0..0", st_bulk, kind="effect",
             explored=False, section="9.7.9.13",
             version=version, target="sm_100", first="bulk", layout=_no_variable, sem="weak",
             space="shared::cta",
@@ -200,7 +200,8 @@ _cp_async = partial(
 _COPY_GATES = {"hint prefetch": "7.4"}
 _NON_BULK = tuple(
     _cp_async(
-        f"cp.async.{cop}.dst.global{{.hint}}{{.prefetch}} [d:shared], [a:global], size:imm {size}, {rest}, {POLICY}", run,
+        f"cp.async.{cop}.dst.global{{.hint}}{{.prefetch}} [d:shared], [a:global narrow], size:imm {size}, {rest}, {POLICY}",
+        run,
         needs={**_COPY_GATES, **needs}, dst="shared shared::cta", hint=HINT,
         prefetch=PREFETCH,
     )
@@ -225,11 +226,11 @@ _bulk = partial(_hopper, run=cp_async_bulk, section="9.7.9.25.4.1", first="async
 _reduce = partial(_hopper, run=cp_reduce, section="9.7.9.25.4.2", first="reduce async bulk")
 _BULK = (
     _bulk(
-        f"cp.async.bulk.shared::cta.global.{MBARRIER}{{.hint}} [d:shared], [a:global], {_SIZE}, [mbar:shared], {POLICY}",
+        f"cp.async.bulk.shared::cta.global.{MBARRIER}{{.hint}} [d:shared], [a:global narrow], {_SIZE}, [mbar:shared], {POLICY}",
         version="8.6", ordered="shared::cta global", hint=HINT,
     ),
     _bulk(
-        f"cp.async.bulk.shared::cluster.global.{MBARRIER}{{.multicast}}{{.hint}} [d:shared], [a:global], {_SIZE}, "
+        f"cp.async.bulk.shared::cluster.global.{MBARRIER}{{.multicast}}{{.hint}} [d:shared], [a:global narrow], {_SIZE}, "
         f"[mbar:shared], mask:u16 if=multicast, {POLICY}",
         ordered="shared::cluster global", hint=HINT, multicast="multicast::cluster",
     ),
@@ -238,7 +239,7 @@ _BULK = (
         ordered="shared::cluster shared::cta",
     ),
     _bulk(
-        f"cp.async.bulk.global.shared::cta.bulk_group{{.hint}}{{.cp_mask}} [d:global], [a:shared], {_SIZE}, {POLICY}, "
+        f"cp.async.bulk.global.shared::cta.bulk_group{{.hint}}{{.cp_mask}} [d:global narrow], [a:shared], {_SIZE}, {POLICY}, "
         "mask:u16 if=cp_mask",
         run=cp_async_bulk_group, ordered="global shared::cta", needs={"cp_mask": "8.6 sm_100"}, hint=HINT,
     ),
@@ -249,15 +250,15 @@ _BULK = (
         rules=("and or xor -> b32", "add -> u32 s32 u64", "inc dec -> u32", "min max -> u32 s32"),
     ),
     _reduce(
-        f"cp.reduce.async.bulk.global.shared::cta.bulk_group{{.hint}}.op{{.noftz}}.type [d:global], [a:shared], {_SIZE}, "
-        f"{POLICY}",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group{.hint}.op{.noftz}.type [d:global narrow], [a:shared], "
+        f"{_SIZE}, {POLICY}",
         run=cp_reduce_group, ordered="global shared::cta", op="and or xor add inc dec min max", hint=HINT,
         type="f16 bf16 b32 u32 s32 b64 u64 s64 f32 f64",
         rules=("and or xor -> b32 b64", "add -> u32 s32 u64 f32 f64 f16 bf16", "inc dec -> u32",
                "min max -> u32 s32 u64 s64 f16 bf16", "noftz -> add+f16 add+bf16", "add+f16 add+bf16 -> noftz"),
     ),
     _hopper(
-        f"cp.async.bulk.prefetch.L2.global{{.hint}} [a:global], {_SIZE}, {POLICY}", section="9.7.9.25.4.3",
+        f"cp.async.bulk.prefetch.L2.global{{.hint}} [a:global narrow], {_SIZE}, {POLICY}", section="9.7.9.25.4.3",
         kind="nothing", first="async bulk prefetch", hint=HINT,
     ),
     _hopper("cp.async.bulk.commit_group", commit_group, section="9.7.9.25.6.1", first="async bulk commit_group"),

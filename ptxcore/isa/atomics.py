@@ -120,7 +120,7 @@ _NEEDS = {
 _MANUAL_NEEDS = {"shared::cta": "7.8 sm_30"}
 
 _SLOTS = "{.sem}{.scope}{.space}"
-_POLICY = "cache-policy:u64 if=hint"
+_POLICY = "cache-policy:u64 own if=hint"
 _HINT_RULE = "hint -> global !space # '.L2::cache_hint' goes with .global and generic addresses only"
 
 #: 64-bit operations by what brought them.

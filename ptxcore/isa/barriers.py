@@ -46,8 +46,8 @@ def cluster_wait(how: Use, thread: Thread) -> None:
     thread.barrier("wait", how, identity=None, count=None, level="cluster")
 
 
-_NUMBER = "a:u32 barrier 0..15"
-_THREADS = "u32 threads *32"
+_NUMBER = "a:u32 own barrier 0..15"
+_THREADS = "u32 own threads *32"
 
 _bar = partial(Form, kind="effect", section="9.7.13.1", needs={"cta": "7.8 sm_20"}, manual={"cta": "7.8"})
 

@@ -240,7 +240,7 @@ def _sinks(how: Use) -> dict[str, str]:
 
 _load = partial(Form, run=ld, kind="effect", section="9.7.9.8", manual=_MANUAL_GATES, type=TYPES)
 _store = partial(Form, run=st, kind="effect", section="9.7.9.11", manual=_MANUAL_GATES, layout=_sinks, type=TYPES)
-_POLICY = "policy:u64 if=hint"
+_POLICY = "policy:u64 own if=hint"
 _LOADED = "d:loose vec braced, [a]"
 _STORED = "[a], b:loose vec braced"
 _VEC = "v2 v4 v8"
@@ -312,7 +312,7 @@ _MOVES = (
     ),
     Form("mov.u64 d, a:opaque", section="9.7.9.3", version="3.1", target="sm_20"),
     *(_pack(f"mov.{whole} d, a:{part} x{count}", pack) for whole, part, count in _PACKED),
-    *(_pack(f"mov.{whole} d:{part} x{count}, a", unpack(count)) for whole, part, count in _PACKED),
+    *(_pack(f"mov.{whole} d:{part} x{count}, a:address special", unpack(count)) for whole, part, count in _PACKED),
     Form(
         "mov.vec.type d:vec, a:vec special", mov, section="9.7.9.4", only="ptxas", rules=("v4 -> !b64+!u64+!s64+!f64",),
         vec="v2 v4", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64",
@@ -349,7 +349,7 @@ _CACHES = (
         "prefetch{.space}.priority [a]", version="7.4", target="sm_80", space="global",
         priority="L2::evict_last L2::evict_normal", rules=("manual: !space -> never",),
     ),
-    _prefetch("prefetch{.space}.tensormap [a]", version="8.0", target="sm_90", space="const param"),
+    _prefetch("prefetch{.space}.tensormap [a:narrow]", version="8.0", target="sm_90", space="const param"),
     _prefetch("prefetchu.L1 [a:global]", version="2.0", target="sm_20"),
     _cached(
         "applypriority{.space}.L2::evict_normal [a], size:imm 128..128", kind="nothing", section="9.7.9.16", space="global",
@@ -390,8 +390,8 @@ _ADDRESSES = (
         )
         for width in ("u32", "u64")
     ),
-    _cluster("mapa{.space}.type d, a:address shared, b:u32", mapa, section="9.7.9.23"),
-    _cluster("getctarank{.space}.type d:u32, a:address shared", getctarank, section="9.7.9.24"),
+    _cluster("mapa{.space}.type d, a:address stated shared, b:u32", mapa, section="9.7.9.23"),
+    _cluster("getctarank{.space}.type d:u32, a:address stated shared", getctarank, section="9.7.9.24"),
 )  # fmt: skip
 
 FORMS: tuple[Form, ...] = (*_LOADS, *_STORES, _LDU, *_MOVES, *_SHUFFLES, *_CACHES, *_ADDRESSES)

@@ -347,7 +347,7 @@ FORMS = (
     _fermi("bfe.type d, a, b:u32 0..255, c:u32 0..255", bfe, section="9.7.1.19", type=_WORDS),
     _fermi("bfi.type f:out, a, b, c:u32 0..255, d:in u32 0..255", bfi, section="9.7.1.20", type="b32 b64"),
     Form(
-        "szext.mode.type d, a, b:u32",
+        "szext.mode.type d, a, b:u32 own",
         szext,
         section="9.7.1.21",
         version="7.6",
@@ -358,8 +358,8 @@ FORMS = (
     Form(
         "bmsk.mode.b32 d:u32, a:u32, b:u32", bmsk, section="9.7.1.22", version="7.6", target="sm_70", mode="clamp wrap"
     ),
-    _product("dp4a.atype.btype d:u32, a, b, c:u32", dp4a, section="9.7.1.23"),
-    _product("dp2a.mode.atype.btype d:u32, a, b, c:u32", dp2a, section="9.7.1.24", mode="lo hi", first="mode"),
+    _product("dp4a.atype.btype d:u32, a, b, c:u32 own", dp4a, section="9.7.1.23"),
+    _product("dp2a.mode.atype.btype d:u32, a, b, c:u32 own", dp2a, section="9.7.1.24", mode="lo hi", first="mode"),
 )
 
 DIFFERENCES = (

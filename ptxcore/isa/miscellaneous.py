@@ -36,7 +36,7 @@ _trade = partial(
 FORMS = (
     Form("brkpt", brkpt, kind="effect", explored=False, section="9.7.19.1", target="sm_11"),
     Form(
-        "nanosleep.u32 t:u32",
+        "nanosleep.u32 t:u32 own",
         nothing,
         kind="nothing",
         section="9.7.19.2",

@@ -20,9 +20,15 @@ _HELD = {
 }  # fmt: skip
 _UNTYPED = "inferred b32"
 _STRICTLY_UNTYPED = "tf32"
+#: What may stand where integers are split into other products.
+_SPLIT = {"s8": "inferred registers u32", "u8": "inferred registers u32", "s32": "registers u32"}
+
+#: Types of A with which a vector will do for the metadata.
+_BRACED = frozenset(("bf16", "tf32"))
+_BRACED_IF_ORDERED = frozenset(("f16", "bf16", "tf32", "s8", "u8", *_FLOATS_OF_4_TO_8_BITS.split()))
 
 #: The last sparsity selector that a shape has, by shape and type of A where it is not 0 (section 9.7.14.6.1): how many
-#: groups of threads there are that could hold the metadata.
+#: groups of threads there are that could hold the metadata. `.m16n8k32` with `.f16` accumulators has fewer.
 _LAST_SELECTOR = {
     ("m16n8k8", "tf32"): 3, ("m16n8k16", "tf32"): 1,
     ("m16n8k16", "bf16"): 3, ("m16n8k32", "bf16"): 1,
@@ -43,21 +49,27 @@ def _fragments(how: Use) -> Mapping[str, str]:
     packed = 4 if how.has("kind::mxf4 kind::mxf4nvf4") else 0
     # Integers in the shapes of sm_75 are split into other products, whose operands are asked for more.
     split = shape.startswith("m8n8k") and words["dtype"] == "s32"
+    halves = shape == "m16n8k32" and words["dtype"] == "f16"
     found = {}
     for matrix in "abcd":
         element = words[f"{matrix}type"]
         count = elements(matrix, shape) * at_once // (2 if matrix == "a" and sparse else 1)
         typed = "" if sparse and element in ("bf16", "tf32") else _HELD.get(element)
-        held = "registers u32" if split else typed or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
+        held = typed or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
+        if split and element in _SPLIT:
+            held = _SPLIT[element]
+        elif element == "f64" and matrix == "d" and shape != "m8n8k4":
+            held = "f64"
         found[matrix] = f"{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
     if sparse:
-        found["e"] = "" if words["spvariant"] == "sp" else "braced"
-        found["f"] = f"0..{_LAST_SELECTOR.get((shape, words['atype']), 0)}"
+        braced = _BRACED if words["spvariant"] == "sp" else _BRACED_IF_ORDERED
+        found["e"] = "braced" if words["atype"] in braced else ""
+        found["f"] = f"0..{1 if halves else _LAST_SELECTOR.get((shape, words['atype']), 0)}"
     return found
 
 
 def _fragments_but_b(how: Use) -> Mapping[str, str]:
-    return {**_fragments(how), "b": "b32 x*"}
+    return {**_fragments(how), "b": "inferred b32 x*"}
 
 
 _D = "d:x?, a:x?, b:x?, c:x?"

@@ -18,6 +18,9 @@ and further words behind the colon:
     {a:u16, b:u16} a vector of operands that differ
     reg, imm       a register only; an integer only
     strict         no register of an untyped `.bN`
+    own            a type that is the form's own even where the instruction states the same; `stated` the other way
+                   round (measured: a stated integer may be a packed register or the name of a function)
+    unpacked       no register of `.f16x2`
     hexadecimal    of constants only those in the notation `0f...`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
     inferred       a vector of which at least one element must be a register, since constants have other types
@@ -119,7 +122,8 @@ def _words(text: str) -> frozenset[str]:
 _FLAGS = _words(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict registers
-    power_of_two nonzero dropped kept narrow untyped longer handle hexadecimal indexed twice_indexed inferred"""
+    power_of_two nonzero dropped kept narrow untyped longer handle hexadecimal indexed twice_indexed inferred
+    own stated unpacked"""
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

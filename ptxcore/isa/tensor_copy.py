@@ -74,25 +74,25 @@ _COPIES = (
 _LATER = "sm_100a sm_101a sm_120a sm_121a"
 _FAMILIES = "8.8 sm_100f sm_101f sm_120f"
 _REPLACE = f"8.3 sm_90a {_LATER} / {_FAMILIES}"
-_replace = partial(Form, section="9.7.9.26", version="8.3", first="replace", space="global shared::cta")
+_replace = partial(Form, section="9.7.9.26", version="8.3", first="replace", space="global shared::cta", object="b1024")
 
 _REPLACEMENTS = (
     *(
         _replace(
-            f"tensormap.replace.tile.field{{.space}}.b1024.{width} [a], {ordinal}value:{value}", needs={"tile": _REPLACE},
-            field=fields,
+            f"tensormap.replace.tile.field{{.space}}.object.{width} [a:narrow], {ordinal}value:{value}",
+            needs={"tile": _REPLACE}, field=fields,
         )
         for fields, width, value, ordinal in (
             ("global_address", "b64", "b64", ""),
             ("rank", "b32", "b32", ""),
-            ("box_dim global_dim element_stride", "b32", "u32", "ordinal:imm 0..4, "),
-            ("global_stride", "b64", "u64", "ordinal:imm 0..4, "),
+            ("box_dim global_dim element_stride", "b32", "u32 stated", "ordinal:imm 0..4, "),
+            ("global_stride", "b64", "b64", "ordinal:imm 0..4, "),
         )
     ),
     # The values that a field may have; where more of them came later, the form with more stands first.
     *(
         _replace(
-            f"tensormap.replace.tile.field{{.space}}.b1024.b32 [a], value:imm 0..{last}", needs={"tile": gate},
+            f"tensormap.replace.tile.field{{.space}}.object.b32 [a:narrow], value:imm 0..{last}", needs={"tile": gate},
             field=field,
         )
         for field, last, gate in (

@@ -20,7 +20,8 @@ _GEOMETRIES = "1d 2d 3d a1d a2d cube acube 2dms a2dms"
 _COORDINATES = {"1d": 1, "2d": 2, "3d": 4, "a1d": 2, "a2d": 4, "cube": 4, "acube": 4, "2dms": 4, "a2dms": 4}
 _OFFSETS = {"1d": 1, "2d": 2, "3d": 4, "a1d": 1, "a2d": 2, "2dms": 2, "a2dms": 2}
 _GRADIENTS = {"1d": 1, "2d": 2, "3d": 4, "a1d": 1, "a2d": 2, "cube": 1, "acube": 1}
-_CARRIERS = {"f32": "b32", "f16": "b16"}
+#: What carries results: halves and singles in untyped registers, integers in those of their type.
+_CARRIERS = {"f32": "b32 unpacked", "f16": "b16", "u32": "", "s32": ""}
 
 
 def _layout(how: Use) -> dict[str, str]:
@@ -53,8 +54,8 @@ _UNCOMPARED = ("3d 2dms a2dms -> never", "ctype=s32 -> never")
 _TAILS = (
     _Part(""),
     _Part(", offset:s32", "4.3", "sm_30", ("cube acube -> never",)),
-    _Part(", compare:f32", "4.3", "sm_30", _UNCOMPARED),
-    _Part(", offset:s32, compare:f32", "4.3", "sm_30", ("cube acube -> never", *_UNCOMPARED)),
+    _Part(", compare:f32 own", "4.3", "sm_30", _UNCOMPARED),
+    _Part(", offset:s32, compare:f32 own", "4.3", "sm_30", ("cube acube -> never", *_UNCOMPARED)),
 )
 _LEVELS = (
     _Part("{.mode}"),

@@ -80,7 +80,7 @@ def elect(how: Use, lanes: Lanes) -> dict[int, tuple[Value, Value]]:
     return {lane: (leader, int(lane == leader)) for lane in lanes}
 
 
-_MASK = "membermask:u32"
+_MASK = "membermask:u32 own"
 _warp = partial(Form, kind="warp")
 _together = partial(_warp, mask="membermask")
 
@@ -98,7 +98,7 @@ FORMS = (
     _match(f"match.any.sync.type d:u32, a, {_MASK}", match_any),
     _match(f"match.all.sync.type d|p?:u32 sink, a, {_MASK}", match_all),
     _warp("activemask.b32 d", activemask, section="9.7.13.11", version="6.2", target="sm_30"),
-    _redux(f"redux.sync.op.type d:u32, a:u32, {_MASK}", redux, op="add min max", type="u32 s32"),
+    _redux(f"redux.sync.op.type d:u32, a:u32 own, {_MASK}", redux, op="add min max", type="u32 s32"),
     _redux(f"redux.sync.op.b32 d:u32, a:u32, {_MASK}", redux, op="and or xor"),
     _redux(f"redux.sync.op{{.abs}}{{.NaN}}.f32 d, a, {_MASK}", redux_float, op="min max",
            version="8.6", target="sm_100a / 8.8 sm_100f"),

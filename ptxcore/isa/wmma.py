@@ -50,14 +50,19 @@ def _stored(how: Use) -> Mapping[str, str]:
     return {"r": "registers " + _fragment("d", how.words["shape"], how.type)}
 
 
+#: What may stand for multiplicands of integers, where it is less than for those that are loaded.
+_MULTIPLIED = {"s8": "inferred u32", "u8": "inferred u32", "s4": "u32", "u4": "u32", "b1": "inferred registers u32"}
+
+
 def _multiplied(how: Use) -> Mapping[str, str]:
     words, shape = how.words, how.words["shape"]
-    return {
-        "d": _fragment("d", shape, words["dtype"]),
-        "a": _fragment("a", shape, words["atype"] or "f16"),
-        "b": _fragment("b", shape, words["btype"] or "f16"),
-        "c": _fragment("c", shape, words["ctype"]),
-    }
+    found = {}
+    for matrix in "abcd":
+        element = words[f"{matrix}type"] or "f16"
+        found[matrix] = _fragment(matrix, shape, element)
+        if matrix in "ab" and element in _MULTIPLIED:
+            found[matrix] = f"{_MULTIPLIED[element]} x{registers(elements(matrix, shape), element)}"
+    return found
 
 
 _wmma = partial(Form, kind="effect", version="6.3", target="sm_70", repeats="sync", needs=_NEEDS)

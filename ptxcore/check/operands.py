@@ -498,8 +498,10 @@ def _fit_memory(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
             reached &= {"shared"}
         if base[1] in reached:
             return None
-        wanted = "a variable" if spaces[0] == "generic" else f"a .{' or .'.join(spaces)} variable"
-        return Trouble(path, f"{wanted} is needed here, not {describe(base)}")
+        message = f"a .{' or .'.join(sorted(reached))} variable is needed here, not {describe(base)}"
+        given = use.words["space"]
+        better = f"write .{base[1]} instead of .{given}" if given else f"add .{base[1]}, the space that it is in"
+        return Trouble(path, message, better if any(base[1] in s.words for s in use.form.pattern.slots) else None)
     return Trouble(path, f"{describe(base)} is no address")
 
 
@@ -667,6 +669,8 @@ def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
             return "write it with a decimal point, or as 0f.. or 0d.."
         if kind in _CONSTANTS and e.parameter.role == "source":
             return None
+        if type(kind) is tuple and kind[0] == "[" and e.parameter.role == "source":
+            return "ld reads what is at an address"
         names = sorted(_registers(use, e), key=lambda t: (WIDTHS[t], t))
         return "registers that fit: " + " ".join(f".{t}" for t in names) if names else None
     return forms_hint((use.form,))

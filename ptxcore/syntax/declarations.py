@@ -99,7 +99,9 @@ def read_words(cursor: Cursor, linkage: str = "") -> Words:
             raise Bad(cursor.start, cursor.stop, f"{what} needs a type", f"write .{cursor.text}")
         if not attributes and align is None and not vector:
             raise Bad(start, stop, f"{what} needs a type", example)
-        raise cursor.missing("a type", example)
+        bad = cursor.missing("a type")
+        bad.hint = example
+        raise bad
     pointer = None
     if cursor.accept(".ptr"):
         pointer = _pointer(cursor)
@@ -193,6 +195,6 @@ def read_declaration(cursor: Cursor, place: Place, operands: OperandReader, link
     )
     if cursor.text != ";":
         bad = cursor.missing("',' or ';'")
-        bad.statement = declaration  # whose names are known all the same
+        bad.statement, bad.again = declaration, True  # its names are known all the same
         raise bad
     return declaration

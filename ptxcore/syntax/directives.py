@@ -122,6 +122,8 @@ def _integers(cursor: Cursor, name: str, shape: Shape) -> tuple[Operand, ...]:
             raise Bad(cursor.start, cursor.stop, f"'.{name}' takes {_at_most(shape)}")
         cursor.advance()
         numbers.append(read_number(cursor, f"another number of .{name}"))
+    if cursor.kind == "number" and len(numbers) != shape.most:
+        raise cursor.missing("','")
     return tuple(map(Immediate, numbers))
 
 

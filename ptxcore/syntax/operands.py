@@ -273,7 +273,8 @@ def _simple(cursor: Cursor, initial: bool, bracketed: bool = False) -> Operand:
         raise Bad(cursor.start, max(cursor.stop, cursor.start + 1), "an operand is missing here")
     if cursor.source.startswith("*/", cursor.start):
         raise Bad(cursor.start, cursor.start + 2, "this '*/' ends no comment", "comments do not nest")
-    raise Bad(cursor.start, cursor.stop, f"{cursor.quoted()} is not an operand")
+    hint = "a text is a list of numbers, as in {97, 98, 0}" if cursor.kind == "string" else None
+    raise Bad(cursor.start, cursor.stop, f"{cursor.quoted()} is not an operand", hint)
 
 
 def _mask(cursor: Cursor) -> Wrapped | None:

@@ -53,16 +53,15 @@ _LABEL = re.compile(rf"({NAME})\s*+:(?!:)", re.ASCII)
 _BLANK = re.compile(r"\s*+", re.ASCII)
 _DIRECTIVE = re.compile(r"\.[A-Za-z_]\w*+", re.ASCII)
 _WORD = re.compile(r"[^\s;{}]++|\S")
-#: What a line can begin with that belongs to no statement before it, and what may also stand in a list of parameters.
-_BEGINNINGS = (
-    "visible extern weak common global const entry func section file loc version target address_size alias tex"
-)
-_IN_HEADS = "reg shared local param pragma"
-#: Where a faulty statement can end, and the faulty head of a function.
-_END, _END_OF_HEAD = (
+#: What a line can begin with that belongs to no statement before it: at module level, and in the body of a function.
+_BEGINNINGS = "visible extern weak common global const entry func section file version target address_size alias tex"
+_IN_BODIES = "reg shared local param pragma loc"
+#: Where a faulty statement can end, at module level and in a body.
+_END_AT_MODULE, _END_IN_BODY = (
     re.compile(rf"[;{{}}]|\n[ \t]*+(?=\.(?:{words.replace(' ', '|')})(?![\w$]))", re.ASCII)
-    for words in (f"{_BEGINNINGS} {_IN_HEADS}", _BEGINNINGS)
+    for words in (_BEGINNINGS, f"{_BEGINNINGS} {_IN_BODIES}")
 )
+_IN_LIST = re.compile(r"\s*+[;,]", re.ASCII)
 _PLACE = r"(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)(?![\w$.])"
 #: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
 _LOC = re.compile(
@@ -216,7 +215,10 @@ class Reader:
         stop = word.end() if word else position + 1
         if not (self.blocks or self.thread):
             message = f"'{shown(text[position:stop])}' cannot stand outside of functions"
-            return self._stray(Bad(position, stop, message, "at module level stand directives, which begin with '.'"))
+            hint = "at module level stand directives, which begin with '.'"
+            if text[position] == "#":
+                hint = "PTX has no preprocessor"
+            return self._stray(Bad(position, stop, message, hint))
         if text.rfind(";") < position:
             return self._unended(position, stop)
         return Bad(position, stop, f"'{shown(text[position:stop])}' does not begin a PTX statement")
@@ -283,15 +285,17 @@ class Reader:
             cursor.advance()
             word = cursor.text[1:] if cursor.kind == "word" else ""
             if word not in ("entry", "func", "align", *SPACES):
-                raise cursor.missing("a state space, .entry or .func", f"behind .{linkage}")
+                bad = cursor.missing("a state space, .entry or .func", f"behind .{linkage}")
+                bad.hint = f"write .{cursor.text}" if cursor.text in (*HEADS, *SPACES) else None
+                raise bad
         if word in SPACES or word == "align":
             declaration = read_declaration(cursor, self.span, self.operands, linkage)
             return declaration, cursor.start
         statement: AnyStatement
         self.body_follows = word in HEADS
         if word in HEADS and place == "module":
-            self.strayed = False
             function = read_function(cursor, self.span, linkage)
+            self.strayed = False
             self.body_follows = function.defined
             statement = function
         elif word == "callprototype" and place == "body":
@@ -323,6 +327,7 @@ class Reader:
             self._keep(bad.statement, start, bad.start)
         if not bad.told:
             self.found.append(_fault(self.span(bad.start, bad.end), bad.message, bad.hint, bad.code))
+        self.strayed = self.strayed or self.body_follows  # by a body, whose head could not be read
         if limit is not None and limit - start > _FAR:
             return limit
         if bad.resume:
@@ -336,7 +341,8 @@ class Reader:
         """Where reading goes on behind a faulty statement: behind its `;`, at the brace that closes the block around it
         or opens a body, or at a line that begins with a directive."""
         depth = 0
-        end = _END_OF_HEAD if self.body_follows else _END
+        inside = bool(self.blocks) or self.thread
+        end = _END_IN_BODY if inside else _END_AT_MODULE
         for m in end.finditer(self.text, start + 1 if self.text[start] in "{}" else start):
             mark = m[0]
             if mark == "{":
@@ -346,8 +352,10 @@ class Reader:
             elif mark == "}":
                 depth -= 1
                 if depth < 0:
-                    return m.start() if self.blocks or self.thread else m.end()
-            elif m.end() >= found:
+                    return m.start() if inside else m.end()
+                if not (inside or depth or _IN_LIST.match(self.text, m.end())):
+                    return m.end()  # what looked like a body
+            elif m.end() >= found and not (mark == ";" and depth and not inside):
                 if mark == ";":
                     self.body_follows = False
                 return m.end()

@@ -31,6 +31,23 @@ CASES = {
         ".entry k()\n{\nret; }\nret;\nret;\n}\n.entry l() { foo; }\nret;",
         [(6, "'ret' cannot stand outside"), (9, "unknown instruction"), (10, "'ret' cannot stand outside")],
     ),
+    "a head that is none": (
+        ".visible entry k()\n{\n.reg .b32 r;\nmov.b32 r, 0; { }\nret;\n}\n.entry l() { foo; }",
+        [(3, "a state space, .entry or .func is missing behind .visible"), (9, "unknown instruction")],
+    ),
+    "a body without its beginning": (
+        ".entry k()\nret;\nret;\n}\n.entry l() { foo; }",
+        [(4, "'{' or ';' is missing behind the head"), (7, "unknown instruction")],
+    ),
+    "an initial value that does not end": (
+        ".global .b8 a[3] = {1, 2;\n.global .pred p;\n.global .b8 b[2] = {{1}, 2 3};\n.global .pred q;",
+        [
+            (3, "',' or '}' is missing"),
+            (4, "predicates lie in registers"),
+            (5, "',' or '}' is missing"),
+            (6, "predicates lie"),
+        ],
+    ),
     "a name that is not declared, twice in a statement": (
         ".entry k() { .reg .b32 r; add.s32 r, x, x;\nadd.s32 r, x, x; }",
         [(3, "'x' is not declared"), (4, "'x' is not declared")],

@@ -133,12 +133,12 @@ UNITS += ["a @ generic aliases b;", "K=v\n", "\\", "kernel k=[P0];", "-1,", "[",
 )
 def test_time_is_linear_in_the_input(before: str, after: str, unit: str) -> None:
     text = before + unit * (60_000 // len(unit)) + after
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         read(text)
     except InputError as error:
         error.render()
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_public_files_survive_truncation_anywhere(public_files: list[Path]) -> None:

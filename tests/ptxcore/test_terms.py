@@ -131,8 +131,8 @@ def test_what_paths_share_is_negated_once() -> None:
 
 def test_a_question_with_thousands_of_alternatives_is_not_compared_pair_by_pair() -> None:
     x, y = symbol("many x", 32), symbol("many y", 32)
-    start = time.perf_counter()
+    start = time.process_time()
     value = any_of(conj(eq(x, n), eq(y, n + 1)) for n in range(5000))
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert evaluate(value, {x: 4000, y: 4001}) == 1
     assert evaluate(value, {x: 4000, y: 4000}) == 0

@@ -208,7 +208,7 @@ def _fit_elements(
             trouble = _fit_value(use, e, whole, (*path, i), manual)
         elif proper and element in _CONSTANTS and element != "int":
             trouble = _fit_value(use, e, element, (*path, i), manual)
-        elif element in _CONSTANTS and not destination and _goes_with(whole, element):
+        elif element in _CONSTANTS and not destination and "reg" not in e.parameter.flags and _goes_with(whole, element):
             trouble = None
         else:
             trouble = _fit_value(use, e, element, (*path, i), manual)

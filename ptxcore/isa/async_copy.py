@@ -220,7 +220,7 @@ _GROUPS = (
 
 # Copies of any size.
 
-_SIZE = "size:u32 *16"
+_SIZE = "size:u32 own *16"
 _hopper = partial(Form, kind="effect", explored=False, version="8.0", target="sm_90")
 _bulk = partial(_hopper, run=cp_async_bulk, section="9.7.9.25.4.1", first="async bulk")
 _reduce = partial(_hopper, run=cp_reduce, section="9.7.9.25.4.2", first="reduce async bulk")

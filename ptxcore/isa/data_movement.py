@@ -314,8 +314,8 @@ _MOVES = (
     *(_pack(f"mov.{whole} d, a:{part} x{count}", pack) for whole, part, count in _PACKED),
     *(_pack(f"mov.{whole} d:{part} x{count}, a:address special", unpack(count)) for whole, part, count in _PACKED),
     Form(
-        "mov.vec.type d:vec, a:vec special", mov, section="9.7.9.4", only="ptxas", rules=("v4 -> !b64+!u64+!s64+!f64",),
-        vec="v2 v4", type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64",
+        "mov.vec.type d:vec, a:vec special", mov, section="9.7.9.4", rules=("v4 -> !b64+!u64+!s64+!f64",), vec="v2 v4",
+        type="b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64",
     ),
 )  # fmt: skip
 

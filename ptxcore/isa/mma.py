@@ -23,9 +23,15 @@ _STRICTLY_UNTYPED = "tf32"
 #: What may stand where integers are split into other products.
 _SPLIT = {"s8": "inferred registers u32", "u8": "inferred registers u32", "s32": "registers u32"}
 
-#: Types of A with which a vector will do for the metadata.
-_BRACED = frozenset(("bf16", "tf32"))
-_BRACED_IF_ORDERED = frozenset(("f16", "bf16", "tf32", "s8", "u8", *_FLOATS_OF_4_TO_8_BITS.split()))
+
+def _metadata(element: str, ordered: bool, scaled: bool) -> str:
+    """What may stand for the metadata: most is taken where ptxas does not express a product by others."""
+    if element in _FLOATS_OF_8_BITS.split() and not scaled:
+        return "u32 stated reg"
+    if element in ("bf16", "tf32") or (ordered and element not in ("s4", "u4")):
+        return "untyped braced"
+    return "untyped"
+
 
 #: The last sparsity selector that a shape has, by shape and type of A where it is not 0 (section 9.7.14.6.1): how many
 #: groups of threads there are that could hold the metadata. `.m16n8k32` with `.f16` accumulators has fewer.
@@ -62,8 +68,7 @@ def _fragments(how: Use) -> Mapping[str, str]:
             held = "f64"
         found[matrix] = f"{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
     if sparse:
-        braced = _BRACED if words["spvariant"] == "sp" else _BRACED_IF_ORDERED
-        found["e"] = "braced" if words["atype"] in braced else ""
+        found["e"] = _metadata(words["atype"], "sp::ordered_metadata" in how.present, scaled)
         found["f"] = f"0..{1 if halves else _LAST_SELECTOR.get((shape, words['atype']), 0)}"
     return found
 
@@ -73,7 +78,7 @@ def _fragments_but_b(how: Use) -> Mapping[str, str]:
 
 
 _D = "d:x?, a:x?, b:x?, c:x?"
-_SPARSE = "e:b32 untyped, f:u32 imm"
+_SPARSE = "e:b32, f:u32 imm"
 
 
 def _scales(columns: int) -> str:

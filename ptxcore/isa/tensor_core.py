@@ -132,8 +132,9 @@ def _products(sparse: bool) -> Iterator[Form]:
             yield _mma(f"{syntax}, scale_input_d:u32 imm 0..15", sparse, kind_="kind::f16 kind::tf32",
                        target="sm_100f", **common)  # fmt: skip
             if not (sparse and lanes):
+                enabled = syntax if lanes else f"{syntax} reg"
                 last = "unused:pred imm" if lanes else "{!}unused:pred"
-                yield _mma(f"{syntax}, {last}", sparse, kind_="kind::i8", only="ptxas", needs=_INTEGERS, **common)
+                yield _mma(f"{enabled}, {last}", sparse, kind_="kind::i8", only="ptxas", needs=_INTEGERS, **common)
 
 
 def _scaled(sparse: bool) -> Iterator[Form]:

@@ -62,6 +62,8 @@ def _multiplied(how: Use) -> Mapping[str, str]:
         found[matrix] = _fragment(matrix, shape, element)
         if matrix in "ab" and element in _MULTIPLIED:
             found[matrix] = f"{_MULTIPLIED[element]} x{registers(elements(matrix, shape), element)}"
+        elif matrix == "b" and element == "tf32":
+            found[matrix] = f"reg {found[matrix]}"
     return found
 
 

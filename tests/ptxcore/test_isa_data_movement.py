@@ -62,7 +62,6 @@ def test_ordered_accesses_go_to_global_and_shared_memory(space: str) -> None:
         ("ld.cg.L2::evict_last.v4.u64", True, False),
         ("ld.volatile.L2::evict_last.v4.u64", True, False),
         ("st.v8.b16", True, False),
-        ("mov.v2.b32", True, False),
         ("prefetch.L2::evict_last", True, False),
         ("mapa.s32", True, False),
         ("multimem.red.add.acc::f32.f16x2", True, False),

@@ -26,6 +26,8 @@ DONE = -1
 _WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier"))
 _LOADS = (data_movement.ld,)
 _STORES = (data_movement.st,)
+#: Loads that may see what others write meanwhile.
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 #: Instructions that end a block.
 _ENDS = ("branch", "exit", "jump", "call", "return")
 
@@ -35,11 +37,12 @@ _CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltim
 
 class Compiled:
     """A program as Python. `blocks` by number; `entries` by function; `where` finds the instruction of a line of the text;
-    `costs` counts the instructions of each block."""
+    `costs` counts the instructions of each block, and `begins` says where it begins."""
 
     def __init__(self) -> None:
         self.blocks: list[Callable[..., int]] = []
         self.costs: list[int] = []
+        self.begins: list[tuple[Code, int]] = []
         self.entries: dict[str, int] = {}
         self.where: list[Op | None] = []
         self.ops: list[Op] = []
@@ -74,6 +77,7 @@ class Compiler:
             compiled.entries[code.name] = numbers[0]
             self.starts.update(zip(((code.name, cut) for cut in cuts), numbers, strict=True))
             compiled.costs += [max(1, end - cut) for cut, end in zip(cuts, [*cuts[1:], len(code.ops)], strict=True)]
+            compiled.begins += [(code, cut) for cut in cuts]
             compiled.blocks += [_awaiting(self, compiled, code, cuts, number) for number in numbers]
         compiled.where, compiled.ops = self.where, self.ops
         compiled.compiler = self
@@ -109,6 +113,7 @@ class Compiler:
             self.execute(first)
             compiled.blocks.append(self.names[f"b{number}"])
             compiled.costs.append(max(1, end - at))
+            compiled.begins.append((code, at))
         return number
 
     # Blocks.
@@ -119,6 +124,8 @@ class Compiler:
 
     def block(self, code: Code, start: int, end: int) -> None:
         self.emit(f"def b{self.starts[code.name, start]}(T, R, P):", None)
+        if any(polls(op) for op in code.ops[start:end]):
+            self.emit(f"    T.polls({self.starts[code.name, start]})", None)
         ended = False
         for i in range(start, end):
             op = code.ops[i]
@@ -376,6 +383,14 @@ def _flat_values(result: Any) -> list[Value]:
     if isinstance(result, tuple):
         return [v for inner in result for v in _flat_values(inner)]
     return [result]
+
+
+def polls(op: Op) -> bool:
+    """Whether an instruction may be how a thread learns what others did: a loop around it may be one that waits."""
+    modifiers = op.instruction.modifiers
+    if op.instruction.opcode == "ld":
+        return not _STRONG.isdisjoint(modifiers)
+    return op.instruction.opcode == "atom" or "test_wait" in modifiers
 
 
 def _cuts(code: Code) -> list[int]:

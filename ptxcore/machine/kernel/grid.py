@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
-from ptxcore.machine.kernel.codegen import Compiled, Compiler
+from ptxcore.machine.kernel.codegen import Compiled, Compiler, polls
 from ptxcore.machine.kernel.cta import WARP, Cta, Triple, mask_position
 from ptxcore.machine.kernel.faults import Fault, KernelError, Undefined, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
-from ptxcore.machine.kernel.thread import Asleep, Suspended, Thread
+from ptxcore.machine.kernel.thread import Asleep, Polled, Suspended, Thread
 from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers
 
 if TYPE_CHECKING:
@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from ptxcore.machine.kernel.asynchronous import Operation
     from ptxcore.machine.kernel.lowering import Op, Program
 
-#: Blocks that a thread runs before the next one's turn.
-_TURN = 512
+#: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
+#: are at the same place afterwards.
+_TURN = 840
 #: Threads that are under way at first. When a whole round ends no CTA, they may wait for CTAs that have not begun, and
 #: more are let in.
 _RESIDENT = 1024
 #: How often threads that sleep are told to go on although nothing else happened; then it is a deadlock.
 _MOST_STALLS = 200
+#: What a round counts in which threads were busy, with nothing coming of it.
+_BUSY_STALL = 20
 _MOST_TOLD = 8
+#: Rounds after which threads that sleep go on, and one more CTA is let in, although others get on.
+_PATIENCE = 16
+#: Blocks that a thread runs in random schedules to look once more at what it waits for.
+_LOOK = 32
 #: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
 _WORKSPACE = 64
 
@@ -85,7 +92,8 @@ class Launch:
         #: Asynchronous operations that are still to be done.
         self.pending: list[Operation] = []
         self.waiting = self._clusters()
-        self.progressed = False
+        #: Whether anything came of this round, and whether a thread was still busy when its turn ended.
+        self.progressed = self.busy = False
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
         #: What `vprintf` printed.
@@ -151,7 +159,7 @@ class Launch:
     def _run(self) -> None:
         resident: list[Cta] = []
         total = self.grid[0] * self.grid[1] * self.grid[2]
-        finished = threads = stalls = 0
+        finished = threads = stalls = rounds = 0
         most = _RESIDENT
         more = True
         while more or resident:
@@ -166,7 +174,7 @@ class Launch:
                 resident += ctas
             if not resident:
                 break
-            self.progressed = False
+            self.progressed = self.busy = False
             for cta in self._order(resident):
                 self._turns(cta)
             self._do_pending()
@@ -179,14 +187,17 @@ class Launch:
                 if self.progress is not None:
                     self.progress(finished, total)
                 continue
-            stalls = 0 if self.progressed else stalls + 1
-            if not self.progressed and not more:
+            rounds += 1
+            patient = self.progressed and rounds % _PATIENCE != 0
+            stalls = 0 if self.progressed else stalls + (_BUSY_STALL if self.busy else 1)
+            if not patient and not more:
                 sleepers = [thread for cta in resident for thread in cta.sleeping]
-                if not sleepers or stalls > _MOST_STALLS:
+                if stalls > _MOST_STALLS or (stalls and not sleepers and not any(cta.ready for cta in resident)):
                     raise self._deadlock(resident)
                 for thread in sleepers:
                     thread.insists = True
-            most = threads + 1
+            if not patient or self.busy:
+                most = threads + 1
 
     def later(self, operation: Operation) -> None:
         """An asynchronous operation is to be done."""
@@ -239,7 +250,7 @@ class Launch:
         if self.random is not None:
             self.random.shuffle(threads)
         for i, thread in enumerate(threads):
-            turn = _TURN if self.random is None else self.random.randint(1, 16)
+            turn = _TURN if self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
             try:
                 if self._turn(thread, turn):
                     cta.ready.append(thread)
@@ -257,13 +268,24 @@ class Launch:
     def _turn(self, thread: Thread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
         blocks, costs, parameters = self.compiled.blocks, self.compiled.costs, self.read_parameters
-        pc, executed = thread.pc, 0
+        pc, executed, spins = thread.pc, 0, False
         try:
             for _ in range(turn):
                 executed += costs[pc]
                 pc = blocks[pc](thread, thread.R, parameters)
                 if pc < 0:
                     break
+            else:
+                if self.random is None:
+                    self.busy, spins = True, thread.spins(pc)
+        except Polled:
+            thread.pc = pc
+            self.executed += executed - costs[pc]
+            thread.stuck = thread.unchanged()
+            thread.waiting = ""
+            self.progressed = self.progressed or not thread.stuck
+            self._check_limit(thread)
+            return True
         except Asleep:
             thread.pc = pc
             self.executed += executed - costs[pc]
@@ -280,13 +302,10 @@ class Launch:
             pc = self._recovered(thread, error)
         thread.pc = pc
         self.executed += executed
-        self.progressed = True
+        self.progressed = self.progressed or not spins
         if thread.slept:
             thread.slept.clear()
-        if self.limit is not None and self.executed > self.limit:
-            raise KernelError(
-                "limit", f"more than {self.limit} instructions were executed", thread.name, path=self.path
-            )
+        self._check_limit(thread)
         if thread.done:
             try:
                 thread.cta.finished(thread)
@@ -295,6 +314,11 @@ class Launch:
                 raise KernelError(kind, message, thread.name, path=self.path) from None
             return False
         return True
+
+    def _check_limit(self, thread: Thread) -> None:
+        if self.limit is not None and self.executed > self.limit:
+            error = fault("limit", f"more than {self.limit} instructions were executed")
+            raise self._located(thread, error, self._op_at(thread))
 
     # Telling.
 
@@ -339,10 +363,28 @@ class Launch:
 
     def _deadlock(self, resident: list[Cta]) -> KernelError:
         blocked = [t for cta in resident for t in cta.threads if not t.done]
-        told = [f"{t.name} {t.waiting() if callable(t.waiting) else t.waiting}" for t in blocked[:_MOST_TOLD]]
+        told = [f"{t.name} {self._doing(t)}" for t in blocked[:_MOST_TOLD]]
         if len(blocked) > _MOST_TOLD:
             told.append(f"and {len(blocked) - _MOST_TOLD} more")
-        return KernelError("deadlock", "deadlock: no thread can go on\n    " + "\n    ".join(told), path=self.path)
+        message = "deadlock: no thread can go on\n    " + "\n    ".join(told)
+        return self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
+
+    def _op_at(self, thread: Thread) -> Op | None:
+        """The instruction at which a thread waits, or at which it looks for what others write."""
+        if thread.pc < 0:
+            return None
+        code, at = self.compiled.begins[thread.pc]
+        end = at + self.compiled.costs[thread.pc]
+        return next((op for op in code.ops[at:end] if polls(op)), code.ops[at] if at < len(code.ops) else None)
+
+    def _doing(self, thread: Thread) -> str:
+        """What a thread waits for."""
+        op = self._op_at(thread)
+        place = "" if op is None else f" (line {op.instruction.span.line})"
+        if thread.waiting:
+            return f"{thread.waiting() if callable(thread.waiting) else thread.waiting}{place}"
+        name = "" if op is None else op.name
+        return f"looks again and again at '{name}'{place}" if op is not None and polls(op) else f"loops{place}"
 
 
 def compile_program(program: Program) -> Compiled:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
-from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, fault
+from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Passed, Source
 from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
@@ -34,6 +34,10 @@ class Asleep(Suspended):
     """The thread sleeps for a while; the instruction runs again afterwards."""
 
 
+class Polled(Exception):
+    """The thread is about to look once more at what others may write: it is their turn."""
+
+
 class Special(dict[str, int]):
     """The special registers of a thread, in front of those of its lane and its CTA, which it shares."""
 
@@ -54,8 +58,8 @@ class Thread:
 
     __slots__ = (
         "R", "answer", "answered", "base", "bulk", "carry", "copies", "cta", "done", "dynamic", "executed", "frames", "globals",
-        "insists", "lane", "launch", "local", "name", "op", "passed", "pc", "shared", "slept", "special", "top",
-        "waiting", "warp",
+        "insists", "lane", "launch", "local", "name", "op", "passed", "pc", "polled", "seen", "shared", "slept", "special",
+        "spun", "stuck", "top", "waiting", "warp",
     )  # fmt: skip
 
     def __init__(self, launch: Launch, cta: Cta, name: ThreadName, code: Code, special: Special, flat: int) -> None:
@@ -79,6 +83,10 @@ class Thread:
         #: Where it slept without getting on, and whether it goes on at once when it would sleep again.
         self.slept: set[int] = set()
         self.insists = False
+        #: The block in which it looked last at what others may write, its registers then, and whether they stay the same.
+        self.polled = self.spun = -1
+        self.stuck = False
+        self.seen: list[list[Any]] = []
         #: The number of the cluster's barrier at which it arrived last; None behind the wait for it.
         self.passed: int | None = None
         self._enter(code)
@@ -328,6 +336,29 @@ class Thread:
         self._grow(code.frame)
 
     # Control.
+
+    def polls(self, block: int) -> None:
+        """A block begins that looks at what others may write. Raises Polled when it is the same one as before."""
+        if self.polled == block:
+            self.polled = -1
+            raise Polled
+        self.polled = block
+
+    def spins(self, block: int) -> bool:
+        """Whether a long turn ends where the one before ended, and changed nothing."""
+        before, self.spun = self.spun, block
+        return self.unchanged() and before == block
+
+    def unchanged(self) -> bool:
+        """Whether the registers are as they were when this was asked before."""
+        now = [self.R, *(frame[0] for frame in self.frames)]
+        try:
+            if now == self.seen:
+                return True
+        except Undefined:
+            pass
+        self.seen = [registers[:] for registers in now]
+        return False
 
     def jump(self, table: tuple[int, ...], index: int) -> int:
         if index >= len(table):

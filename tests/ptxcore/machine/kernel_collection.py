@@ -6,7 +6,7 @@ runs round-robin and in random schedules; arrays that are not named as results m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,11 +79,13 @@ class Collection:
 
         return added
 
-    def runs(self) -> Iterator[Any]:
+    def runs(self) -> list[Any]:
         """Each case with each schedule."""
-        for case in self.cases:
-            for seed in SEEDS:
-                yield pytest.param(case, seed, id=f"{case}-{'in turns' if seed is None else seed}")
+        return [
+            pytest.param(case, seed, id=f"{case}-{'in turns' if seed is None else seed}")
+            for case in self.cases
+            for seed in SEEDS
+        ]
 
 
 def _sizes(given: int | tuple[int, ...]) -> tuple[int, ...]:

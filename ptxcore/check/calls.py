@@ -8,8 +8,8 @@ from typing import Any
 from ptxcore.check.context import Context
 from ptxcore.check.functions import differs, shown_parameter
 from ptxcore.check.kinds import MOST_PLACES, Kind, Kinds
-from ptxcore.check.operands import describe
 from ptxcore.check.symbols import Callable, LabelSymbol, Symbol, Variable, variable
+from ptxcore.check.trouble import describe
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span

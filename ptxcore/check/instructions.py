@@ -10,11 +10,13 @@ import re
 from typing import Any, NamedTuple
 
 from ptxcore.check.calls import check_call
+from ptxcore.check.constants import check_values, has_limits, values_of
 from ptxcore.check.context import Context, kind_of_need
 from ptxcore.check.kinds import Kind, Kinds
-from ptxcore.check.operands import Trouble, arrange, check_values, describe, has_limits, judge, values_of
+from ptxcore.check.operands import arrange, judge
 from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
+from ptxcore.check.trouble import Trouble, describe
 from ptxcore.diagnostics import Span
 from ptxcore.isa.form import Misfit, Use
 from ptxcore.isa.table import candidates, explain, successor

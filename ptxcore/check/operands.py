@@ -23,23 +23,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
+from ptxcore.check.trouble import NOUNS, Kind, Trouble, describe
 from ptxcore.isa.form import ANY_LENGTH, Expected, Use, forms_hint
-from ptxcore.isa.operand import SELECTIONS, Parameter
+from ptxcore.isa.operand import SELECTIONS
 from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
-from ptxcore.syntax.tree import Immediate, Operand, Vector
-
-#: A kind, see above.
-Kind = Any
-
-
-class Trouble(NamedTuple):
-    """What is wrong with one operand: `path` leads to it (its index, then indices within), () for their number."""
-
-    path: tuple[int, ...]
-    message: str
-    hint: str | None = None
 
 
 def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False) -> Use | Trouble:
@@ -208,7 +197,9 @@ def _fit_elements(
             trouble = _fit_value(use, e, whole, (*path, i), manual)
         elif proper and element in _CONSTANTS and element != "int":
             trouble = _fit_value(use, e, element, (*path, i), manual)
-        elif element in _CONSTANTS and not destination and "reg" not in e.parameter.flags and _goes_with(whole, element):
+        elif (
+            element in _CONSTANTS and not destination and "reg" not in e.parameter.flags and _goes_with(whole, element)
+        ):
             trouble = None
         else:
             trouble = _fit_value(use, e, element, (*path, i), manual)
@@ -393,7 +384,7 @@ def _fit_handle(e: Expected, kind: Kind, path: tuple[int, ...]) -> Trouble | Non
     flags = e.parameter.flags
     if type(kind) is str and (kind in flags or kind == "any" or ("handle" in flags and kind in EXACT["u64"] - {"f64"})):
         return None
-    wanted = [_NOUNS[name] for name in _OPAQUE if name in flags]
+    wanted = [NOUNS[name] for name in _OPAQUE if name in flags]
     if "handle" in flags:
         wanted.append("a .u64 register with the address of one")
     return Trouble(path, f"{' or '.join(wanted)} is needed here, not {describe(kind)}")
@@ -567,7 +558,7 @@ def _fit_named(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual:
         return None
     indirect = role == "function" and type(kind) is str and kind in FUNDAMENTAL
     hint = "a call through a register ends with a prototype or .calltargets" if indirect else None
-    return Trouble(path, f"{_NOUNS[role]} is needed here, not {describe(kind)}", hint)
+    return Trouble(path, f"{NOUNS[role]} is needed here, not {describe(kind)}", hint)
 
 
 #: What a call through a pointer may name as its last operand besides a prototype: `.calltargets`, and arrays of functions.
@@ -600,46 +591,6 @@ _BY_ROLE = {
 
 
 # Words for messages.
-
-_NOUNS = {
-    "int": "an integer constant",
-    "0f": "a single-precision constant",
-    "0d": "a double-precision constant",
-    "decimal": "a floating-point constant",
-    "_": "'_'",
-    "label": "a label",
-    "function": "a function",
-    "texref": "a texture reference",
-    "samplerref": "a sampler reference",
-    "surfref": "a surface reference",
-    "prototype": "a prototype",
-    "targets": "a list of targets",
-    "callees": "a list of functions",
-}
-
-
-def describe(kind: Kind) -> str:
-    """A kind in words, as in 'not a .f32 register'."""
-    if type(kind) is str:
-        return _NOUNS.get(kind) or f"a .{kind} register"
-    head = kind[0]
-    if head in ("!", "-"):
-        return f"'{head}' and {describe(kind[1])}"
-    if head == "sreg":
-        return f"a .{kind[1]} special register"
-    if head in ("var", "var+"):
-        return f"{'the address of ' if head == 'var+' else ''}a .{kind[1]} variable"
-    return {
-        "reg+": "an address with an offset",
-        "[": "an address",
-        "[]": "an indexed variable",
-        "{": "a vector",
-        "(": "a list",
-        "|": "two destinations",
-        "sel": "a register with a selector",
-        "unified": "an address marked '.unified'",
-    }.get(head, "this")
-
 
 _FAMILIES = {"u": "an integer", "s": "an integer", "b": "a value", "f": "a floating-point value", "p": "a predicate"}
 
@@ -674,86 +625,3 @@ def _advice(use: Use, e: Expected, kind: Kind) -> str | None:
         names = sorted(_registers(use, e), key=lambda t: (WIDTHS[t], t))
         return "registers that fit: " + " ".join(f".{t}" for t in names) if names else None
     return forms_hint((use.form,))
-
-
-#: The integers among the operands: None for an operand that is none, several for a vector.
-Values = Sequence["int | tuple[int | None, ...] | None"]
-
-
-def check_values(use: Use, places: Sequence[int | None], values: Values) -> Trouble | None:
-    """What is wrong with the integers among the operands."""
-    for e, place in zip(use.expected, places, strict=True):
-        value = values[place] if e is not None and place is not None else None
-        if e is None or place is None or value is None:
-            continue
-        if not isinstance(value, tuple):
-            trouble = _check_value(e.parameter, value, (place,))
-            limit = _value_of(use, e.parameter.upto, places, values) if e.parameter.upto else None
-            if trouble is None and limit is not None and value % (1 << 32) > limit % (1 << 32):
-                message = f"{value} cannot stand here: {e.parameter.upto} is {limit}, and this is at most that"
-                trouble = Trouble((place,), message)
-            if trouble is not None:
-                return trouble
-            continue
-        for i, (part, inner) in enumerate(zip(e.parts, value, strict=False)):
-            trouble = None if inner is None else _check_value(part.parameter, inner, (place, i))
-            if trouble is not None:
-                return trouble
-    return None
-
-
-def _check_value(p: Parameter, value: int, path: tuple[int, ...]) -> Trouble | None:
-    if _is_legal(p, value):
-        return None
-    if p.low is not None and p.high is not None and p.high - p.low <= _WIDEST_LIST:
-        legal = [str(v) for v in range(p.low, p.high + 1) if _is_legal(p, v)]
-        if len(legal) <= _LONGEST_LIST:
-            return Trouble(path, f"{value} cannot stand here: {' '.join(legal)} can")
-    wanted = [f"{p.low} to {p.high}"] if p.low is not None and p.high is not None else []
-    wanted += ["a power of two"] if "power_of_two" in p.flags else []
-    wanted += [f"a multiple of {p.multiple}"] if p.multiple > 1 else []
-    return Trouble(path, f"{value} cannot stand here" + (f": {', '.join(wanted)} can" if wanted else ""))
-
-
-#: Values that are listed rather than described.
-_WIDEST_LIST, _LONGEST_LIST = 512, 6
-
-
-def _is_legal(p: Parameter, value: int) -> bool:
-    if p.low is not None and p.high is not None and not p.low <= value <= p.high:
-        return False
-    if "nonzero" in p.flags and value == 0:
-        return False
-    if "power_of_two" in p.flags and not (0 < value < 1 << 32 and value & (value - 1) == 0):
-        return False
-    return p.multiple <= 1 or value % p.multiple == 0
-
-
-def _value_of(use: Use, name: str, places: Sequence[int | None], values: Values) -> int | None:
-    for e, place in zip(use.expected, places, strict=True):
-        if e is not None and place is not None and e.parameter.name == name:
-            value = values[place]
-            return value if isinstance(value, int) else None
-    return None
-
-
-def values_of(operands: Sequence[Operand]) -> Values:
-    """The integers among operands, as `check_values` takes them."""
-    return [_integers(operand) for operand in operands]
-
-
-def _integers(operand: Operand) -> int | tuple[int | None, ...] | None:
-    if isinstance(operand, Immediate):
-        return operand.value
-    if isinstance(operand, Vector):
-        return tuple(element.value if isinstance(element, Immediate) else None for element in operand.elements)
-    return None
-
-
-def has_limits(use: Use) -> bool:
-    """Whether integers among the operands are limited in what they may be."""
-    return any(_limited(part.parameter) for e in use.expected if e is not None for part in (e, *e.parts))
-
-
-def _limited(p: Parameter) -> bool:
-    return p.low is not None or p.multiple > 1 or bool(p.upto) or not p.flags.isdisjoint(("nonzero", "power_of_two"))

@@ -6,8 +6,8 @@ import struct
 from math import gcd
 
 from ptxcore.check.context import Context
-from ptxcore.check.operands import Kind, Trouble
 from ptxcore.check.symbols import Variable
+from ptxcore.check.trouble import Kind, Trouble
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Use
 from ptxcore.syntax.tree import Address, Float, Name, Operand

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from ptxcore.check.operands import Trouble, arrange, check_values, judge
+from ptxcore.check.constants import check_values
+from ptxcore.check.operands import arrange, judge
+from ptxcore.check.trouble import Trouble
 from ptxcore.isa.form import Misfit, Use
 from ptxcore.isa.fragments import elements, registers, shape
 from ptxcore.isa.table import candidates

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from ptxcore.check.operands import Trouble, arrange, check_values, judge
+from ptxcore.check.constants import check_values
+from ptxcore.check.operands import arrange, judge
+from ptxcore.check.trouble import Trouble
 from ptxcore.isa import synchronization
 from ptxcore.isa.form import Misfit, Use
 from ptxcore.isa.table import candidates

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptxcore.check.operands import Trouble, judge
+from ptxcore.check.operands import judge
+from ptxcore.check.trouble import Trouble
 from ptxcore.isa.form import Misfit
 from ptxcore.isa.table import candidates
 

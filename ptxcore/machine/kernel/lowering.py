@@ -14,9 +14,10 @@ from ptxcore.check.declarations import declare
 from ptxcore.check.functions import enter
 from ptxcore.check.header import check_header
 from ptxcore.check.kinds import Kinds
-from ptxcore.check.operands import Trouble, arrange, judge
+from ptxcore.check.operands import arrange, judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
+from ptxcore.check.trouble import Trouble
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Misfit, Use
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
@@ -169,7 +170,7 @@ class _Lowering:
         self.kinds = Kinds(self.context)
         self.layout = Layout()
         self.functions: dict[str, Code] = {}
-        self.locations: list[tuple[str, int]] = []
+        self.locations: list[tuple[int, int]] = []
         self.files: dict[int, str] = {}
         self.location = -1
         self.code: Code | None = None
@@ -207,7 +208,10 @@ class _Lowering:
                 self.directive(statement, waiting_label)
         self.layout.settle()
         target = self.context.target.number if self.context.target else 0
-        return Program(self.layout, self.functions, self.locations, target, self.special)
+        locations = [
+            (self.files.get(file, f"file {file}"), line) for file, line in self.locations
+        ]  # .file may come last
+        return Program(self.layout, self.functions, locations, target, self.special)
 
     # Scopes.
 
@@ -273,6 +277,7 @@ class _Lowering:
         before = self.functions.get(head.name)
         enter(self.context, head)
         code = Code(head.name, head.kind == "entry", defined=head.defined)
+        self.location = -1
         self.code = code
         self.opened = []
         self.depth = 0
@@ -322,7 +327,7 @@ class _Lowering:
         elif d.name == "loc":
             numbers = [a.value for a in d.arguments[:2] if isinstance(a, Immediate)]
             self.location = len(self.locations)
-            self.locations.append((self.files.get(numbers[0], f"file {numbers[0]}"), numbers[1]))
+            self.locations.append((numbers[0], numbers[1]))
         elif d.name in ("branchtargets", "calltargets") and label is not None:
             names = tuple(n for a in d.arguments for n in _expanded(a))
             sort = "targets" if d.name == "branchtargets" else "callees"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.diagnostics import Diagnostic, Span, brief
 from ptxcore.isa.targets import target, version
 from ptxcore.places import SCOPES
 from ptxcore.syntax.spans import modifier_span
@@ -348,4 +348,4 @@ def _volatile(instruction: Instruction, what: str, better: str) -> Diagnostic:
 
 
 def _warning(code: str, span: Span, message: str, hint: str) -> Diagnostic:
-    return Diagnostic(span, message, hint, "warning", code)
+    return Diagnostic(span, brief(message), brief(hint), "warning", code)

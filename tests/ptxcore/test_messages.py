@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptxcore.check.module import check_text
+from ptxmm.linting import lint_text
 
 HEADER = ".version {}\n.target {}\n.address_size 64\n"
 BODY = """
@@ -120,3 +121,12 @@ def test_mistakes_are_explained(statement: str, message: str, hint: str) -> None
 @pytest.mark.parametrize(("version", "target", "statement", "message"), BEFORE, ids=[row[2] for row in BEFORE])
 def test_what_a_module_lacks_is_marked(version: str, target: str, statement: str, message: str) -> None:
     assert finding(version, target, statement)[:2] == (statement, message)
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "_Z" + "9" * 5000, "r." + "u32." * 2000])
+def test_long_names_are_cut(name: str) -> None:
+    statements = ("{} r1", "mov.b32 {}, r1", "add.{}.u32 r1, r2, r3", "bra {}", "ld.relaxed.gpu.{}.u32 r1, [G]",
+                  "ld.u32 r1, [G]", "{}: .callprototype _ ()", ".reg .{} x")  # fmt: skip
+    text = HEADER.format("8.0", "sm_90") + BODY + "".join(s.replace("{}", name) + ";\n" for s in statements)
+    for d in lint_text(text):
+        assert len(d.message) < 600 and len(d.hint or "") < 600

@@ -189,7 +189,16 @@ def _row(form: Form) -> str:
         left_out = sorted(words & NOT_EXPLORED)
         if not any(set(slot.words) <= NOT_EXPLORED for slot in form.pattern.types):
             explored = "yes" + (f", but `{' '.join('.' + w for w in left_out)}`" if left_out else "")
-    cells = (shown, "; ".join(versions), "; ".join(targets), form.section, "yes", "yes", "yes" if executed else "no", explored)
+    cells = (
+        shown,
+        "; ".join(versions),
+        "; ".join(targets),
+        form.section,
+        "yes",
+        "yes",
+        "yes" if executed else "no",
+        explored,
+    )
     return f"| {' | '.join(cells)} |"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.kernel.faults import Fault, fault
+from ptxcore.machine.kernel.memory import WRITTEN
 
 if TYPE_CHECKING:
     from ptxcore.machine.kernel.thread import Thread
@@ -96,7 +97,7 @@ class Copy(Operation):
         if self.selected == 0xFFFF:
             segment.data[offset : offset + len(data)] = data
             if segment.known is not None:
-                segment.known[offset : offset + len(data)] = b"\1" * len(data)
+                segment.known[offset : offset + len(data)] = WRITTEN * len(data)
             return
         for i, byte in enumerate(data):
             if self.selected >> i % 16 & 1:

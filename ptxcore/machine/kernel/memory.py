@@ -17,12 +17,14 @@ LOCAL, CONST, PARAM, SHARED = (number << WINDOW_BITS for number in (1, 2, 3, 4))
 #: Within the shared window: bits of an offset; above them stands the rank of the CTA in its cluster.
 SHARED_BITS = 24
 GLOBAL_BITS = 32
+#: What is known of a byte that was written.
+WRITTEN = b"\xff"
 #: What a buffer may hold.
 LARGEST = 1 << 31
 
 
 class Segment:
-    """A stretch of memory. `known`, where it is kept, has a 1 for each byte that was written."""
+    """A stretch of memory. `known`, where it is kept, has a 1 for each bit that was written."""
 
     __slots__ = ("data", "known", "name", "size", "writable")
 
@@ -38,7 +40,7 @@ class Segment:
         unwritten register does. Raises Fault beyond the end."""
         if offset + size > self.size:
             raise self.beyond(offset, size)
-        if self.known is not None and not all(self.known[offset : offset + size]):
+        if self.known is not None and self.known.count(WRITTEN, offset, offset + size) != size:
             from ptxcore.machine.kernel.uninitialised import unknown
 
             where = f"{size} bytes at offset {offset} of '{self.name}' were read before a write"
@@ -61,7 +63,7 @@ class Segment:
             return
         self.data[offset : offset + size] = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
         if self.known is not None:
-            self.known[offset : offset + size] = b"\1" * size
+            self.known[offset : offset + size] = WRITTEN * size
 
     def _write_unknown(self, offset: int, size: int, value: Any) -> None:
         """Writes a value that has unknown bits. Memory that does not tell them apart does not take one of nothing else."""

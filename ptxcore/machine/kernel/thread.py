@@ -11,7 +11,17 @@ from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Passed, Source
-from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS, Segment
+from ptxcore.machine.kernel.memory import (
+    CONST,
+    GLOBAL_BITS,
+    LOCAL,
+    PARAM,
+    SHARED,
+    SHARED_BITS,
+    WINDOW_BITS,
+    WRITTEN,
+    Segment,
+)
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
@@ -270,7 +280,7 @@ class Thread:
         segment.writes(offset, size)
         segment.data[offset : offset + size] = bytes(size)
         if segment.known is not None:
-            segment.known[offset : offset + size] = b"\1" * size
+            segment.known[offset : offset + size] = WRITTEN * size
 
     def commit(self, how: Use) -> None:
         self._groups(how).commit()
@@ -427,13 +437,13 @@ class Thread:
 
     def _value_of(self, passed: Passed, registers: list[Any], base: int) -> Any:
         if passed.source is None:
-            return int.from_bytes(self._bytes(base + passed.offset, passed.size)[0], "little")
+            return _number(*self._bytes(base + passed.offset, passed.size))
         if passed.source.kind == "register":
             return registers[passed.source.value]
         return self.value(passed.source)
 
     def _bytes(self, address: int, size: int) -> tuple[bytes, bytes]:
-        """Bytes of the stack, and which of them were written."""
+        """Bytes of the stack, and which of their bits were written."""
         offset = address & _OFFSET
         assert self.local.known is not None
         return bytes(self.local.data[offset : offset + size]), bytes(self.local.known[offset : offset + size])
@@ -441,7 +451,7 @@ class Thread:
     def _put(self, base: int, passed: Passed, data: bytes, known: bytes) -> None:
         if passed.source is not None:
             if passed.source.kind == "register":
-                self.R[passed.source.value] = int.from_bytes(data, "little") if all(known) else UNDEFINED
+                self.R[passed.source.value] = _number(data, known)
             return
         offset = (base + passed.offset) & _OFFSET
         assert self.local.known is not None
@@ -453,6 +463,17 @@ class Thread:
             self.R[passed.source.value] = value
         elif value is not UNDEFINED:
             self.write(base + passed.offset, size, value)
+
+
+def _number(data: bytes, known: bytes) -> Any:
+    """The little-endian number of bytes, which may be known in part."""
+    if known.count(WRITTEN) == len(known):
+        return int.from_bytes(data, "little")
+    if not any(known):
+        return UNDEFINED
+    from ptxcore.machine.kernel.uninitialised import unknown
+
+    return unknown(data, known, "an argument or a result was written in part")
 
 
 def size_of(kind: str) -> int:

@@ -14,7 +14,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.kernel.faults import UNDEFINED, Undefined, UndefinedValue
-from ptxcore.values.terms import Term, Value, add, concat, extract, mask, negate, sext, signed, subterms, symbol, zext
+from ptxcore.values.terms import (
+    Term,
+    Value,
+    add,
+    bit_and,
+    bit_or,
+    concat,
+    extract,
+    mask,
+    negate,
+    sext,
+    signed,
+    subterms,
+    symbol,
+    zext,
+)
 
 if TYPE_CHECKING:
     from ptxcore.machine.kernel.lowering import Op, Source, Target, Targets
@@ -53,21 +68,23 @@ def _error(cause: Cause) -> Undefined:
 
 
 def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
-    """The little-endian number of bytes of which some are unknown."""
+    """The little-endian number of bytes of which some bits are unknown; `known` has a 1 for each of the others."""
     value: Value = 0
     for i, byte in enumerate(data):
-        part: Value = byte if known[i] else symbol(("uninitialised", next(_serials)), 8)
+        part: Value = byte
+        if known[i] != 0xFF:
+            open_ = bit_and(symbol(("uninitialised", next(_serials)), 8), 0xFF ^ known[i], 8)
+            part = bit_or(open_, byte & known[i], 8)
         value = concat(part, value, 8, 8 * i) if i else part
     assert isinstance(value, Term)
     return Uninitialised(value, Cause("uninitialised", where))
 
 
 def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
-    """The bytes of a value, and which of them are known."""
+    """The bytes of a value, and which of their bits are known."""
     number, open_ = known_bits(value.term)
     whole = (1 << 8 * size) - 1
-    known = bytes([not byte for byte in (open_ & whole).to_bytes(size, "little")])
-    return (number & ~open_ & whole).to_bytes(size, "little"), known
+    return (number & ~open_ & whole).to_bytes(size, "little"), (~open_ & whole).to_bytes(size, "little")
 
 
 def known_bits(value: Value) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.kernel.memory import LARGEST
 
 if TYPE_CHECKING:
     from ptxcore.machine.kernel.launch import Device
@@ -66,6 +67,8 @@ class Arguments:
         return places
 
     def _buffer(self, name: str, size: int, writable: bool) -> int:
+        if size > LARGEST:
+            raise UsageError(f"'{name}': a buffer has at most {LARGEST} bytes, not {size}")
         address = self._memory.allocate(size, name)
         self._memory.at(address).writable = writable
         self._buffers.append(address)

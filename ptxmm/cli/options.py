@@ -112,6 +112,27 @@ def sizes(text: str) -> tuple[int, ...]:
     return found
 
 
+def byte_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a number of bytes is needed, not '{text}'")
+    return int(text)
+
+
+class DrawnSeed(int):
+    """A seed that nobody has told, and that must be told."""
+
+
+def seed(text: str) -> int:
+    if text == "random":
+        from secrets import randbits
+
+        return DrawnSeed(randbits(32))
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"a whole number is needed, or random, not '{text}'") from None
+
+
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser(
         "run",
@@ -125,8 +146,11 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     run.add_argument("--grid", required=True, type=sizes, metavar="X,Y,Z", help="CTAs")
     run.add_argument("--block", required=True, type=sizes, metavar="X,Y,Z", help="threads of a CTA")
     run.add_argument("--cluster", type=sizes, metavar="X,Y,Z", help="CTAs of a cluster (default: as the kernel says)")
-    run.add_argument("--dynamic-shared", type=int, default=0, metavar="N", help="bytes of dynamic shared memory")
-    run.add_argument("--seed", type=int, metavar="N", help="a random schedule, which the seed replays")
+    run.add_argument("--dynamic-shared", type=byte_count, default=0, metavar="N", help="bytes of dynamic shared memory")
+    run.add_argument(
+        "--seed", type=seed, metavar="N|random", help="a random schedule, which the seed replays; random draws a seed"
+    )
+    run.add_argument("--limit", type=positive_number, metavar="N", help="stop after N instructions (default: none)")
     run.add_argument(
         "--arg",
         action="append",
@@ -134,4 +158,10 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="NAME=VALUE|NAME=TYPE[N]|NAME=FILE.npy",
         help="an argument: a number, a buffer of N zeros of a type such as f32, or an array",
     )
-    run.add_argument("--out", action="append", default=[], metavar="NAME", help="print this argument afterwards")
+    run.add_argument(
+        "--out",
+        action="append",
+        default=[],
+        metavar="NAME|NAME=FILE.npy",
+        help="print this argument afterwards, or save it",
+    )

@@ -21,16 +21,19 @@ def run(options: Namespace) -> int:
     from ptxcore.diagnostics import InputError
     from ptxcore.machine.kernel.faults import KernelError
     from ptxcore.machine.kernel.launch import UsageError
+    from ptxmm.cli.options import DrawnSeed
     from ptxmm.running import launch, load
 
     try:
         device = load(options.path)
         parameters = device.kernel(options.entry)
         arguments = _arguments(options, parameters)
+        outs = [_out(text, parameters) for text in options.out]
         with _Progress() as progress:
             done = launch(
                 device, options.entry, options.grid, options.block, arguments, cluster=options.cluster,
-                dynamic_shared=options.dynamic_shared, seed=options.seed, progress=progress.advance,
+                dynamic_shared=options.dynamic_shared, seed=options.seed, limit=options.limit,
+                progress=progress.advance,
             )  # fmt: skip
     except OSError as error:
         return _refuse(f"{options.path}: error: cannot read: {error.strerror or error}", _BAD_INPUT)
@@ -39,15 +42,24 @@ def run(options: Namespace) -> int:
     except UsageError as error:
         return _refuse(f"ptxmm run: error: {error}", _BAD_INPUT)
     except KernelError as error:
-        return _refuse(error.render(), _FAILED)
+        sys.stdout.write(error.printed)
+        replay = "" if options.seed is None else f"\n    in the schedule of --seed {options.seed}"
+        return _refuse(error.render() + replay, _FAILED)
     except Exception as error:
         from ptxmm.defects import defect
 
         return _refuse(defect(options.path, error, "the module", f"run --entry {options.entry}"), _BAD_INPUT)
+    if isinstance(options.seed, DrawnSeed):
+        sys.stderr.write(f"schedule: --seed {options.seed}\n")
     sys.stdout.write(done.printed)
-    for name in options.out:
-        index = _index(name, parameters)
-        sys.stdout.write(f"{parameters[index].name} = {_shown(arguments[index])}\n")
+    for index, file in outs:
+        if file:
+            try:
+                _numpy(file).save(file, arguments[index])
+            except OSError as error:
+                return _refuse(f"{file}: error: cannot write: {error.strerror or error}", _BAD_INPUT)
+        else:
+            sys.stdout.write(f"{parameters[index].name} = {_shown(arguments[index])}\n")
     return 0
 
 
@@ -85,6 +97,16 @@ def _index(name: str, parameters: list[Parameter]) -> int:
     raise UsageError(f"the kernel has no parameter '{name}'; {hint}")
 
 
+def _out(text: str, parameters: list[Parameter]) -> tuple[int, str]:
+    """What is to be told afterwards: a parameter, and the file that it goes to, empty for the output."""
+    from ptxcore.machine.kernel.launch import UsageError
+
+    name, _, file = text.partition("=")
+    if file and not file.endswith(".npy"):
+        raise UsageError(f"--out {text}: write NAME or NAME=FILE.npy")
+    return _index(name, parameters), file
+
+
 def _value(text: str) -> Any:
     """A number, a buffer of zeros, or what a file holds."""
     from ptxcore.machine.kernel.launch import UsageError
@@ -95,7 +117,10 @@ def _value(text: str) -> Any:
         kind = {"b": "u", "u": "u", "s": "i", "f": "f"}[buffer["type"][0]]
         if buffer["type"] == "f8":
             raise UsageError(f"{text}: there is no .f8")
-        return numpy.zeros(int(buffer["count"]), dtype=f"<{kind}{int(buffer['type'][1:]) // 8}")
+        try:
+            return numpy.zeros(int(buffer["count"]), dtype=f"<{kind}{int(buffer['type'][1:]) // 8}")
+        except (MemoryError, ValueError):
+            raise UsageError(f"{text}: so much memory is not there") from None
     if text.endswith(".npy"):
         try:
             return _numpy(text).load(text, allow_pickle=False)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -230,6 +233,11 @@ def test_the_command_prints_what_is_asked_for(module: Path, capsys: pytest.Captu
         (["--arg", "n=nine"], 2, "'nine' is no number"),
         (["--arg", "n"], 2, "write NAME=VALUE"),
         (["--arg", "n=1", "--arg", "k=1", "--arg", "x=gone.npy"], 2, "gone.npy"),
+        (["--arg", "n=1", "--arg", "k=1", "--arg", "x=u32[99999999999999999]"], 2, "so much memory is not there"),
+        (["--arg", "n=1", "--arg", "k=1", "--arg", "x=0", "--out", "y"], 2, "no parameter 'y'; "),
+        (["--arg", "n=1", "--arg", "k=1", "--arg", "x=0", "--out", "x=y.txt"], 2, "write NAME or NAME=FILE.npy"),
+        (["--arg", "n=4", "--arg", "k=1", "--arg", "x=u32[4]", "--limit", "9"], 1, "more than 9 instructions"),
+        (["--arg", "n=4", "--arg", "k=1", "--arg", "x=u32[3]", "--seed", "5"], 1, "in the schedule of --seed 5"),
     ],
 )
 def test_exit_status(
@@ -237,6 +245,45 @@ def test_exit_status(
 ) -> None:
     assert main([*LAUNCH, *arguments]) == status
     assert message in capsys.readouterr().err
+
+
+def test_results_go_to_files(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    numpy.save("x.npy", numpy.arange(4, dtype=numpy.uint32))
+    assert main([*LAUNCH, "--arg", "n=4", "--arg", "k=3", "--arg", "x=x.npy", "--out", "x=y.npy"]) == 0
+    assert numpy.load("y.npy").tolist() == [0, 3, 6, 9]
+    assert capsys.readouterr().out == ""
+    assert main([*LAUNCH, "--arg", "n=4", "--arg", "k=3", "--arg", "x=x.npy", "--out", "x=gone/y.npy"]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_random_schedule_tells_its_seed(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*LAUNCH, "--arg", "n=4", "--arg", "k=3", "--arg", "x=u32[4]", "--seed", "random"]) == 0
+    assert re.fullmatch(r"schedule: --seed \d+\n", capsys.readouterr().err)
+
+
+ENDLESS = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry endless(.param .u32 n)
+{
+.reg .b32 %r<4>;
+mov.u32 %r1, 0;
+LOOP: add.u32 %r1, %r1, 1; bra LOOP;
+}
+"""
+
+
+def test_an_interrupt_ends_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "endless.ptx"
+    path.write_text(ENDLESS)
+    command = [sys.executable, "-m", "ptxmm", "run", str(path), "--entry", "endless", "--grid", "1", "--block", "4"]
+    process = subprocess.Popen([*command, "--arg", "n=1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
 
 
 def test_a_missing_file_is_bad_input(module: Path, capsys: pytest.CaptureFixture[str]) -> None:

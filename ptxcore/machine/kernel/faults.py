@@ -41,7 +41,8 @@ class Undefined(Fault):
 
 class KernelError(Exception):
     """An error of a running kernel. `kind` is short and fixed (`out-of-bounds`, `deadlock` ...); `instruction` and `source`
-    (file and line of `.loc`) are None where no single instruction is to blame."""
+    (file and line of `.loc`) are None where no single instruction is to blame; `printed` is what the kernel printed
+    before."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class KernelError(Exception):
     ) -> None:
         self.kind, self.message, self.thread = kind, message, thread
         self.instruction, self.source, self.path = instruction, source, path
+        self.printed = ""
         super().__init__(self.render())
 
     def render(self) -> str:

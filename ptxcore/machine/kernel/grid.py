@@ -149,9 +149,12 @@ class Launch:
     # Running.
 
     def run(self) -> None:
-        """Runs all threads to their ends. Raises KernelError."""
+        """Runs all threads to their ends. Raises KernelError, with what was printed before."""
         try:
             self._run()
+        except KernelError as error:
+            error.printed = "".join(self.output)
+            raise
         finally:
             if self.workspace:
                 self.memory.free(self.workspace)

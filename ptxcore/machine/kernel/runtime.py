@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ptxcore.machine.kernel.faults import fault
 from ptxcore.machine.kernel.lowering import Call
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, LARGEST
 
 if TYPE_CHECKING:
     from ptxcore.machine.kernel.thread import Thread
@@ -92,12 +93,19 @@ def _assertfail(thread: Thread, message: int, file: int, line: int, function: in
 
 
 def _malloc(thread: Thread, size: int) -> int:
-    return thread.launch.memory.allocate(size, f"malloc({size})", known=False) if size else 0
+    if not 0 < size <= LARGEST:
+        return 0
+    return thread.launch.memory.allocate(size, f"malloc({size})", known=False)
 
 
 def _free(thread: Thread, address: int) -> None:
-    if address:
-        thread.launch.memory.free(address)
+    if not address:
+        return
+    memory = thread.launch.memory
+    segment = memory.segments.get(address >> GLOBAL_BITS)
+    if segment is not None and segment.known is None:  # malloc's buffers know what was written
+        raise fault("bad-free", f"free of '{segment.name}', which malloc did not give")
+    memory.free(address)
 
 
 _FUNCTIONS: dict[str, Callable[..., int | None]] = {

@@ -243,8 +243,19 @@ def check_callees(context: Context, names: tuple[str, ...], span: Any) -> None:
 
 
 DIFFERENCES = (
-    Difference("9.7.12.5", "a constant passes in the place of a result", "results go to registers and .param variables"),
-    Difference("11.3.2", "the functions of `.calltargets` may differ in their signatures until a call names the list",
-               "all have the same signature"),
-    Difference("9.7.12.5", "the parentheses of no arguments may be left out behind results", "they stand there"),
-)  # fmt: skip
+    Difference(
+        "9.7.12.5",
+        "A constant may stand in the place of a result.",
+        "Results go to registers and `.param` variables.",
+    ),
+    Difference(
+        "11.3.2",
+        "The functions of `.calltargets` may differ in their signatures until a call names the list.",
+        "All have the same signature.",
+    ),
+    Difference(
+        "9.7.12.5",
+        "The parentheses of no arguments may be left out behind results.",
+        "They are there.",
+    ),
+)

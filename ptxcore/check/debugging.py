@@ -150,7 +150,19 @@ def _place(arguments: tuple[Operand, ...]) -> tuple[int, ...]:
 
 
 DIFFERENCES = (
-    Difference("11.5.2", "labels in sections pass from PTX ISA 7.0 on, .b16 always", "they need PTX ISA 7.2 and 6.0"),
-    Difference("11.5.2", "numbers that do not fit .b32 or .b64 pass", "they must fit"),
-    Difference("11.5.4", "function_name and inlined_at pass under any version", "they need PTX ISA 7.2"),
-)  # fmt: skip
+    Difference(
+        "11.5.2",
+        "Labels in sections are known from PTX ISA 7.0 on, `.b16` from the first version on.",
+        "They came with PTX ISA 7.2 and 6.0.",
+    ),
+    Difference(
+        "11.5.2",
+        "Numbers that do not fit `.b32` or `.b64` are taken.",
+        "They fit.",
+    ),
+    Difference(
+        "11.5.4",
+        "`function_name` and `inlined_at` are known in every version.",
+        "They came with PTX ISA 7.2.",
+    ),
+)

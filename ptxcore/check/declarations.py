@@ -297,14 +297,41 @@ def _check_value(context: Context, declaration: Declaration, name: Declarator) -
 
 
 DIFFERENCES = (
-    Difference("5.2", "arrays of .b128 and vectors of .f16x2 pass under any version and target",
-               "the types came with PTX ISA 8.3 and 4.2"),
-    Difference("5.3", "arrays of opaque types pass in any state space", "opaque variables lie in .global, at module level"),
-    Difference("5.4.2", "arrays of vectors pass as .param variables", "there are no vectors in .param"),
-    Difference("5.1.8", "`.tex` is gone since PTX ISA 1.5", "it is deprecated: a module-level `.global .texref`"),
-    Difference("5.2.2", "registers of 8 bits, of a vector type or of .b16 pass as parameters of functions",
-               "parameters in registers have 32 bits or more", checked=False),
-    Difference("5.4.2", "`.v2 .b64`, `.v4 .b8` and such are also vectors of registers", "vectors fill 16 bits or more",
-               checked=False),
-    Difference("11.6.4", "`.common` passes for any target", "it needs sm_20"),
-)  # fmt: skip
+    Difference(
+        "5.2",
+        "Arrays of `.b128` and vectors of `.f16x2` are known in every version and for every target.",
+        "The types came with PTX ISA 8.3 and 4.2.",
+    ),
+    Difference(
+        "5.3",
+        "Arrays of opaque types may lie in any state space.",
+        "Opaque variables lie in `.global`, at module level.",
+    ),
+    Difference(
+        "5.4.2",
+        "Arrays of vectors may be `.param` variables.",
+        "There are no vectors in `.param`.",
+    ),
+    Difference(
+        "5.1.8",
+        "`.tex` is gone since PTX ISA 1.5.",
+        "It is deprecated, and means a `.global .texref` at module level.",
+    ),
+    Difference(
+        "5.2.2",
+        "Registers of 8 and 16 bits may be parameters of functions.",
+        "Parameters in registers have 32 bits or more.",
+    ),
+    Difference(
+        "5.2.2",
+        "Registers of a vector type may be parameters of functions. The checker takes them in both modes.",
+        "Parameters in registers have 32 bits or more.",
+        checked=False,
+    ),
+    Difference(
+        "5.4.2",
+        "`.v2 .b64`, `.v4 .b8` and such are vectors of registers, too. The checker takes them in both modes.",
+        "Vectors fill 16 bits or more.",
+        checked=False,
+    ),
+)

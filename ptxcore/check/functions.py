@@ -393,10 +393,25 @@ def check_alias(context: Context, directive: Directive) -> None:
 
 
 DIFFERENCES = (
-    Difference("7.1", "parameters of functions without a body may have names that repeat, any alignment, and types that "
-               "no parameter has, such as vectors", "the same rules hold for declarations and definitions"),
-    Difference("7.1", "a function may have several results, all in registers, and parameters in registers of any width",
-               "one result; registers of parameters have 32 bits or more"),
-    Difference("7.1", "an unsized last parameter may have any type", "it is an array of .b8"),
-    Difference("11.2.3", "the aliased function may be defined elsewhere", "it is defined in the same module"),
-)  # fmt: skip
+    Difference(
+        "7.1",
+        "Parameters of functions without a body may have names that repeat, any alignment, and types that no "
+        "parameter has, such as vectors.",
+        "The same holds for declarations and definitions.",
+    ),
+    Difference(
+        "7.1",
+        "A function may have several results, all in registers, and parameters in registers of any width.",
+        "It has one result; registers of parameters have 32 bits or more.",
+    ),
+    Difference(
+        "7.1",
+        "The last parameter may be an array without a size of any type.",
+        "It is an array of `.b8`.",
+    ),
+    Difference(
+        "11.2.3",
+        "The function behind an alias may be defined elsewhere.",
+        "It is defined in the same module.",
+    ),
+)

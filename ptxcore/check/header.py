@@ -149,11 +149,36 @@ def _address_size(context: Context, directive: Directive) -> None:
 _CHECKS = {"version": _version, "target": _target, "address_size": _address_size}
 
 DIFFERENCES = (
-    Difference("11.1.2", "a second `.target` is an error", "`.target` may stand again where requirements change"),
-    Difference("11.1.2", "several architectures may stand in one `.target`; the last one counts", "one stands there"),
-    Difference("11.1.2", "`compute_90` is taken for `sm_90`", "there are no such targets"),
-    Difference("11.1.2", "`sm_88` is known from PTX ISA 7.3 on", "it was introduced with PTX ISA 9.0"),
-    Difference("11.1.2", "a target that is newer than the version passes in a module without functions",
-               "the version must know the target; the checker says so of every module", checked=False),
-    Difference("11.1.3", "32-bit addresses are rejected from sm_90 on", "`.address_size 32` holds for any target"),
-)  # fmt: skip
+    Difference(
+        "11.1.2",
+        "A second `.target` is refused.",
+        "`.target` may stand again where requirements change.",
+    ),
+    Difference(
+        "11.1.2",
+        "`.target` may list several architectures, of which the last one counts.",
+        "There is one.",
+    ),
+    Difference(
+        "11.1.2",
+        "`compute_90` is taken for `sm_90`.",
+        "There are no such targets.",
+    ),
+    Difference(
+        "11.1.2",
+        "`sm_88` is known from PTX ISA 7.3 on.",
+        "It came with PTX ISA 9.0.",
+    ),
+    Difference(
+        "11.1.2",
+        "A target that is newer than the version is taken in a module without functions. The checker refuses "
+        "it everywhere.",
+        "The version knows the target.",
+        checked=False,
+    ),
+    Difference(
+        "11.1.3",
+        "`.address_size 32` is refused from sm_90 on.",
+        "It is there for every target.",
+    ),
+)

@@ -143,10 +143,25 @@ _RULES = {
 }
 
 DIFFERENCES = (
-    Difference("5.1.4", "32-bit addresses of generic and .global memory, cvta.u32 and 32-bit mov of such addresses end "
-               "the compilation", "they are the addresses of a module with `.address_size 32`"),
-    Difference("6.4.2", "components .z and .w of a .v2 vector pass", "it has .x and .y"),
-    Difference("6.4.1", "an address may be misaligned for certain, as in ld.u32 of a variable and 2",
-               "addresses are multiples of what is accessed"),
-    Difference("10", "a special register passes as the base of an address", "mov and cvt alone read them"),
-)  # fmt: skip
+    Difference(
+        "5.1.4",
+        "Addresses of generic and global memory that have 32 bits, `cvta.u32` and `mov` of such addresses end "
+        "the compilation.",
+        "They are the addresses of a module with `.address_size 32`.",
+    ),
+    Difference(
+        "6.4.2",
+        "A vector of two has components `.z` and `.w`.",
+        "It has `.x` and `.y`.",
+    ),
+    Difference(
+        "6.4.1",
+        "An address may be misaligned for certain, as in `ld.u32` of a variable and 2.",
+        "Addresses are multiples of what is accessed.",
+    ),
+    Difference(
+        "10",
+        "A special register may be the base of an address.",
+        "`mov` and `cvt` alone read them.",
+    ),
+)

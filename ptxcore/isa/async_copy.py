@@ -270,23 +270,57 @@ FORMS: tuple[Form, ...] = (*_STORES, *_NON_BULK, *_GROUPS, *_BULK)
 DIFFERENCES = (
     Difference(
         "9.7.9.12",
-        "needs the completion mechanism with `.shared::cluster` and with generic addresses",
-        "lets it be left out",
+        "`st.async` to `.shared::cluster` and generic addresses needs its completion mechanism.",
+        "The completion mechanism may be left out.",
     ),
-    Difference("9.7.9.12", "takes `.cluster` only without `.weak`", "has a semantics and a scope side by side"),
     Difference(
         "9.7.9.12",
-        "takes `st.async` to global memory without `.release`, `.mmio` with `.gpu`, and `.shared` or `.shared::cta` as "
-        "the space; a barrier may be given or left out with them",
-        "has `.release` with a scope, `.sys` only for `.mmio`, and the spaces `.shared::cluster` and `.global`",
+        "`st.async` takes `.cluster` only without `.weak`.",
+        "A semantics and a scope stand side by side.",
+    ),
+    Difference(
+        "9.7.9.12",
+        "`st.async` goes to global memory without `.release`, too, takes `.mmio` with `.gpu`, and has "
+        "`.shared` and `.shared::cta` as spaces; a barrier may be given or left out with them.",
+        "Stores to `.global` have `.release` and a scope, `.mmio` goes with `.sys`, and the spaces are "
+        "`.shared::cluster` and `.global`.",
+    ),
+    Difference(
+        "9.7.9.12",
+        "The value of `st.async` without `.v2` or `.v4` may be a vector of 1, 2 or 4 elements. The checker "
+        "refuses vectors there.",
+        "It is a single value.",
+        checked=False,
     ),
     Difference(
         "9.7.9.13",
-        "refuses the name of a variable behind `.shared::cta` on `st.bulk`, and a size in a `.b32` register",
-        "has neither restriction",
+        "`st.bulk.shared::cta` takes no name of a variable, and `st.bulk` no size in a `.b32` register.",
+        "Neither is excluded.",
     ),
     Difference(
-        "9.7.9.25.3.1", "refuses a constant `src-size` above `cp-size`", "leaves the behaviour undefined", checked=False
+        "9.7.9.25.3.1",
+        "A constant `src-size` above `cp-size` is refused. So it is by the checker, in both modes.",
+        "The behaviour is undefined.",
+        checked=False,
     ),
-    Difference("9.7.9.25.3.1", "knows `.shared::cta` on `cp.async` from PTX ISA 7.0 on", "asks for 7.8"),
+    Difference(
+        "9.7.9.25.3.1",
+        "`.shared::cta` on `cp.async` is known from PTX ISA 7.0 on.",
+        "It came with PTX ISA 7.8.",
+    ),
+    Difference(
+        "9.7.9.25.4.1",
+        "`cp.async.bulk` to shared memory takes a mask of 16 bits or a cache policy of 64 in the place of the "
+        "barrier, and the tensor copies take any register there. The checker asks for the barrier.",
+        "The barrier is there.",
+        checked=False,
+    ),
+    Difference(
+        "5.1.4",
+        "Asynchronous copies, stores and reductions, `tensormap.replace` and `prefetch.tensormap` take "
+        "addresses of 32 bits in global and generic space, which other instructions do not. The checker takes "
+        "them in both modes.",
+        "They are the addresses of a module with `.address_size 32`.",
+        checked=False,
+    ),
 )

@@ -93,14 +93,23 @@ FORMS = (
 DIFFERENCES = (
     Difference(
         "9.7.13.1",
-        "bar.sync takes a register and a thread count on every target",
-        "both came with PTX 2.0 and sm_20; sm_1x takes a constant barrier number alone",
+        "`bar.sync` takes a register and a number of threads on every target.",
+        "Both came with PTX ISA 2.0 and sm_20; before, there is a constant barrier alone.",
     ),
     Difference(
         "9.7.13.1",
-        ".all and .any may be added to bar.sync, and mean nothing",
-        "there are no such modifiers",
+        "`.all` and `.any` may be added to `bar.sync`, and mean nothing.",
+        "There are no such modifiers.",
+    ),
+    Difference(
+        "9.7.13.1",
+        "`bar.cta` needs sm_20 as well as PTX ISA 7.8.",
+        "`.cta` needs PTX ISA 7.8.",
+    ),
+    Difference(
+        "9.7.13.1",
+        "The result of `bar.red.and` and `bar.red.or` may be a `.f16x2` register. The checker refuses it.",
+        "It is a predicate.",
         checked=False,
     ),
-    Difference("9.7.13.1", "bar.cta asks for sm_20 as well as PTX 7.8", ".cta asks for PTX 7.8"),
 )

@@ -325,14 +325,16 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.9.21",
-        "With `.ftz`, conversions between `.f32` and a type of 64 bits take registers of just these sizes.",
-        "Registers may be wider than the types say; the checker follows ptxas in both modes.",
+        "With `.ftz`, conversions between `.f32` and a type of 64 bits take registers of these sizes alone, and `.b64` for "
+        "`.f32`. The checker takes registers of these sizes, in both modes.",
+        "Registers may be wider than the types say.",
         checked=False,
     ),
     Difference(
         "9.7.9.21",
-        "A rounding modifier may stand where a `.bf16` value becomes a wider one, and does nothing.",
-        "It is illegal where no precision is lost, but an example has it; the checker takes it in both modes.",
+        "A rounding modifier may stand where a `.bf16` value becomes a wider one, and does nothing. The checker takes it "
+        "in both modes.",
+        "It is illegal where no precision is lost, but an example has it.",
         checked=False,
     ),
     Difference(

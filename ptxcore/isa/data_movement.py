@@ -399,24 +399,57 @@ FORMS: tuple[Form, ...] = (*_LOADS, *_STORES, _LDU, *_MOVES, *_SHUFFLES, *_CACHE
 DIFFERENCES = (
     Difference(
         "9.7.9.8",
-        "takes `.volatile` and cache operators together with an L2 eviction priority (on 256-bit vectors)",
-        "has eviction priorities on weak loads and stores without cache operators, and on strong ones",
+        "`.volatile` and cache operators go together with an eviction priority of the L2 cache, on vectors of "
+        "256 bits.",
+        "Eviction priorities go with weak accesses without a cache operator, and with strong ones.",
     ),
     Difference(
         "9.7.9.8",
-        "its front end takes `ld.v8` of 8- and 16-bit types, then the assembler crashes; the checker refuses it",
-        "has `.v8` for 32-bit types only",
+        "ptxas dies on `ld.v8` of 8 and 16 bits after it was read. The checker refuses it.",
+        "`.v8` has elements of 32 bits.",
     ),
-    Difference("9.7.9.11", "takes `st.v8` of 8- and 16-bit types", "has `.v8` for 32-bit types only"),
-    Difference("9.7.9.8", "knows `.shared::cta` on every target", "asks for sm_30"),
-    Difference("9.7.9.8", "takes `.f64` on every target", "asks for sm_13"),
-    Difference("9.7.9.4", "takes `mov.v2` and `mov.v4` from vector to vector", "packs and unpacks only"),
-    Difference("9.7.9.6", "lets `.sync` stand twice on `shfl`", "has it once", checked=False),
-    Difference("9.7.9.7", "names the left edge clamp of `prmt` `.ecl`", "prints `.ec1`", checked=False),
+    Difference(
+        "9.7.9.11",
+        "`st.v8` of 8 and 16 bits is an instruction.",
+        "`.v8` has elements of 32 bits.",
+    ),
+    Difference(
+        "9.7.9.8",
+        "`.shared::cta` is known for every target.",
+        "It needs sm_30.",
+    ),
+    Difference(
+        "9.7.9.8",
+        "`.f64` is known for every target.",
+        "It needs sm_13.",
+    ),
+    Difference(
+        "9.7.9.4",
+        "`mov.v2` and `mov.v4` take a single value for a vector, too. The checker wants a vector, in both modes.",
+        "The syntax has no `.v2` and `.v4`, sections 6.4.3 and 10.12 to 10.15 show them with vectors.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.9.6",
+        "`.sync` may stand twice on `shfl`, and on other instructions that have it. The checker takes that in "
+        "both modes.",
+        "It stands once.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.9.7",
+        "The clamp of the left edge of `prmt` is `.ecl`. So it is for the checker, in both modes.",
+        "It is printed as `.ec1`.",
+        checked=False,
+    ),
     Difference(
         "9.7.9.15",
-        "takes `prefetch.L2::evict_last` and `.L2::evict_normal` on generic addresses",
-        "has them with `.global` only",
+        "`prefetch` with `.L2::evict_last` or `.L2::evict_normal` takes generic addresses.",
+        "They go with `.global`.",
     ),
-    Difference("9.7.9.23", "takes `.s32` and `.s64` on `mapa` and `getctarank`", "has `.u32` and `.u64`"),
+    Difference(
+        "9.7.9.23",
+        "`mapa` and `getctarank` have the types `.s32` and `.s64`, too.",
+        "The types are `.u32` and `.u64`.",
+    ),
 )

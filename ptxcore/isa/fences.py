@@ -80,28 +80,29 @@ FORMS = (
 DIFFERENCES = (
     Difference(
         "9.7.13.4",
-        "fence.acquire and fence.release stand from PTX 6.0 and sm_70 on, as the other fences do",
-        "they came with PTX 8.6 and sm_90",
+        "`fence.acquire` and `fence.release` are known from PTX ISA 6.0 and sm_70 on, as other fences are.",
+        "They came with PTX ISA 8.6 and sm_90.",
     ),
     Difference(
         "9.7.13.4",
-        "membar.proxy.async is rejected, with a state space and without",
-        "membar.proxy is fence.proxy by another name, for every kind of proxy",
+        "`membar.proxy.async` is refused, with a state space and without.",
+        "`membar.proxy` is `fence.proxy` by another name, for every kind of proxy.",
     ),
     Difference(
         "9.7.13.4",
-        "a .sync_restrict modifier of either kind may be added to fence.mbarrier_init.release.cluster, fence.proxy.alias,"
-        " fence.proxy.async and fence.proxy.tensormap::generic.release",
-        "these forms have none",
+        "A `.sync_restrict` modifier of either kind may be added to `fence.mbarrier_init.release.cluster`, "
+        "`fence.proxy.alias`, `fence.proxy.async` and `fence.proxy.tensormap::generic.release`.",
+        "These have none.",
     ),
     Difference(
         "9.7.13.4",
-        "a state space may be added to the fences between proxies that work one way and take no address",
-        "only fence.proxy.async has one",
+        "A state space may be added to the fences between proxies that work one way and have no address.",
+        "Only `fence.proxy.async` has one.",
     ),
     Difference(
         "9.7.13.4",
-        "nothing is asked of the address of fence.proxy.tensormap::generic.acquire: any variable or register will do",
-        "it is a generic address that falls in .global",
+        "Nothing is asked of the address of `fence.proxy.tensormap::generic.acquire`: any variable or "
+        "register will do.",
+        "It is a generic address of global memory.",
     ),
 )

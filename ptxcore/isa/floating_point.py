@@ -336,15 +336,16 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.3.1",
-        "What `testp` tests for (`.finite` ...) may be written on any instruction, and means nothing there.",
-        "Only `testp` has these modifiers; the checker keeps to that in both modes.",
+        "What `testp` tests for (`.finite` ...) may be written on any instruction, and means nothing there. The checker "
+        "refuses it.",
+        "Only `testp` has these modifiers.",
         checked=False,
     ),
     Difference(
         "9.4",
-        "`.pred`, `.texref`, `.samplerref` and `.surfref` may be written beside the types of an instruction that has types, "
-        "and mean nothing there.",
-        "An instruction has the types of its syntax; the checker keeps to that in both modes.",
+        "`.pred`, `.texref`, `.samplerref` and `.surfref` may be written beside the types of an instruction that has "
+        "types, and mean nothing there. The checker refuses them.",
+        "An instruction has the types of its syntax.",
         checked=False,
     ),
     Difference(

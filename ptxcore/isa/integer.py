@@ -371,15 +371,14 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.1",
-        "`add`, `sub`, `min`, `max`, `abs` and others overlook a type `.pred` beside their own: `add.pred.u32`. The "
-        "checker finds a type too many.",
-        "There is one type.",
+        "Names of functions stand for values in every version. The checker wants PTX ISA 2.1, in both modes.",
+        "Addresses of functions came with PTX ISA 2.1.",
         checked=False,
     ),
     Difference(
         "9.7.1.8",
-        "64-bit `div` and `rem` are expanded while they are read, and the expansion takes neither addresses (`v+4`) nor "
-        "names of functions. The checker takes them as for other instructions.",
+        "Some forms of `div`, `rem`, `rcp` and `sqrt`, such as those of 64 bits, are expanded while they are read, and the "
+        "expansion takes neither addresses (`v+4`) nor names of functions. The checker takes them as for others.",
         "All instructions of a type take the same operands.",
         checked=False,
     ),

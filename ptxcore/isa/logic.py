@@ -125,7 +125,8 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.8.1",
-        "`and`, `or`, `xor` and `not` of `.pred` take `.f16x2` registers for predicates. The checker does not.",
+        "`and`, `or`, `xor` and `not` of `.pred` take `.f16x2` registers and names of functions for "
+        "predicates. The checker does not.",
         "The operands are predicates.",
         checked=False,
     ),

@@ -50,8 +50,8 @@ FORMS = (
 DIFFERENCES = (
     Difference(
         "9.7.14.5.15",
-        "ldmatrix and stmatrix pass with .x8 and more as .num, and then with vectors of any length",
-        ".num is .x1, .x2 or .x4",
+        "`ldmatrix` and `stmatrix` take `.x8` and more, with vectors of any length. The checker refuses them.",
+        "The number is `.x1`, `.x2` or `.x4`.",
         checked=False,
     ),
 )

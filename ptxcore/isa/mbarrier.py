@@ -381,23 +381,28 @@ FORMS = (
 DIFFERENCES = (
     Difference(
         "9.7.13.15",
-        "a semantics asks for a scope and a scope for a semantics, in every mbarrier operation that has them",
-        "either may be left out; arrivals then release, waits acquire, and the scope is .cta",
+        "A semantics needs a scope and a scope a semantics, in every operation of `mbarrier` that has them.",
+        "Either may be left out; then arrivals release, waits acquire, and the scope is `.cta`.",
     ),
     Difference(
         "9.7.13.15",
-        ".relaxed asks for sm_90 in mbarrier.arrive, .arrive_drop, .test_wait and .try_wait",
-        ".relaxed asks for PTX 8.6 alone",
+        "`.relaxed` needs sm_90 in `mbarrier.arrive`, `.arrive_drop`, `.test_wait` and `.try_wait`.",
+        "`.relaxed` needs PTX ISA 8.6 alone.",
     ),
     Difference(
         "9.7.13.15.14",
-        "modifiers of mbarrier.arrive_drop.expect_tx stand in any order",
-        "the space stands before semantics and scope there, unlike everywhere else",
+        "The modifiers of `mbarrier.arrive_drop.expect_tx` stand in any order.",
+        "The space stands before semantics and scope there, unlike everywhere else.",
     ),
     Difference(
         "9.7.13.15.13",
-        "count must be positive where it is a constant, and has no upper bound; mbarrier.init takes any",
-        "counts go from 1 to 2^20 - 1",
+        "A constant count is positive and has no upper bound; `mbarrier.init` takes any.",
+        "Counts go from 1 to 2^20 - 1.",
     ),
-    Difference("9.7.13.15.13", "count may be a vector of any length", "count has 32 bits", checked=False),
+    Difference(
+        "9.7.13.15.13",
+        "The count of an arrival may be a vector of any length. The checker refuses vectors.",
+        "It has 32 bits.",
+        checked=False,
+    ),
 )

@@ -200,28 +200,62 @@ FORMS = (
 DIFFERENCES = (
     Difference(
         "9.7.14.5.14",
-        "B of .m16n8k16 with .e4m3 and .e5m2 may be a vector of any length",
-        "it is one register",
+        "B of `.m16n8k16` with `.e4m3` and `.e5m2` may be a vector of 1, 2, 4 or 8 registers.",
+        "It is one register.",
     ),
     Difference(
         "9.7.14.5.14",
-        ".kind::f8f6f4 of .e4m3 and .e5m2 passes on the families of sm_100 and sm_101 too, from PTX 8.6, and the shape "
-        ".m16n8k16 passes with it",
-        ".kind asks for sm_120a or its family, and goes with .m16n8k32 alone",
-    ),
-    Difference(
-        "9.7.14.6.3",
-        "mma.sp::ordered_metadata of .e4m3 and .e5m2 has .f16 accumulators without .kind too",
-        "those have .f32 accumulators",
-    ),
-    Difference(
-        "9.7.14.6.3",
-        "the sparsity selector is at most as large as there are groups of threads that can hold the metadata",
-        "it is a constant from 0 to 3",
+        "`.kind::f8f6f4` of `.e4m3` and `.e5m2` is known for the families of sm_100 and sm_101, too, from PTX "
+        "ISA 8.6 on, and goes with `.m16n8k16`.",
+        "`.kind` needs sm_120a or its family, and goes with `.m16n8k32`.",
     ),
     Difference(
         "9.7.14.5.14",
-        "a selector of scales that is a constant outside of its range is refused",
-        "it makes the behaviour undefined",
+        "Products of doubles other than `.m8n8k4` are expressed by others from sm_100 on, and then D is in "
+        "`.f64` or `.b64` registers. So it is for the checker, on every target.",
+        "D is in `.f64` registers.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.14.5.14",
+        "Fragments of integers take other constants and special registers on targets where their product is "
+        "expressed by others. The checker asks for the same everywhere.",
+        "Fragments are vectors of `.b32` registers.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.14.6.3",
+        "`mma.sp::ordered_metadata` of `.e4m3` and `.e5m2` has `.f16` accumulators without `.kind`, too.",
+        "Without `.kind` they are `.f32`.",
+    ),
+    Difference(
+        "9.7.14.6.3",
+        "The sparsity selector is at most as large as there are groups of threads that can hold the metadata; "
+        "for `.m16n8k32` with `.f16` accumulators it is 0 or 1.",
+        "It is a constant from 0 to 3.",
+    ),
+    Difference(
+        "9.7.14.6.3",
+        "What may stand for the metadata, predicates and vectors among it, differs by target and type. The "
+        "checker asks for the same on every target, and for `.e4m3` and `.e5m2` for an integer register.",
+        "The metadata is in a `.b32` register.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.14.5.14",
+        "A type `.b1` may be written beside the four others, and means nothing. The checker refuses it.",
+        "There are four types.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.14.5.14",
+        "`.kind::mxf8f6f4` may be written on `.m16n8k16` without scales. The checker refuses it.",
+        "`.m16n8k16` has no `.kind`.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.14.5.14",
+        "A constant that selects scales and is out of range is refused.",
+        "The behaviour is undefined.",
     ),
 )

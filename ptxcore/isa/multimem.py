@@ -90,17 +90,17 @@ FORMS: tuple[Form, ...] = (
 DIFFERENCES = (
     Difference(
         "9.7.9.14",
-        "takes `.min` and `.max` of `multimem.red` on vectors of half-precision types",
-        "has only `.add` on floating-point types of `multimem.red`",
+        "`multimem.red` takes `.min` and `.max` of vectors of half precision.",
+        "On floating-point types it has `.add` alone.",
     ),
     Difference(
         "9.7.9.14",
-        "reads an accumulation precision on `multimem.st` and `multimem.red`",
-        "has it on `multimem.ld_reduce`",
+        "`multimem.st` and `multimem.red` take an accumulation precision.",
+        "`multimem.ld_reduce` has it.",
     ),
     Difference(
         "9.7.9.14",
-        "asks for a scope with every ordering and for an ordering with every scope",
-        "writes both as independent",
+        "A scope needs a semantics and a semantics a scope.",
+        "Each may be left out.",
     ),
 )

@@ -67,11 +67,32 @@ FORMS: tuple[Form, ...] = tuple(
 )  # fmt: skip
 
 DIFFERENCES = (
-    Difference("9.7.11.1", "needs a clamp modifier on `suld`, `sust` and `sured`", "shows examples without one"),
+    Difference(
+        "9.7.11.1",
+        "`suld`, `sust` and `sured` need a clamp modifier.",
+        "Examples have none.",
+    ),
     Difference(
         "9.7.11.2",
-        "takes `.a1d` and `.a2d` and cache operators on `sust.p`",
-        "has `.1d`, `.2d` and `.3d` without cache operators there",
+        "`sust.p` takes `.a1d`, `.a2d` and cache operators.",
+        "It has `.1d`, `.2d` and `.3d` without a cache operator.",
     ),
-    Difference("9.7.11.3", "wants `.b32` or `.b64` on `sured.p`", "shows an example with `.u32`"),
+    Difference(
+        "9.7.11.1",
+        "Without `.v2` and `.v4`, vectors of any length stand for the value of `suld` and `sust`; with them, "
+        "a constant or a single register. The checker refuses both.",
+        "The value is a vector of the length that is written.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.11.3",
+        "`sured.p` has the types `.b32` and `.b64`.",
+        "An example has `.u32`.",
+    ),
+    Difference(
+        "9.7.11.4",
+        "An offset of 0 behind the handle of `suq` is refused. The checker reads `[h+0]` as `[h]`.",
+        "The operand is a handle or a name.",
+        checked=False,
+    ),
 )

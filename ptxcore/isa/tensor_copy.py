@@ -33,7 +33,7 @@ def _coordinates(how: Use) -> dict[str, str]:
 
 _form = partial(Form, version="8.0", target="sm_90", layout=_coordinates, rules=_MODES, dim=_DIMENSIONS, hint=HINT)
 _copy = partial(_form, section="9.7.9.25.5.2", first="async bulk tensor")
-_TENSOR = "[map:tensormap, coordinates:s32]"
+_TENSOR = "[map:tensormap global const param, coordinates:s32]"
 _LOADED = f"[d:shared], {_TENSOR}, [mbar:shared], offsets:u16"
 _LOAD_MODES = "tile tile::gather4 im2col im2col::w im2col::w::128"
 _STORE_MODES = "tile tile::scatter4 im2col_no_offs"
@@ -112,13 +112,18 @@ FORMS: tuple[Form, ...] = (*_COPIES, *_REPLACEMENTS)
 DIFFERENCES = (
     Difference(
         "9.7.9.25.5.3",
-        "takes `.tile::scatter4` on `cp.reduce.async.bulk.tensor`",
-        "has `.tile` and `.im2col_no_offs`",
+        "`cp.reduce.async.bulk.tensor` takes `.tile::scatter4`.",
+        "It has `.tile` and `.im2col_no_offs`.",
     ),
     Difference(
         "9.7.9.25.5.2",
-        "takes only variables in `.global`, and registers, as the tensor map",
-        "lets a tensor map lie in `.param`, `.const` or `.global`, by its generic address",
+        "The tensor map is a register, or a variable in `.global`.",
+        "It lies in `.param`, `.const` or `.global`, by its generic address.",
     ),
-    Difference("9.7.9.26", "calls the field `.swizzle_atomicity`", "prints `.swizzle_atomicsity`", checked=False),
+    Difference(
+        "9.7.9.26",
+        "The field is `.swizzle_atomicity`. So it is for the checker, in both modes.",
+        "It is printed as `.swizzle_atomicsity`.",
+        checked=False,
+    ),
 )

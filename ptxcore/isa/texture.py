@@ -141,15 +141,33 @@ FORMS: tuple[Form, ...] = (*_lookups(), *_gathers(), *_QUERIES)
 DIFFERENCES = (
     Difference(
         "9.7.10.3",
-        "needs four coordinates for `.3d`, `.a2d`, `.cube`, `.acube` and the multi-sample geometries, and takes two or "
-        "four where one or two are enough; a plain register is taken for any geometry without a sampler",
-        "describes the same vectors, and shows examples with three elements and without brackets",
+        "Coordinates are four for `.3d`, `.a2d`, `.cube`, `.acube` and the multi-sample geometries, and two "
+        "or four where one or two are enough; without a sampler a register is taken for any geometry.",
+        "The vectors are the same, but examples have three elements, and none in braces.",
     ),
     Difference(
         "9.7.10.3",
-        "takes handles and names of any opaque type as the sampler, and looks at other operands differently then; the "
-        "checker refuses them",
-        "has a `.samplerref`",
+        "With the handle of a sampler other operands are asked for than with its name, and fewer geometries "
+        "are taken; from sm_90 on there are fewer yet with `.grad`. The checker follows that in both modes.",
+        "A sampler is a name or a handle.",
+        checked=False,
     ),
-    Difference("9.7.10.5", "takes `txq.memory_layout`", "has the query on `suq` only"),
+    Difference(
+        "9.7.10.3",
+        "With a sampler's handle, `tex.level.cube` takes an offset before the comparison, and levels and "
+        "comparisons may be untyped, or no functions. The checker asks for what it asks for otherwise.",
+        "Cube maps have no offsets.",
+        checked=False,
+    ),
+    Difference(
+        "9.7.10.5",
+        "`txq.memory_layout` is an instruction.",
+        "`suq` alone has the query.",
+    ),
+    Difference(
+        "9.7.10.5",
+        "An offset of 0 behind the handle of `txq` is refused. The checker reads `[h+0]` as `[h]`.",
+        "The operand is a handle or a name.",
+        checked=False,
+    ),
 )

@@ -101,10 +101,14 @@ FORMS = (
 )  # fmt: skip
 
 DIFFERENCES = (
-    Difference("9.7.15", ".aligned may be left out of every wgmma instruction", ".aligned is mandatory"),
+    Difference(
+        "9.7.15",
+        "`.aligned` may be left out of every `wgmma` instruction.",
+        "It is mandatory.",
+    ),
     Difference(
         "9.7.15.6.3",
-        "the sparsity selector is 0 or 1, and 0 with shapes .m64nNk64",
-        "it is a constant from 0 to 3",
+        "The sparsity selector is 0 or 1, and 0 with the shapes `.m64nNk64`.",
+        "It is a constant from 0 to 3.",
     ),
 )

@@ -26,7 +26,8 @@ from itertools import pairwise
 from typing import Any
 
 from ptxcore.check.trouble import NOUNS, Kind, Trouble, describe
-from ptxcore.isa.form import ANY_LENGTH, Expected, Use, forms_hint
+from ptxcore.isa.advice import forms_hint
+from ptxcore.isa.form import ANY_LENGTH, Expected, Use
 from ptxcore.isa.operand import SELECTIONS
 from ptxcore.isa.types import EXACT, FUNDAMENTAL, LOOSE, WIDTHS
 

@@ -20,15 +20,12 @@ from copy import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxcore.diagnostics import fail, nearest
 from ptxcore.isa import operand
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.types import WIDTHS
-from ptxcore.syntax.spans import modifier_span
-from ptxcore.syntax.tree import Instruction
 
 if TYPE_CHECKING:
-    from ptxcore.diagnostics import InputError
+    pass
 
 
 def words(text: str) -> frozenset[str]:
@@ -467,7 +464,7 @@ def _fit(form: Form, opcode: str, modifiers: Sequence[str], manual: bool) -> Use
     kept = [chosen[name] for name in form.ordered.split() if name in chosen]
     places = [modifiers.index(word) for word in kept]
     if places != sorted(places):
-        return Misfit((0, 0, 1), min(places), f"the order is '{_dotted(kept).replace(' ', '')}'", form)
+        return Misfit((0, 0, 1), min(places), f"the order is '{dotted(kept).replace(' ', '')}'", form)
     use = Use(form, chosen, tuple(types), named)
     for premise, conclusion, own, mode in pattern.rules:
         if mode and manual is not (mode == "manual"):
@@ -490,10 +487,8 @@ def _first_missing(slots: Sequence[Slot], types: Sequence[Slot], taken: str, typ
 
 def _lacking(taken: str, what: str, choices: tuple[str, ...]) -> str:
     if len(choices) == 1:
-        return f"'{taken}' needs {what}: {_dotted(choices)}" if what else f"'{taken}' needs {_dotted(choices)}"
-    return (
-        f"'{taken}' needs {what}: one of {_dotted(choices)}" if what else f"'{taken}' needs one of {_dotted(choices)}"
-    )
+        return f"'{taken}' needs {what}: {dotted(choices)}" if what else f"'{taken}' needs {dotted(choices)}"
+    return f"'{taken}' needs {what}: one of {dotted(choices)}" if what else f"'{taken}' needs one of {dotted(choices)}"
 
 
 def _broken(present: Sequence[str], opcode: str, conclusion: Condition, use: Use) -> str:
@@ -503,16 +498,23 @@ def _broken(present: Sequence[str], opcode: str, conclusion: Condition, use: Use
     wanted = [w for w in wanted if w]
     if wanted:
         slots = {slot.name: slot for slot in (*form.pattern.slots, *form.pattern.types)}
-        named = [_dotted(slots[w[0]].words) if len(w) == 1 and w[0] in slots else _dotted(w) for w in wanted]
+        named = [dotted(slots[w[0]].words) if len(w) == 1 and w[0] in slots else dotted(w) for w in wanted]
         return f"'{shown}' needs {' or '.join(named)}"
     barred = [item for alternative in conclusion for wish, item in alternative if not wish and item in use.present]
     if barred:
-        return f"'{shown}' cannot stand with {_dotted(barred)}"
+        return f"'{shown}' cannot stand with {dotted(barred)}"
     return f"'{shown}' do not go together" if len(present) > 1 else f"'{shown}' cannot stand here"
 
 
-def _dotted(choices: Iterable[str]) -> str:
-    return " ".join(f".{word.partition('=')[2] or word}" for word in choices)
+def dotted(choices: Iterable[str]) -> str:
+    """Modifiers as they are written; of many the first and the last."""
+    shown = [f".{word.partition('=')[2] or word}" for word in choices]
+    if len(shown) > _MOST_WORDS:  # shapes come in scores
+        shown[4:-2] = ["..."]
+    return " ".join(shown)
+
+
+_MOST_WORDS = 24
 
 
 #: Slots in words, where their names are not.
@@ -556,60 +558,6 @@ def _out_of_place(word: str, pattern: Pattern, taken: Sequence[str], position: i
     if word in WIDTHS and pattern.types:
         if position == len(pattern.types):
             return f"a type too many: '.{word}'"
-        legal = _dotted(pattern.types[position].words)
+        legal = dotted(pattern.types[position].words)
         return f"type '.{word}' does not go with '{'.'.join(taken)}', which takes {legal}"
     return f"'.{word}' does not go with '{'.'.join(taken)}'"
-
-
-def complain(forms: Sequence[Form], instruction: Instruction, misfit: Misfit) -> InputError:
-    """The error for an instruction whose modifiers no form takes, at the modifier's place."""
-    patterns = [form.pattern for form in forms]
-    known = {word for p in patterns for slot in (*p.slots, *p.types) for word in slot.words}
-    for i, word in enumerate(instruction.modifiers):
-        if word not in known:
-            message = f"unknown modifier '.{word}' on '{instruction.opcode}'"
-            return fail(modifier_span(instruction, i), message, _instead(word, known), "unknown-modifier")
-    span = instruction.span if misfit.modifier < 0 else modifier_span(instruction, misfit.modifier)
-    return fail(span, misfit.message, forms_hint((misfit.form,)), "modifiers")
-
-
-#: Modifiers that people take for each other, among them words that only other languages have.
-_ALIKE = (
-    words("weak relaxed acquire release acq_rel sc volatile mmio seq_cst consume acq rel monotonic"),
-    words("cta cluster gpu gl sys warp thread block device system workgroup agent grid"),
-    words("v1 v2 v3 v4 v8 v16"),
-    words("1d 2d 3d 4d 5d 6d a1d a2d cube acube 2dms a2dms"),
-    words("rn rz rm rp rna rs rni rzi rmi rpi rnd rd ru"),
-    words("ca cg cs lu cv wb wt nc"),
-    words("const global local param shared shared::cta shared::cluster generic"),
-    words("add sub and or xor exch cas inc dec min max popc"),
-)
-_MOST_SHOWN = 16
-
-
-def _instead(word: str, known: Iterable[str]) -> str | None:
-    """What may stand where an unknown modifier does."""
-    legal = sorted(known)
-    if word in WIDTHS:
-        alike = [w for w in legal if w in WIDTHS]
-        return f"types are {_dotted(sorted(alike, key=lambda t: (t[0], WIDTHS[t])))}" if alike else "it has no types"
-    alike = [w for w in legal if any(word in group and w in group for group in _ALIKE)]
-    close = None if alike else nearest(f".{word.lower()}", (f".{w}" for w in legal))
-    if close is not None:
-        return close
-    if not legal:
-        return "it takes no modifiers"
-    alike = alike or legal
-    return f"legal are {_dotted(alike)}" if len(alike) <= _MOST_SHOWN else None
-
-
-def forms_hint(forms: Iterable[Form]) -> str:
-    """The forms that an instruction could have, with the manual's section."""
-    several = list(forms)
-    # What ptxas alone takes is nothing to recommend.
-    several = [form for form in several if not form.only] or several
-    shown = list(dict.fromkeys(f"{form.shown()} (section {form.section})" for form in several))[:_MOST_FORMS]
-    return f"the form{'s are' if len(shown) > 1 else ' is'}: {'; '.join(shown)}"
-
-
-_MOST_FORMS = 4

@@ -7,7 +7,8 @@ from functools import lru_cache
 from importlib import import_module
 
 from ptxcore.diagnostics import InputError, fail, nearest
-from ptxcore.isa.form import Form, Misfit, Use, complain, forms_hint, match
+from ptxcore.isa.advice import complain, forms_hint
+from ptxcore.isa.form import Form, Misfit, Use, match
 from ptxcore.syntax.tree import Instruction
 
 #: The files of the instruction set, in the manual's order, and the mnemonics that each declares: a file is read when one of

@@ -33,6 +33,8 @@ NOW = (
     ("ld.relaxed.cta<.gpu>.u32 r1, [d1];", "'.gpu' conflicts with '.cta'", "the form is"),
     ("setp<.lt>.b32 p1, r1, r2;", "'.lt' cannot stand with .b32", "the form is"),
     ("atom.or<.u32> r1, [d1], r2;", "type '.u32' does not go with 'atom.or', which takes .b32 .b64", "the form is"),
+    ("<wgmma.mma_async.sync.aligned.f32.f16.f16> d1, d2, 1, 1, 1, 0, 0;", "'wgmma.mma_async.sync.aligned.f32.f16.f16' needs "
+     "a shape: one of .m64n8k16 .m64n16k16 .m64n24k16 .m64n32k16 ... .m64n248k16 .m64n256k16", "the form is"),
     # Words that are not known.
     ("ld<.acqiure>.gpu.u32 r1, [d1];", "unknown modifier '.acqiure' on 'ld'", "did you mean '.acquire'?"),
     ("ld.acquire<.device>.u32 r1, [d1];", "unknown modifier '.device' on 'ld'", "legal are .cluster .cta .gpu .sys"),

@@ -508,7 +508,7 @@ def _store(use: Use, chance: random.Random) -> Probe:
 def _copy(use: Use, chance: random.Random) -> Probe:
     """`cp.async` of the inputs to a cell, waited for, and read there."""
     writer = Writer()
-    if "[d:shared]" not in use.form.syntax or "[a:global]" not in use.form.syntax:
+    if "[d:shared" not in use.form.syntax or "[a:global" not in use.form.syntax:
         raise Unfit("only waits")
     size = 16 if ".cg" in use.form.syntax else chance.choice((4, 8, 16))
     for i in range(4):

@@ -66,7 +66,7 @@ REFERENCES = {
 for form in FORMS:
     if form.section == "9.7.9.4" and "vec" not in form.syntax:
         count = int(form.syntax.partition(" x")[2][0])
-        unpacks = form.syntax.endswith(", a")
+        unpacks = " x" in form.syntax.partition(", ")[0]
         REFERENCES[form.section, form.syntax] = unpacked(count) if unpacks else packed
 
 EXPLAINED = {

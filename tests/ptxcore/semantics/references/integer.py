@@ -208,10 +208,10 @@ REFERENCES: dict[tuple[str, str], Any] = {
     ("9.7.1.18", "brev.type d, a"): reversed_bits,
     ("9.7.1.19", "bfe.type d, a, b:u32 0..255, c:u32 0..255"): extracted,
     ("9.7.1.20", "bfi.type f:out, a, b, c:u32 0..255, d:in u32 0..255"): inserted,
-    ("9.7.1.21", "szext.mode.type d, a, b:u32"): extended,
+    ("9.7.1.21", "szext.mode.type d, a, b:u32 own"): extended,
     ("9.7.1.22", "bmsk.mode.b32 d:u32, a:u32, b:u32"): bit_mask,
-    ("9.7.1.23", "dp4a.atype.btype d:u32, a, b, c:u32"): dot4,
-    ("9.7.1.24", "dp2a.mode.atype.btype d:u32, a, b, c:u32"): dot2,
+    ("9.7.1.23", "dp4a.atype.btype d:u32, a, b, c:u32 own"): dot4,
+    ("9.7.1.24", "dp2a.mode.atype.btype d:u32, a, b, c:u32 own"): dot2,
 }
 
 
@@ -240,6 +240,6 @@ INPUTS = {
     ("9.7.1.17", "fns.b32 d, mask, base, offset"): draw_fns,
     ("9.7.1.19", "bfe.type d, a, b:u32 0..255, c:u32 0..255"): draw_field,
     ("9.7.1.20", "bfi.type f:out, a, b, c:u32 0..255, d:in u32 0..255"): draw_field,
-    ("9.7.1.21", "szext.mode.type d, a, b:u32"): draw_amounts,
+    ("9.7.1.21", "szext.mode.type d, a, b:u32 own"): draw_amounts,
     ("9.7.1.22", "bmsk.mode.b32 d:u32, a:u32, b:u32"): draw_amounts,
 }

@@ -24,6 +24,9 @@ DONE = -1
 
 #: Instructions, but for the collective ones, that may have to wait for others.
 _WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier"))
+#: How a thread reads and writes a state space that the instruction names; elsewhere the address tells.
+_READS = {"global": "read_global", "shared": "read_shared"}
+_WRITES = {"global": "write_global", "shared": "write_shared"}
 _LOADS = (data_movement.ld,)
 _STORES = (data_movement.st,)
 #: Loads that may see what others write meanwhile.
@@ -162,7 +165,18 @@ class Compiler:
         if kind == "warp":
             arguments = "".join(f"{self.argument(s)}, " for s in op.sources)
             return self.assigned(op, f"T.collective({self.op(op)}, ({arguments}))")
+        if op.use.form.mnemonic in ("div", "rem") and op.use.type[:1] in ("u", "s"):
+            return self.quotient(op)
         return self.value(op)
+
+    def quotient(self, op: Op) -> list[str]:
+        """A division of integers, whose result is unknown where it is by zero."""
+        target = op.targets[0]
+        if not isinstance(target, Target):
+            return self.value(op)
+        divisor = self.argument(op.sources[1])
+        normal = [f"    {line}" for line in self.value(op)]
+        return [f"if {divisor}:", *normal, "else:", f"    R[{target.slot}] = T.divided_by_zero({self.op(op)})"]
 
     def goal(self, code: Code, label: str) -> int:
         at = code.labels[label]
@@ -220,30 +234,32 @@ class Compiler:
         address = self.argument(source)
         targets = op.targets[0]
         size = op.use.width // 8
+        read = _READS.get(op.use.space.partition("::")[0], "read")
         if isinstance(targets, Target) and source.kind == "constant" and PARAM <= source.value < SHARED:
             return [f"R[{targets.slot}] = {_extended(targets, f'P[{address}, {size}]')}"]  # a parameter of the kernel
         if isinstance(targets, list):
-            lines = [f"v = T.read({address}, {size * len(targets)})"]
+            lines = [f"v = T.{read}({address}, {size * len(targets)})"]
             for i, target in enumerate(targets):
                 if target is not None:
                     part = f"v >> {i * op.use.width} & {mask(op.use.width)}" if i else f"v & {mask(op.use.width)}"
                     lines.append(f"R[{target.slot}] = {_extended(target, f'({part})')}")
             return lines
         if targets is None:
-            return [f"T.read({address}, {size})"]
-        return [f"R[{targets.slot}] = {_extended(targets, f'T.read({address}, {size})')}"]
+            return [f"T.{read}({address}, {size})"]
+        return [f"R[{targets.slot}] = {_extended(targets, f'T.{read}({address}, {size})')}"]
 
     def store(self, op: Op) -> list[str]:
         address, value = self.argument(op.sources[0]), op.sources[1]
         assert value is not None
         width = op.use.width
+        write = _WRITES.get(op.use.space.partition("::")[0], "write")
         if value.kind == "vector":
             joined = " | ".join(
                 f"{self.argument(part._replace(width=width))} << {i * width}" if i else self.argument(part)
                 for i, part in enumerate(value.parts)
             )
-            return [f"T.write({address}, {width // 8 * len(value.parts)}, {joined})"]
-        return [f"T.write({address}, {width // 8}, {self.argument(value)})"]
+            return [f"T.{write}({address}, {width // 8 * len(value.parts)}, {joined})"]
+        return [f"T.{write}({address}, {width // 8}, {self.argument(value)})"]
 
     # Values.
 

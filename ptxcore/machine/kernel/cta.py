@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 Triple = tuple[int, int, int]
 
 WARP = 32
+#: Barriers of a CTA.
+_BARRIERS = 16
 
 
 class Barrier:
-    """One barrier of a CTA or cluster: who has come, and how many must."""
+    """One barrier of a CTA or cluster: who has come, and how many must. Threads come by warps (section 9.7.13.1): `lanes`
+    has a bit for each that has come, `ops` the instruction that brought its warp here, and `passing` who goes on as soon as
+    its warp is complete."""
 
-    __slots__ = ("arrived", "count", "operands", "operator", "waiting")
+    __slots__ = ("arrived", "count", "lanes", "operands", "operator", "ops", "passing", "waiting")
 
     def __init__(self) -> None:
         self.waiting: list[Thread] = []
+        self.passing: dict[int, list[Thread]] = {}
+        self.lanes: dict[int, int] = {}
+        self.ops: dict[int, int] = {}
         self.arrived = 0
         self.count: int | None = None
         self.operands: list[int] = []
@@ -156,20 +163,27 @@ class Cta:
         """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
         if level == "cluster":
             return self.meet_cluster(thread, action)
+        self._check_barrier(identity, count)
         barrier = self.barriers.setdefault((level, identity), Barrier())
         if barrier.count is not None and count is not None and barrier.count != count:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
             )
         barrier.count = count if count is not None else barrier.count
+        self._check_warp(thread, how, identity, barrier)
         barrier.arrived += 1
+        barrier.lanes[thread.warp] = barrier.lanes.get(thread.warp, 0) | 1 << thread.lane
         barrier.operands.append(operand)
         barrier.operator = operator
-        if action != "arrive":
+        if action == "arrive":
+            barrier.passing.setdefault(thread.warp, []).append(thread)
+        else:
             barrier.waiting.append(thread)
         result = self.complete(level, identity, thread)
         if action == "arrive":
-            return None
+            if self._pass(barrier, thread.warp, thread):
+                return None
+            raise thread.suspend(f"waits for the other threads of its warp to arrive at barrier {identity}")
         if result is None:
             raise thread.suspend(
                 lambda: (
@@ -178,6 +192,33 @@ class Cta:
                 )
             )
         return result[0]
+
+    def _check_barrier(self, identity: int, count: int | None) -> None:
+        if identity >= _BARRIERS:
+            raise fault("bad-barrier", f"there is no barrier {identity}, only 0 to {_BARRIERS - 1}")
+        if count is not None and (count % WARP or not count):
+            raise fault("barrier-count", f"a barrier takes a multiple of {WARP} threads, not {count}")
+
+    def _check_warp(self, thread: Thread, how: Use, identity: int, barrier: Barrier) -> None:
+        """The threads of a warp come once each, and to an aligned barrier all by the same instruction."""
+        if barrier.lanes.get(thread.warp, 0) >> thread.lane & 1:
+            raise fault("barrier-count", f"a thread comes to barrier {identity} again before the others have come")
+        before = barrier.ops.setdefault(thread.warp, thread.op)
+        if before != thread.op and how.words["aligned"]:
+            line = self.launch.compiled.ops[before].instruction.span.line
+            raise fault(
+                "barrier-divergence",
+                f"threads of one warp come to barrier {identity} by different instructions, others by that of line {line}",
+            )
+
+    def _pass(self, barrier: Barrier, warp: int, last: Thread | None) -> bool:
+        """Whether a whole warp has come; those that do not wait for other warps go on then."""
+        if self.warps[warp].running & ~barrier.lanes.get(warp, 0):
+            return False
+        for thread in barrier.passing.pop(warp, ()):
+            if thread is not last:
+                thread.wake()
+        return True
 
     def meet_cluster(self, thread: Thread, action: str) -> None:
         """A thread comes to the barrier of the cluster (section 9.7.13.3). Raises Suspended."""
@@ -206,15 +247,21 @@ class Cta:
             return barrier.count
         return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
 
+    def whole_warps(self, barrier: Barrier) -> int:
+        """What the warps count that have come to a barrier with all their threads; those that have ended count too."""
+        warps = self.warps
+        return WARP * sum(not warps[warp].running & ~lanes for warp, lanes in barrier.lanes.items())
+
     def complete(self, level: str, identity: Any, last: Thread | None) -> tuple[Any] | None:
         """Releases a barrier where all have come; gives the result for `last`, which is running."""
         home = self.cluster[0] if level == "cluster" else self
         barrier = home.barriers[level, identity]
         wanted = home.wanted(level, barrier)
-        if barrier.arrived < wanted or not barrier.arrived:
+        arrived = barrier.arrived if barrier.count is None else home.whole_warps(barrier)
+        if arrived < wanted or not arrived:
             return None
-        if barrier.arrived > wanted:
-            raise fault("barrier-count", f"{barrier.arrived} threads came to barrier {identity}, which takes {wanted}")
+        if arrived > wanted:
+            raise fault("barrier-count", f"{arrived} threads came to barrier {identity}, which takes {wanted}")
         del home.barriers[level, identity]
         if level == "cluster":
             home.passed += 1
@@ -234,7 +281,9 @@ class Cta:
         for level, identity in [*self.barriers, *(k for k in home.barriers if k[0] == "cluster" and home is not self)]:
             at = home if level == "cluster" else self
             barrier = at.barriers.get((level, identity))
-            if barrier is not None and barrier.count is None:
+            if barrier is not None:
+                if at is self and thread.warp in barrier.passing:
+                    self._pass(barrier, thread.warp, None)
                 self.complete(level, identity, None)
         warp = self.warps[thread.warp]
         for place, meeting in list(warp.meetings.items()):

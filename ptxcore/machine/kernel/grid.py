@@ -366,9 +366,15 @@ class Launch:
 
     def _deadlock(self, resident: list[Cta]) -> KernelError:
         blocked = [t for cta in resident for t in cta.threads if not t.done]
-        told = [f"{t.name} {self._doing(t)}" for t in blocked[:_MOST_TOLD]]
-        if len(blocked) > _MOST_TOLD:
-            told.append(f"and {len(blocked) - _MOST_TOLD} more")
+        alike: dict[str, list[Thread]] = {}
+        for thread in blocked:
+            alike.setdefault(self._doing(thread), []).append(thread)
+        told = [
+            f"{threads[0].name} {text}{f'; so do {len(threads) - 1} more' if len(threads) > 1 else ''}"
+            for text, threads in list(alike.items())[:_MOST_TOLD]
+        ]
+        if len(alike) > _MOST_TOLD:
+            told.append("and others")
         message = "deadlock: no thread can go on\n    " + "\n    ".join(told)
         return self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
-from ptxcore.machine.kernel.faults import UNDEFINED, ThreadName, Undefined, fault
+from ptxcore.machine.kernel.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Passed, Source
 from ptxcore.machine.kernel.memory import (
@@ -34,6 +34,8 @@ _FRAME_ALIGN = 16
 _OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
+#: Set in addresses that are rather before the next buffer than behind the one they belong to, which is never so large.
+_BEFORE = 1 << (GLOBAL_BITS - 1)
 
 
 class Suspended(Exception):
@@ -105,6 +107,10 @@ class Thread:
 
     def segment(self, address: int) -> tuple[Segment, int]:
         """The memory that an address lies in, and the offset there. Raises Fault where there is none."""
+        following = self.globals.get((address >> GLOBAL_BITS) + 1) if address & _BEFORE else None
+        if following is not None:
+            before = -address & _GLOBAL_OFFSET
+            raise fault("out-of-bounds", f"out of bounds: {before} bytes before the start of '{following.name}'")
         if address > _GLOBAL_OFFSET:
             found = self.globals.get(address >> GLOBAL_BITS)
             if found is None:
@@ -129,7 +135,7 @@ class Thread:
     def read(self, address: int, size: int) -> int:
         """The little-endian number of `size` bytes at an address. Raises Fault."""
         if address & (size - 1):
-            raise fault("misaligned", f"misaligned: {size} bytes at address {address:#x}")
+            raise fault("misaligned", f"misaligned: {size} bytes at {self.place(address)}")
         if address > _GLOBAL_OFFSET:
             segment = self.globals.get(address >> GLOBAL_BITS)
             if segment is not None and segment.known is None:
@@ -142,7 +148,7 @@ class Thread:
     def write(self, address: int, size: int, value: int) -> None:
         """Writes the low bytes of a number. Raises Fault."""
         if address & (size - 1):
-            raise fault("misaligned", f"misaligned: {size} bytes at address {address:#x}")
+            raise fault("misaligned", f"misaligned: {size} bytes at {self.place(address)}")
         if address > _GLOBAL_OFFSET:
             segment = self.globals.get(address >> GLOBAL_BITS)
             if segment is not None and segment.known is None and segment.writable:
@@ -152,6 +158,53 @@ class Thread:
                     return
         segment, offset = self.segment(address)
         segment.write(offset, size, value)
+
+    def read_global(self, address: int, size: int) -> int:
+        """As `read`, of the global space. Raises Fault also for addresses of other spaces."""
+        if not address > _GLOBAL_OFFSET:
+            self._outside(address, "global")
+        return self.read(address, size)
+
+    def write_global(self, address: int, size: int, value: int) -> None:
+        """As `write`, of the global space."""
+        if not address > _GLOBAL_OFFSET:
+            self._outside(address, "global")
+        self.write(address, size, value)
+
+    def read_shared(self, address: int, size: int) -> int:
+        """As `read`, of the shared space. Raises Fault also for addresses of other spaces."""
+        if address & ~_OFFSET != SHARED:
+            self._outside(address, "shared")
+        return self.read(address, size)
+
+    def write_shared(self, address: int, size: int, value: int) -> None:
+        """As `write`, of the shared space."""
+        if address & ~_OFFSET != SHARED:
+            self._outside(address, "shared")
+        self.write(address, size, value)
+
+    def _outside(self, address: int, space: str) -> None:
+        """Raises the fault of an address that is not in the space which the instruction names."""
+        if space == "shared" and SHARED > address >= SHARED - _OFFSET:
+            raise fault("out-of-bounds", f"out of bounds: {SHARED - address} bytes before shared memory")
+        if address:
+            self.segment(address)
+            raise fault("wrong-space", f"{self.place(address)} is not in .{space} memory")
+
+    def place(self, address: int) -> str:
+        """An address in words."""
+        try:
+            segment, offset = self.segment(address)
+        except Fault:
+            return f"address {address:#x}"
+        return f"address {address:#x} (offset {offset} of '{segment.name}')"
+
+    def divided_by_zero(self, number: int) -> Any:
+        """The result of a division by zero, which is unknown (sections 9.7.1.8 and 9.7.1.9)."""
+        from ptxcore.machine.kernel.uninitialised import Cause, opaque
+
+        op = self.launch.compiled.ops[number]
+        return opaque(op.targets[0].has, Cause("division-by-zero", "division by zero", op))
 
     # What meanings ask (`ptxcore.isa.thread.Thread`).
 

@@ -80,6 +80,11 @@ def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
     return Uninitialised(value, Cause("uninitialised", where))
 
 
+def opaque(width: int, cause: Cause) -> Uninitialised:
+    """A value of which nothing is known."""
+    return Uninitialised(symbol(("uninitialised", next(_serials)), width), cause)
+
+
 def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
     """The bytes of a value, and which of their bits are known."""
     number, open_ = known_bits(value.term)

@@ -47,6 +47,7 @@ _STRANGERS = (
     "p1", "!p2", "b1", "h1", "r1", "d1", "q1", "f1", "e1", "hf1", "rf1", "rs1", "du1", "0", "5", "-1", "1.5", "0f3F800000",
     "0d3FF0000000000000", "_", "[d9]", "[r9]", "[G]", "[S+4]", "G", "S", "T", "fn", "{r1,r2}", "{f1,f2,f3,f4}",
     "{d1,d2}", "[T,{r1,r2}]", "%tid.x", "%clock64", "r1|p1", "-r3", "r1.b0", "L", "(r1)", "[0]", "{r1}",
+    "{ru1,ru2}", "{ru1,ru2,ru3,ru4}",
 )  # fmt: skip
 _STRANGE_WORDS = (
     "u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "b8", "b16", "b32", "b64", "b128", "f16", "f16x2", "bf16",
@@ -320,6 +321,8 @@ def _vector(e: Expected, rng: random.Random) -> str:
     if e.length == forms_module.ANY_LENGTH:
         e = e._replace(length=rng.choice((1, 2, 3, 4, 8)))
     kinds = [kind for kind in _fitting(e) if REGISTERS[kind][1] >= e.length] or ["b32"]
+    if rng.random() < 0.1:
+        kinds = [kind for kind in REGISTERS if WIDTHS[kind] == WIDTHS[kinds[0]] and REGISTERS[kind][1] >= e.length]
     kind, start = rng.choice(kinds), rng.randrange(4)
     elements = [_register(kind, rng, start + i) for i in range(e.length)]
     if "sink" in e.parameter.flags and rng.random() < 0.2 and e.length > 1:

@@ -151,6 +151,8 @@ def _fit_vector(use: Use, e: Expected, kind: Kind, path: tuple[int, ...], manual
         count, _, element = kind.partition(".")
         if not e.length or int(count[1:]) != e.length:
             return Trouble(path, f"{_wanted(use, e)} is needed here, not {describe(kind)}")
+        if not manual and _are_bits(use, e, element):
+            element = f"b{_SIZES[element]}"
         return _fit_value(use, e._replace(length=0), element, path, manual)
     if type(kind) is tuple and kind[0] == "sreg" and kind[1][:3] == f"v{e.length}.":
         return _fit_value(use, e._replace(length=0), (kind[0], kind[1][3:], kind[2]), path, manual)
@@ -186,6 +188,8 @@ def _fit_elements(
         return Trouble(path, "a vector of nothing but '_' has no type", "name a register for one of the elements")
     proper = "registers" in e.parameter.flags
     whole = None if manual else _whole(elements)
+    if whole is not None and _are_bits(use, e, whole):
+        whole = f"b{_SIZES[whole]}"
     for i, element in enumerate(elements):
         if element == "_" and drops:
             continue
@@ -217,6 +221,16 @@ def _fit_elements(
         i, message = mixed
         return Trouble((*path, indices + i), message)
     return None
+
+
+def _are_bits(use: Use, e: Expected, whole: str) -> bool:
+    """Measured: where a modifier says how long a vector is, one of integers will do for floating-point types of their
+    size, except in what is loaded from parameters. Coordinates are alike."""
+    p = e.parameter
+    if (p.length != "vec" and "bits" not in p.flags) or e.type not in ("f32", "f64") or whole[0] not in "us":
+        return False
+    loaded = p.role == "destination" and use.space.startswith("param")
+    return _SIZES[whole] == WIDTHS[e.type] and not loaded
 
 
 def _untyped(e: Expected, constant: Kind) -> bool:

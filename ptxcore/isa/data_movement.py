@@ -359,8 +359,8 @@ _CACHES = (
         space="global",
     ),
     _policy(
-        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a], size:u32 upto=total, total:u32", first="range",
-        space="global", primary=_PRIORITY, secondary=_SECOND,
+        "createpolicy.range{.space}.primary{.secondary}.b64 d:u64, [a:narrow], size:u32 upto=total, total:u32",
+        first="range", space="global", primary=_PRIORITY, secondary=_SECOND,
     ),
     _policy(
         "createpolicy.fractional.primary{.secondary}.b64 d:u64, fraction:f32?", first="fractional", primary=_PRIORITY,
@@ -409,6 +409,12 @@ DIFFERENCES = (
         "`.v8` has elements of 32 bits.",
     ),
     Difference(
+        "9.7.9.8",
+        "Vectors of `.f32` and `.f64` may consist of integer registers of that size: `ld.global.v2.f32 {r1, r2}, [p]` with "
+        "`.u32` registers. Parameters are not loaded into them.",
+        "The registers of a floating-point type are of that type, or untyped.",
+    ),
+    Difference(
         "9.7.9.11",
         "`st.v8` of 8 and 16 bits is an instruction.",
         "`.v8` has elements of 32 bits.",
@@ -431,9 +437,9 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.9.6",
-        "`.sync` may stand twice on `shfl`, and on other instructions that have it. The checker takes that in "
-        "both modes.",
-        "It stands once.",
+        "`.sync` may stand twice on `shfl` and on others that have it, and `.satfinite` on products of matrices. The "
+        "checker takes that in both modes.",
+        "A modifier stands once.",
         checked=False,
     ),
     Difference(

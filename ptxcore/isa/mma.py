@@ -64,6 +64,8 @@ def _fragments(how: Use) -> Mapping[str, str]:
         held = typed or (_STRICTLY_UNTYPED if scaled else _UNTYPED)
         if split and element in _SPLIT:
             held = _SPLIT[element]
+        elif sparse and element == "f32" and words["atype"] in ("f16", "bf16", "tf32"):
+            held = "b32"
         elif element == "f64" and matrix == "d" and shape != "m8n8k4":
             held = "f64"
         found[matrix] = f"{held} x{registers(count, element, bits=packed if matrix in 'ab' else 0)}"
@@ -91,10 +93,10 @@ def _scales(columns: int) -> str:
 
 
 _mma = partial(
-    Form, kind="effect", section="9.7.14.5.14", layout=_fragments, repeats="sync", ordered="row col op popc",
+    Form, kind="effect", section="9.7.14.5.14", layout=_fragments, repeats="sync satfinite", ordered="row col op popc",
 )  # fmt: skip
 _sparse = partial(
-    Form, kind="effect", section="9.7.14.6.3", version="7.1", target="sm_80", layout=_fragments, repeats="sync",
+    Form, kind="effect", section="9.7.14.6.3", version="7.1", target="sm_80", layout=_fragments, repeats="sync satfinite",
     ordered="row col",
 )  # fmt: skip
 
@@ -233,6 +235,11 @@ DIFFERENCES = (
         "The sparsity selector is at most as large as there are groups of threads that can hold the metadata; "
         "for `.m16n8k32` with `.f16` accumulators it is 0 or 1.",
         "It is a constant from 0 to 3.",
+    ),
+    Difference(
+        "9.7.14.6.3",
+        "Accumulators of `.f32` are in registers of any type of 32 bits with `.f16`, `.bf16` and `.tf32`.",
+        "They are in `.f32` registers.",
     ),
     Difference(
         "9.7.14.6.3",

@@ -21,6 +21,7 @@ and further words behind the colon:
     own            a type that is the form's own even where the instruction states the same; `stated` the other way
                    round (measured: a stated integer may be a packed register or the name of a function)
     unpacked       no register of `.f16x2`
+    bits           (of a vector) registers of integers will do for a floating-point type of their size
     hexadecimal    of constants only those in the notation `0f...`
     address        the name of a variable stands for its address; `a:address shared` of one in that space
     inferred       a vector of which at least one element must be a register, since constants have other types
@@ -123,7 +124,7 @@ _FLAGS = _words(
     """loose reg imm address sink in out value barrier threads special bare variable literal negative negated float
     texref samplerref surfref texsurf opaque braced descriptor tensormap mbarrier any exact strict registers
     power_of_two nonzero dropped kept narrow untyped longer handle hexadecimal indexed twice_indexed inferred
-    own stated unpacked"""
+    own stated unpacked bits"""
 )
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)\Z")
 _COUNT = re.compile(r"x(\d+|\?|\*)\Z")

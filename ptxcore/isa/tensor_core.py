@@ -16,7 +16,7 @@ _FAMILIES = "sm_100f sm_101f"
 _MEMBERS = "sm_100a sm_101a sm_103a"
 
 _GROUP = "cta_group::1 cta_group::2"
-_tcgen05 = partial(Form, kind="effect", version="8.6", target=_FAMILIES, repeats="sync")
+_tcgen05 = partial(Form, kind="effect", version="8.6", target=_FAMILIES, repeats="sync NaN")
 
 
 # Allocation (section 9.7.16.7).

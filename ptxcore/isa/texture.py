@@ -31,7 +31,7 @@ def _layout(how: Use) -> dict[str, str]:
     gradient = f"x{_GRADIENTS.get(geometry, 1)}" + " longer" * (geometry in ("cube", "acube"))
     return {
         "d": _CARRIERS.get(how.type, how.type),
-        "c": f"x{_COORDINATES[geometry]} longer bare{indexed}",
+        "c": f"x{_COORDINATES[geometry]} longer bare bits{indexed}",
         "offset": offset if geometry == "3d" else f"{offset} bare",
         "dx": gradient,
         "dy": gradient,
@@ -158,6 +158,11 @@ DIFFERENCES = (
         "comparisons may be untyped, or no functions. The checker asks for what it asks for otherwise.",
         "Cube maps have no offsets.",
         checked=False,
+    ),
+    Difference(
+        "9.7.10.3",
+        "Coordinates of `.f32` may be a vector of integer registers.",
+        "Their registers are of `.f32`, or untyped.",
     ),
     Difference(
         "9.7.10.5",

@@ -51,7 +51,7 @@ _SIGNS = f"{_SCALE}, imm_scale_a:s32 imm -1..1 nonzero, imm_scale_b:s32 imm -1..
 _META = "sp_meta:b32 untyped braced, sp_sel:u32 imm"
 
 _ALIGNED = "manual: !aligned -> never # '.aligned' is needed"
-_wgmma = partial(Form, kind="effect", version="8.0", target="sm_90a", repeats="sync", rules=(_ALIGNED,))
+_wgmma = partial(Form, kind="effect", version="8.0", target="sm_90a", repeats="sync satfinite", rules=(_ALIGNED,))
 _dense = partial(_wgmma, section="9.7.15.5.2", first="mma_async", layout=_fragments)
 _sparse = partial(_wgmma, section="9.7.15.6.3", version="8.2", first="mma_async", layout=_fragments)
 

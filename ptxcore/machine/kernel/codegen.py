@@ -147,6 +147,8 @@ class Compiler:
 
     def instruction(self, code: Code, op: Op, at: int) -> list[str]:
         kind = op.use.form.kind
+        if op.refused:
+            return [f"T.refuse({self.op(op)})"]
         if op.call is not None:
             return [f"return T.call({self.op(op)}, {self.starts.get((code.name, at + 1), DONE)})"]
         if kind == "branch" or op.use.form.mnemonic == "bra":

@@ -26,7 +26,6 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.memory import PARAM
 from ptxcore.machine.operands import choices
-from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import (
     Address,
     Arguments,
@@ -93,6 +92,7 @@ class Op:
     labels: tuple[str, ...] = ()
     call: Call | None = None
     location: int = -1  # into Program.locations
+    refused: bool = False  # its operands cannot be executed yet
 
     @property
     def name(self) -> str:
@@ -161,6 +161,10 @@ class Program:
 def lower(module: Module) -> Program:
     """Makes a module ready that the checker found sound. Raises InputError for what cannot be executed."""
     return _Lowering(module).program()
+
+
+class _NotYet(Exception):
+    """An operand that cannot be executed: a texture's coordinates, for one."""
 
 
 class _Lowering:
@@ -354,10 +358,10 @@ class _Lowering:
             symbol = self.context.scopes.find(s.guard.name)
             assert symbol is not None
             guard = self.slot(symbol, s.guard.name), s.guard.negated
-        if s.opcode == "call":
-            op = self.call(s, guard)
-        else:
-            op = self.operation(s, guard)
+        try:
+            op = self.call(s, guard) if s.opcode == "call" else self.operation(s, guard)
+        except _NotYet:
+            op = Op(s, self.use(s), [], [], guard, refused=True)
         op.location = self.location
         code.ops.append(op)
 
@@ -466,7 +470,7 @@ class _Lowering:
         if isinstance(operand, Address):
             assert isinstance(operand.base, Name)
             return self.named(s, operand.base, width)._replace(offset=operand.offset)
-        raise fail(s.span, "this operand cannot be executed yet")
+        raise _NotYet
 
     def named(self, s: Instruction, operand: Name, width: int) -> Source:
         found = self.register(operand.name)
@@ -496,14 +500,14 @@ class _Lowering:
 
     def address(self, s: Instruction, operand: Operand) -> Source:
         if not isinstance(operand, Address):
-            raise fail(s.span, f"'{s.opcode}' with such an address cannot be executed yet")
+            raise _NotYet
         base = operand.base
         if isinstance(base, Immediate):
             source = Source("constant", base.value & mask(64))
         else:
             source = self.named(s, base, 64)
         if operand.index is not None:
-            raise fail(find_span(s, operand), "a register as an index cannot be executed yet")
+            raise _NotYet
         offset = operand.offset
         if operand.indexed and isinstance(base, Name):
             symbol = self.context.scopes.find(base.name)
@@ -545,7 +549,7 @@ class _Lowering:
             return Passed(Source("constant", operand.value & mask(64)))
         if isinstance(operand, Float):
             return Passed(Source("constant", operand.bits, operand.width))
-        raise fail(s.span, "this argument cannot be executed yet")
+        raise _NotYet
 
 
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}

@@ -270,3 +270,16 @@ def test_each_kernel_has_the_shared_memory_that_it_declares(
         return
     device.launch(entry, (1, 1, 1), (1, 1, 1), [buffer], dynamic_shared=dynamic_shared)
     assert [device.memory.at(buffer).read(4 * i, 4) for i in range(2)] == expected
+
+
+def test_a_module_with_textures_runs_what_needs_none() -> None:
+    texture = (
+        ".visible .entry t(.param .u64 h) { .reg .b64 %rd<2>; .reg .f32 %f<5>; .reg .b32 %r<2>; ld.param.u64 %rd0, [h]; "
+        "mov.u32 %r0, 0; tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}]; ret; }"
+    )
+    device = kernel("ld.param.u64 %rd0, [out]; st.global.u32 [%rd0], 5;", before=texture)
+    buffer = device.memory.allocate(4, "out")
+    device.launch("k", (1, 1, 1), (1, 1, 1), [buffer])
+    assert device.memory.at(buffer).read(0, 4) == 5
+    with pytest.raises(KernelError, match=r"'tex\.1d\.v4\.f32\.s32' cannot be executed yet"):
+        device.launch("t", (1, 1, 1), (1, 1, 1), [0])

@@ -225,9 +225,9 @@ def _fit_elements(
 
 def _are_bits(use: Use, e: Expected, whole: str) -> bool:
     """Measured: where a modifier says how long a vector is, one of integers will do for floating-point types of their
-    size, except in what is loaded from parameters. Coordinates are alike."""
+    size, except in what is loaded from parameters. Coordinates and fragments are alike."""
     p = e.parameter
-    if (p.length != "vec" and "bits" not in p.flags) or e.type not in ("f32", "f64") or whole[0] not in "us":
+    if (p.length != "vec" and "bits" not in p.flags) or e.type not in ("f16", "f32", "f64") or whole[0] not in "us":
         return False
     loaded = p.role == "destination" and use.space.startswith("param")
     return _SIZES[whole] == WIDTHS[e.type] and not loaded

@@ -410,7 +410,7 @@ DIFFERENCES = (
     ),
     Difference(
         "9.7.9.8",
-        "Vectors of `.f32` and `.f64` may consist of integer registers of that size: `ld.global.v2.f32 {r1, r2}, [p]` with "
+        "Vectors of `.f16`, `.f32` and `.f64` may consist of integer registers of that size, as in `ld.v2.f32` and two "
         "`.u32` registers. Parameters are not loaded into them.",
         "The registers of a floating-point type are of that type, or untyped.",
     ),

@@ -62,6 +62,8 @@ def _multiplied(how: Use) -> Mapping[str, str]:
         found[matrix] = _fragment(matrix, shape, element)
         if matrix in "ab" and element in _MULTIPLIED:
             found[matrix] = f"{_MULTIPLIED[element]} x{registers(elements(matrix, shape), element)}"
+        elif element == "f64" and not found[matrix].endswith(" x1"):
+            found[matrix] = f"bits {found[matrix]}"
         elif matrix == "b" and element == "tf32":
             found[matrix] = f"reg {found[matrix]}"
     return found
@@ -140,6 +142,11 @@ DIFFERENCES = (
         "`wmma.mma` of `.f64` has the shapes `.m16n16k8` and `.m16n16k16`, too, whose fragments cannot be "
         "loaded or stored.",
         "It has the shape `.m8n8k4` alone.",
+    ),
+    Difference(
+        "9.7.14.4.5",
+        "Fragments of `.f64` that have several registers may consist of integer registers.",
+        "The registers are of `.f64`.",
     ),
     Difference(
         "9.7.14.4.3",

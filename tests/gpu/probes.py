@@ -239,10 +239,16 @@ def _is_destination(e: Expected) -> bool:
     return e.parameter.role == "destination" or (bool(e.parts) and e.parts[0].parameter.role == "destination")
 
 
+#: Integer divisions, of which nobody says what they give for a divisor of 0.
+_DIVISIONS = ("div", "rem")
+
+
 def _conforming(use: Use, shape: list[Any], chance: random.Random) -> list[Any]:
     """Sources that fit the kernel: drawn anew while one is missing that the kernel has."""
     for _ in range(1000):
         drawn = list(driver.draw_sources(use, chance))
+        if use.form.mnemonic in _DIVISIONS and use.type[0] in "us" and drawn[1] == 0:
+            continue  # what this gives is open, and a kernel that does it is in error
         if all(value is not None or s is None for value, s in zip(drawn, shape, strict=True)):
             return [None if s is None else _length(s, value) for value, s in zip(drawn, shape, strict=True)]
     raise Unfit("its inputs can hardly be drawn")

@@ -180,7 +180,8 @@ class Bounds:
             return self.barriers.syncbar
         if name in ("addr", "data", "ctrl"):
             return self._dependencies(name)
-        return self.executed.known(self.program.relations[name])
+        known = self.program.relations.get(name)
+        return Relation([0] * self.program.size, {}) if known is None else self.executed.known(known)
 
     def _dependencies(self, name: str) -> Relation:
         for which, pairs in dependency_pairs(self.program).items():

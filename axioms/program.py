@@ -330,6 +330,7 @@ def _known_relations(program: Program) -> dict[str, list[int]]:
     names = ("id", "po", "int", "ext", "loc", "vloc", "rmw", "sr", "scta")
     relations: dict[str, list[int]] = {name: list(zero) for name in names}
     relations["id"] = [1 << i for i in range(n)]
+    relations["cov"] = relations["vloc"]  # all accesses to a location have its size
     everything = (1 << n) - 1
 
     threads: dict[int, int] = {}

@@ -26,8 +26,20 @@ BASE: dict[str, BaseName] = {
     "IW": BaseName(_SET, "initial writes"),
     "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
     "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
-    "BA": BaseName(_SET, "arrivals at a CTA barrier"),
-    "BW": BaseName(_SET, "waits at a CTA barrier (a `sync` or `red` is an arrival and then a wait)"),
+    "BA": BaseName(_SET, "arrivals at a barrier of a CTA or of a warp"),
+    "BW": BaseName(_SET, "waits at a barrier of a CTA or of a warp (a `sync` or `red` is an arrival and then a wait)"),
+    "MB": BaseName(_SET, "operations on mbarrier objects and on cluster barriers; they are no memory events"),
+    "MA": BaseName(
+        _SET, "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`"
+    ),
+    "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
+    "MBINIT": BaseName(_SET, "`mbarrier.init` and `mbarrier.inval`"),
+    "I": BaseName(_SET, "asynchronous instructions where they are issued, in program order"),
+    "CW": BaseName(_SET, "waits for groups of asynchronous copies"),
+    "ASY": BaseName(_SET, "events of asynchronous operations, which are in no program order"),
+    "KS": BaseName(_SET, "starts of kernels"),
+    "KE": BaseName(_SET, "ends of kernels"),
+    "HOST": BaseName(_SET, "events of host threads"),
     "WEAK": BaseName(_SET, "weak memory events"),
     "RLX": BaseName(_SET, "relaxed memory events (volatile and mmio accesses are relaxed at system scope)"),
     "ACQ": BaseName(_SET, "acquire reads, and acquire fences"),
@@ -38,24 +50,34 @@ BASE: dict[str, BaseName] = {
     "CLUSTER": BaseName(_SET, "strong events of cluster scope"),
     "GPU": BaseName(_SET, "strong events of GPU scope"),
     "SYS": BaseName(_SET, "strong events of system scope"),
+    "RESTRICT": BaseName(
+        _SET, "fences that are about some operations only (`.mbarrier_init`, `.sync_restrict`): see `covers`"
+    ),
     "GEN": BaseName(_SET, "the generic proxy: its memory events, its proxy fences, and ordinary fences"),
     "SUR": BaseName(_SET, "the surface proxy: its memory events and its proxy fences"),
     "TEX": BaseName(_SET, "the texture proxy (`ld.global.nc` too): its memory events and its proxy fences"),
     "CON": BaseName(_SET, "the constant proxy: its memory events and its proxy fences"),
-    "ASYNC": BaseName(_SET, "async proxy fences"),
+    "ASYNC": BaseName(
+        _SET, "the async proxy: its memory events, its proxy fences, and those that completions imply"
+    ),
+    "TMAP": BaseName(_SET, "the tensormap proxy: its memory events and its proxy fences"),
+    "ONEWAY": BaseName(_SET, "proxy fences that work in one direction; in `REL` or `ACQ`"),
     "ALIAS": BaseName(_SET, "alias proxy fences"),
     "id": BaseName(_REL, "every event with itself", transitive=True, symmetric=True),
     "po": BaseName(_REL, "program order", transitive=True),
     "int": BaseName(_REL, "both events in one thread", transitive=True, symmetric=True),
     "ext": BaseName(_REL, "events of different threads; an initial write is in no thread", symmetric=True),
-    "loc": BaseName(_REL, "memory events at one physical location", transitive=True, symmetric=True),
-    "vloc": BaseName(_REL, "memory events at one virtual address", transitive=True, symmetric=True),
+    "loc": BaseName(_REL, "memory events that share a byte of physical memory", symmetric=True),
+    "vloc": BaseName(_REL, "memory events at one virtual address: they overlap there", symmetric=True),
+    "cov": BaseName(
+        _REL, "memory events that overlap completely: one virtual address, one size", transitive=True, symmetric=True
+    ),
     "po-loc": BaseName(_REL, "`po & loc`", transitive=True),
     "rf": BaseName(_REL, "reads-from: the write whose value a read returns"),
     "co": BaseName(
         _REL, "coherence: a strict partial order on the writes of each location, initial write first", transitive=True
     ),
-    "fr": BaseName(_REL, "from-reads: `rf^-1; co`"),
+    "fr": BaseName(_REL, "from-reads, byte by byte: from a read of some byte to the writes of it that follow in coherence"),
     "rmw": BaseName(_REL, "from the read of an atomic operation to its write"),
     "addr": BaseName(_REL, "address dependency, from a read"),
     "data": BaseName(_REL, "data dependency, from a read to a write that stores what was computed from it"),
@@ -63,6 +85,15 @@ BASE: dict[str, BaseName] = {
     "sr": BaseName(_REL, "both events carry a scope, and each scope takes in the other's thread", symmetric=True),
     "scta": BaseName(_REL, "both events in threads of one CTA", transitive=True, symmetric=True),
     "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),
+    "mbo": BaseName(_REL, "the order of operations and waits on one mbarrier object or cluster barrier"),
+    "mbrf": BaseName(_REL, "from each arrival to each wait for the phase that it counted in"),
+    "issue": BaseName(_REL, "from an asynchronous instruction to the events of its operation"),
+    "comp": BaseName(
+        _REL, "completion of an asynchronous operation: from its reads to its writes to what tells of it (`MA`, `CW`, `KE`)"
+    ),
+    "api": BaseName(_REL, "what starts and ends of kernels, streams, events and host calls order (8.9.4)"),
+    "covers": BaseName(_REL, "from a fence to the memory events that it is about, by state space and address"),
+    "group": BaseName(_REL, "events of one instruction that no order relates: elements of a vector", symmetric=True),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(
         _REL,

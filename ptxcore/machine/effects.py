@@ -6,11 +6,15 @@ What a load or an atomic returns is a fresh symbol; whoever takes the effects de
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Use
 
 #: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
 #: dependency on it. An absent effect is no dependency.
@@ -23,13 +27,16 @@ NO_DEPENDENCIES: Dependencies = {}
 class Effect:
     """One effect of one thread.
 
-    `kind`: `load`, `store`, `atom`, `red`, `fence`, `proxy_fence`, `barrier`.
+    `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
+    cluster, a warp); `mbarrier`; `issue`, `copy`, `commit`, `wait_group` (asynchronous operations); `collective` (what the
+    threads of a warp compute together); `input` (a value that nothing determines: a clock); `grid` (`griddepcontrol`);
+    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`).
     `guard`: the truth value of "this happens" (path condition and predicate).
     `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
     scope `sys`.
     `scope`: `cta`, `cluster`, `gpu`, `sys`; None for weak accesses, barriers and proxy fences.
-    `proxy`: of an access: `generic`, `surface`, `texture`, `constant`; of a proxy fence: the one it names (`alias`,
-    `async`, `surface`, ... as written after `fence.proxy.`).
+    `proxy`: of an access: `generic`, `surface`, `texture`, `constant`, `async`, `tensormap`; of a proxy fence: the one it
+    names (`alias`, `async`, `async.global`, `tensormap::generic`, ... as written after `fence.proxy.`).
     """
 
     index: int
@@ -39,30 +46,74 @@ class Effect:
     semantics: str = "weak"
     scope: str | None = None
     proxy: str = "generic"
+    #: The first effect of the instruction, where it has several that no order relates: elements of a vector, or of packed
+    #: types. -1: it is ordered by itself.
+    group: int = -1
+    #: The `issue` effect of the asynchronous operation that this is part of, which is not in program order. -1: none.
+    agent: int = -1
 
-    # load, store, atom, red
+    # load, store, atom, red, mbarrier, copy, clear, discard
     space: str = "generic"
     width: int = 32  # bits accessed
-    address: Value = 0  # 64 bits
-    result: Term | None = None  # what load, atom, red (its inner read) or bar.red returns: a symbol of `width` bits
-    # What store, atom, red write: a value of `width` bits, over `result` for a read-modify-write.
+    address: Value = 0  # 64 bits; of a copy, where it writes
+    # What load, atom, red (its inner read), mbarrier (the state of the object before), bar.red, collective, input return: a
+    # symbol of `width` bits.
+    result: Term | None = None
+    # What store, atom, red, mbarrier (the state after; None for a wait) write: a value of `width` bits, over `result` for a
+    # read-modify-write.
     value: Value | None = None
-    # atom, red: the condition, given `guard`, under which it writes (a failing compare-and-swap does not).
+    # atom, red, copy: the condition, given `guard`, under which it writes (a failing compare-and-swap does not).
     writes: Value = 1
     returns: bool = True  # atom: False when its destination is the sink `_`
     answer: int | None = None  # concrete runs: the number that came back (`result` is None then)
 
+    # fence: `mbarrier_init`, `shared::cta`, `shared::cluster` where it is about some operations only
+    restrict: str = ""
+
+    # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `wait`; grid, host: what is done
+    operation: str = ""
+    complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
+
     # barrier
-    barrier: str = ""  # `sync`, `arrive`, `red`
+    barrier: str = ""  # `sync`, `arrive`, `red`; a cluster's: `arrive`, `wait`
+    level: str = "cta"  # `cta`, `cluster`, `warp`
     identity: Value | None = 0  # the barrier resource; None where the short dialect leaves it out
-    count: Value | None = None  # threads; None: all of the CTA
+    count: Value | None = None  # threads; None: all of the CTA. Of a proxy fence, a clear and a copy see `size`
     instance: int | None = None  # short dialect only: the name of the dynamic barrier
+    aligned: bool = False
+    mask: Value = 0  # barrier of a warp, collective: the member mask
     operator: str = ""  # red: `popc`, `and`, `or`
     operand: Value = 0  # red: the predicate that goes in
+
+    # issue: `mbarrier`, `group`, `bulk_group` (how its completion is learnt), `copies` (it waits for the thread's copies by
+    # `cp.async`), "" (by nothing). commit, wait_group: `group` or `bulk_group`.
+    mechanism: str = ""
+    source: Value = 0  # copy: where it reads
+    size: Value | None = None  # copy, clear, proxy_fence: bytes
+    fill: Value = 0  # copy: zeros that follow
+    selected: Value = 0xFFFF  # copy: which of each 16 bytes
+    combine: Callable[[Value, Value], Value] | None = None  # copy: what becomes of (old, new), element by element
+    pending: Value = 0  # wait_group: groups that may be under way
+    reads: bool = False  # wait_group: waits for the reading only
+
+    # collective: what the thread brings, and the meaning over all threads that take part
+    operands: tuple[Any, ...] = ()
+    how: Use | None = None
 
     address_dependencies: Dependencies = field(default_factory=dict)
     data_dependencies: Dependencies = field(default_factory=dict)
     control_dependencies: Dependencies = field(default_factory=dict)
+
+
+class Requirement(NamedTuple):
+    """What must hold lest the behaviour be undefined: under `guard`, the truth value `condition`. `kind` is one of the
+    machine's kinds of errors (`bad-mbarrier`, `misaligned`, ...), `message` says what is wrong otherwise."""
+
+    guard: Value
+    condition: Value
+    kind: str
+    message: str
+    instruction: Instruction
 
 
 @dataclass(slots=True)
@@ -87,3 +138,4 @@ class ThreadExecution:
     registers: dict[str, FinalRegister]
     finishes: Value
     cut: Value
+    requirements: list[Requirement] = field(default_factory=list)

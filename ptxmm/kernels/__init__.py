@@ -1,0 +1,1 @@
+"""Kernels decided: launches of compiled modules as programs of the engine."""

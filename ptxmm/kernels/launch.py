@@ -1,0 +1,71 @@
+"""What is launched: a kernel of a module, its arguments, how many threads, and how far its loops are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ptxcore.values.terms import Value
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A buffer in global memory, whose address is the argument: `elements` of a PTX type (`u32`), with their values at
+    the start (`init`, filled up with zeros; floating-point values as bits), at an address that `align` divides.
+
+    Buffers of one name are one buffer, over all launches of a test.
+    """
+
+    name: str
+    type: str = "u32"
+    elements: int = 1
+    init: tuple[int, ...] = ()
+    align: int = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number (its bits) that is passed by value; bytes fill a parameter that is a structure."""
+
+    name: str
+    value: int | bytes
+    type: str = "u32"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel launched. `params` are the arguments, in the order of the kernel's parameters.
+
+    `unroll` bounds the turns of every loop; `loops` those of single loops, by a label in the PTX (`$L__BB0_1`), by a line
+    of the PTX (`12`) or of a source file (`lock.cu:7`) that lies in the loop. `stream` orders launches: those of one stream
+    run one after the other.
+    """
+
+    text: str  # the module
+    entry: str
+    path: str = "<module>"
+    grid: Triple = (1, 1, 1)
+    block: Triple = (1, 1, 1)
+    cluster: Triple | None = None  # None: as the kernel asks for
+    dynamic_shared: int = 0
+    params: tuple[Buffer | Scalar, ...] = ()
+    unroll: int = 4
+    loops: Mapping[str, int] = field(default_factory=dict)
+    stream: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a buffer at the end: `label` in states, the term of its value, its bits and signedness."""
+
+    label: str
+    value: Value
+    width: int
+    signed: bool
+
+
+#: The final value of an element of a buffer, by the buffer's name and the element's number. Raises KeyError where there is no
+#: such buffer, IndexError where it has no such element.
+Final = Callable[[str, int], Element]

@@ -116,6 +116,31 @@ class Requirement(NamedTuple):
     instruction: Instruction
 
 
+class Cut(NamedTuple):
+    """A loop whose bound stopped the thread, under `guard`, after `turns` turns. `label` is where the loop begins ("" where
+    no label stands there), `instruction` its first instruction (None in a loop without any)."""
+
+    guard: Value
+    label: str
+    instruction: Instruction | None
+    turns: int
+
+
+class Stuck(NamedTuple):
+    """A waiting loop that was reduced to its last turn: under `guard` that turn goes round instead of leaving.
+
+    Such a turn did nothing but look. `reads` are its effects that returned something (by index; each happened where its own
+    guard holds). Who repeats the turn sees the same again as long as those reads return the same: a thread may stay here for
+    ever in an execution in which `guard` holds and each of those reads reads a write that nothing follows in coherence
+    order. What the thread did before is an execution in full, but for what comes behind the loop.
+    """
+
+    guard: Value
+    label: str
+    instruction: Instruction | None
+    reads: tuple[int, ...]
+
+
 @dataclass(slots=True)
 class FinalRegister:
     """A register at the end of its thread: its value, its type's width and signedness."""
@@ -131,7 +156,7 @@ class ThreadExecution:
 
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They
     exclude each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other
-    choice of what the loop reads is the execution that counts).
+    choice of what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
     """
 
     effects: list[Effect]
@@ -139,3 +164,5 @@ class ThreadExecution:
     finishes: Value
     cut: Value
     requirements: list[Requirement] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    stuck: list[Stuck] = field(default_factory=list)

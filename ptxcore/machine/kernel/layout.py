@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ptxcore.check.symbols import Variable
 from ptxcore.isa.types import WIDTHS
@@ -74,15 +74,15 @@ class Layout:
         if known is not None:
             self._by_key[key] = known
             if variable.value is not None or known.variable.linkage == "extern":
-                known.variable, known.size = variable, max(known.size, variable.bytes)
+                known.variable, known.size = variable, max(known.size, _size(variable))
             return
         if variable.space == "const":
             self.const_bytes = _aligned(self.const_bytes, variable.alignment)
             address = CONST + self.const_bytes
-            self.const_bytes += variable.bytes
+            self.const_bytes += _size(variable)
         else:
             address = FIRST_VARIABLE + len(self.variables) << GLOBAL_BITS
-        placed = Placed(name, variable.space, address, variable.bytes, variable)
+        placed = Placed(name, variable.space, address, _size(variable), variable)
         self.variables.append(placed)
         self._by_key[key] = placed
         if not variable.depth:
@@ -154,6 +154,14 @@ class Layout:
     def _named(self, name: str) -> int:
         placed = self.names.get(name)
         return placed.address if placed is not None else self.function(name)
+
+
+def _size(variable: Variable) -> int:
+    """Bytes of a variable. The first dimension, left open, is as long as the initialiser (section 5.4.4)."""
+    if isinstance(variable.value, Vector) and variable.dimensions[:1] == (None,):
+        rows = len(variable.value.elements)
+        return replace(variable, dimensions=(rows, *variable.dimensions[1:])).bytes
+    return variable.bytes
 
 
 def _aligned(offset: int, align: int) -> int:

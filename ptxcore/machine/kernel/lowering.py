@@ -20,7 +20,7 @@ from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
 from ptxcore.check.trouble import Trouble
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Misfit, Use
-from ptxcore.isa.special_registers import SPECIAL_REGISTERS
+from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.layout import Layout
@@ -484,8 +484,7 @@ class _Lowering:
         base, _, _ = operand.name.partition(".")
         symbol_ = self.context.scopes.find(operand.name) or self.context.scopes.find(base)
         if symbol_ is None and base in SPECIAL_REGISTERS:
-            self.special.add(operand.name[1:])
-            return Source("special", width=width, has=WIDTHS[SPECIAL_REGISTERS[base].type], name=operand.name[1:])
+            return self.special_register(operand.name, width)
         if isinstance(symbol_, FunctionSymbol):
             return Source("constant", self.layout.function(operand.name), width)
         assert isinstance(symbol_, Variable), operand
@@ -497,6 +496,16 @@ class _Lowering:
         if key in self.shared:
             return Source("shared", self.shared[key], width)
         return Source("constant", self.layout.address(key), width)
+
+    def special_register(self, name: str, width: int) -> Source:
+        """A special register, a component of one, or all components of one that has some."""
+        base, _, part = name.partition(".")
+        register = SPECIAL_REGISTERS[base]
+        if register.vector and not part:
+            parts = [self.special_register(f"{name}.{component}", width) for component in COMPONENTS]
+            return Source("vector", width=width, parts=tuple(parts))
+        self.special.add(name[1:])
+        return Source("special", width=width, has=WIDTHS[register.type], name=name[1:])
 
     def address(self, s: Instruction, operand: Operand) -> Source:
         if not isinstance(operand, Address):

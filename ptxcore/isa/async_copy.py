@@ -138,7 +138,7 @@ def _reduced(how: Use, old: Value, new: Value) -> Value:
 
 
 _st_async = partial(
-    Form, run=st_async, kind="effect", explored=False, section="9.7.9.12", version="8.1", target="sm_90", first="async"
+    Form, run=st_async, kind="effect", section="9.7.9.12", version="8.1", target="sm_90", first="async"
 )
 _WORDS = "b32 b64 u32 u64 s32 s64 f32 f64"
 _ALL = f"b8 b16 u8 u16 s8 s16 {_WORDS}"
@@ -182,7 +182,7 @@ _STORES = (
     *(
         Form(
             f"st.bulk{{.sem}}{{.space}} [a:narrow], size:{width} *8 0..16777216, value:imm 0..0", st_bulk, kind="effect",
-            explored=False, section="9.7.9.13",
+            section="9.7.9.13",
             version=version, target="sm_100", first="bulk", layout=_no_variable, sem="weak",
             space="shared::cta",
         )
@@ -193,7 +193,7 @@ _STORES = (
 # Copies of 4 to 16 bytes.
 
 _cp_async = partial(
-    Form, kind="effect", explored=False, section="9.7.9.25.3.1", version="7.0", target="sm_80", first="async",
+    Form, kind="effect", section="9.7.9.25.3.1", version="7.0", target="sm_80", first="async",
     ordered="dst global",
     manual={"shared::cta": "7.8"},
 )  # fmt: skip
@@ -211,7 +211,7 @@ _NON_BULK = tuple(
         ("{!}ignored", cp_async_ignoring, {"ca cg": "7.5"}),
     )
 )  # fmt: skip
-_group = partial(Form, kind="effect", explored=False, version="7.0", target="sm_80")
+_group = partial(Form, kind="effect", version="7.0", target="sm_80")
 _GROUPS = (
     _group("cp.async.commit_group", commit_group, section="9.7.9.25.3.2", first="async commit_group"),
     _group("cp.async.wait_group n:imm", wait_group, section="9.7.9.25.3.3", first="async wait_group"),
@@ -221,7 +221,7 @@ _GROUPS = (
 # Copies of any size.
 
 _SIZE = "size:u32 own *16"
-_hopper = partial(Form, kind="effect", explored=False, version="8.0", target="sm_90")
+_hopper = partial(Form, kind="effect", version="8.0", target="sm_90")
 _bulk = partial(_hopper, run=cp_async_bulk, section="9.7.9.25.4.1", first="async bulk")
 _reduce = partial(_hopper, run=cp_reduce, section="9.7.9.25.4.2", first="reduce async bulk")
 _BULK = (

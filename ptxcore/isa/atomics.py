@@ -135,7 +135,7 @@ _INTEGER: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("min max", "u32 s32 u64 s64", _WIDE_LATER),
 )
 
-#: Additions of floating-point numbers, which the explorer does not take yet. Packed and half numbers ask for `.noftz`.
+#: Additions of floating-point numbers. Packed and half numbers ask for `.noftz`.
 _FLOAT: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("", "f32 f64", {"f32": "2.0 sm_20", "f64": "5.0 sm_60"}),
     (".noftz", "f16 f16x2 bf16 bf16x2", {"f16x2": "6.2 sm_60", "f16": "6.3 sm_70", "bf16 bf16x2": "7.8 sm_90"}),
@@ -174,12 +174,12 @@ def _shared(name: str, form: Callable[..., Form], run: Callable[..., object] | N
         ),
         *(
             hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.type {d}{a}, b, {_POLICY}", run, op="add", type=types,
-                   needs={**_NEEDS, **needs}, explored=False)
+                   needs={**_NEEDS, **needs})
             for noftz, types, needs in _FLOAT
         ),
         *(
             hinted(f"{name}{_SLOTS}.op{noftz}{{.hint}}.vec.type {vector}{a}, b:vec, {_POLICY}", run, op=ops,
-                   vec=lengths, type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"}, explored=False)
+                   vec=lengths, type=types, space="global", needs={**_NEEDS, "vec": "8.1 sm_90"})
             for ops, noftz, lengths, types in _VECTORS
         ),
     ]  # fmt: skip
@@ -193,12 +193,12 @@ _compare = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c", op="cas")
 _EXCHANGES = (
     _exchange(atom, type="b32 b64", needs={**_NEEDS, **_WIDE}),
     _compare(cas, type="b16 b32 b64", needs={**_NEEDS, **_WIDE, "b16": "6.3 sm_70"}),
-    _exchange(atom, type="b128", needs=_WIDEST, explored=False),
-    _compare(cas, type="b128", needs=_WIDEST, explored=False),
+    _exchange(atom, type="b128", needs=_WIDEST),
+    _compare(cas, type="b128", needs=_WIDEST),
 )
 
 # ptxas takes a third operand of the instruction's type where no number can be meant for a cache policy.
-_surplus = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c:reg", atom, only="ptxas", explored=False)
+_surplus = partial(_atom, f"atom{_SLOTS}.op.type d:sink, [a], b, c:reg", atom, only="ptxas")
 _SURPLUS = (
     _surplus(op="and or xor exch", type="b32", needs=_NEEDS),
     _surplus(op="exch", type="b128", needs=_WIDEST),
@@ -211,7 +211,6 @@ _async = partial(
     Form,
     run=red_async,
     kind="effect",
-    explored=False,
     section="9.7.13.7",
     version="8.1",
     target="sm_90",

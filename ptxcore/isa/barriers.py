@@ -73,7 +73,7 @@ def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[F
 
 _warp = partial(Form, kind="warp", section="9.7.13.2", version="6.0", target="sm_30", mask="membermask")
 _cluster = partial(
-    Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"}, explored=False
+    Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"}
 )
 
 FORMS = (
@@ -81,7 +81,7 @@ FORMS = (
          only="manual"),
     *_barriers("bar", "", "2.0", "sm_20"),
     _bar(f"bar.sync.mode {_NUMBER}, b?:{_THREADS}", bar_sync, version="6.0", target="sm_30", repeats="sync",
-         mode="all any", given=_ALIGNED, only="ptxas", explored=False),
+         mode="all any", given=_ALIGNED, only="ptxas"),
     *_barriers("barrier", "{.aligned}", "6.0", "sm_30"),
     _warp("bar.warp.sync membermask:u32", warp_sync, first="warp sync", repeats="sync"),
     _cluster("barrier.cluster.arrive{.sem}{.aligned}", cluster_arrive, sem="release relaxed", first="cluster arrive",

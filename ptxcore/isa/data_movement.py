@@ -111,7 +111,7 @@ def _picked(both: Value, digits: str) -> Value:
 def discard(how: Use, thread: Thread, a: Value, size: Value) -> None:
     """The 128 bytes at a may change until they are written again; here they stay."""
     thread.require(eq(extract(a, 6, 0), 0), "misaligned", "the address of a discard is no multiple of 128")
-    thread.effect("discard", how, address=a)
+    thread.effect("discard", how, address=a, size=size)
 
 
 def policy_value(how: Use, thread: Thread, *operands: Value | None) -> Value:
@@ -293,7 +293,7 @@ _STORES = (
 )  # fmt: skip
 
 _LDU = Form(
-    "ldu{.space}{.vec}.type d:loose vec braced, [a]", ld, kind="effect", explored=False, section="9.7.9.10",
+    "ldu{.space}{.vec}.type d:loose vec braced, [a]", ld, kind="effect", section="9.7.9.10",
     version="2.0", target="sm_20",
     rules=(*_VECTORS, "v4 -> !b64+!u64+!s64+!f64 # 128 bits are the most that a vector may have here"),
     needs={"b128": "8.3 sm_70"}, space="global", vec="v2 v4", type=TYPES,
@@ -340,7 +340,7 @@ _SHUFFLES = (
 _PRIORITY = "L2::evict_last L2::evict_normal L2::evict_first L2::evict_unchanged"
 _SECOND = "L2::evict_first L2::evict_unchanged"
 _cached = partial(Form, version="7.4", target="sm_80")
-_policy = partial(_cached, run=policy_value, kind="effect", explored=False, section="9.7.9.18")
+_policy = partial(_cached, run=policy_value, kind="effect", section="9.7.9.18")
 _prefetch = partial(Form, kind="nothing", section="9.7.9.15")
 
 _CACHES = (
@@ -355,7 +355,7 @@ _CACHES = (
         "applypriority{.space}.L2::evict_normal [a], size:imm 128..128", kind="nothing", section="9.7.9.16", space="global",
     ),
     _cached(
-        "discard{.space}.L2 [a], size:imm 128..128", discard, kind="effect", explored=False, section="9.7.9.17",
+        "discard{.space}.L2 [a], size:imm 128..128", discard, kind="effect", section="9.7.9.17",
         space="global",
     ),
     _policy(
@@ -372,14 +372,14 @@ _CACHES = (
 # Addresses.
 
 _cluster = partial(
-    Form, kind="effect", explored=False, version="7.8", target="sm_90", rules=("manual: s32 s64 -> never",),
+    Form, kind="effect", version="7.8", target="sm_90", rules=("manual: s32 s64 -> never",),
     space="shared::cluster", type="u32 u64 s32 s64",
 )  # fmt: skip
 
 _ADDRESSES = (
     *(
         Form(
-            "isspacep.space p, a:" + width, isspacep, kind="effect", explored=False, section="9.7.9.19",
+            "isspacep.space p, a:" + width, isspacep, kind="effect", section="9.7.9.19",
             version="2.0", target="sm_20",
             space=f"const global local {SHARED} param param::entry",
             needs={

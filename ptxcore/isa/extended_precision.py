@@ -105,11 +105,10 @@ _WIDE = {"u64 s64": "4.3 sm_20"}
 #: Where ptxas asks for nothing, the manual asks for the same of the forms without `.cc`.
 _MANUAL = _WIDE
 
-_flag = partial(Form, explored=False)
-_write = partial(_flag, repeats="cc", needs=_WIDE, type=_CARRIES, carry="out")
+_write = partial(Form, repeats="cc", needs=_WIDE, type=_CARRIES, carry="out")
 _both = partial(_write, carry="in out")
-_read = partial(_flag, version="1.2", carry="in")
-_product = partial(_flag, part="lo hi", version="3.0", target="sm_20", first="part", carry="in")
+_read = partial(Form, version="1.2", carry="in")
+_product = partial(Form, part="lo hi", version="3.0", target="sm_20", first="part", carry="in")
 
 FORMS = (
     _write("add.cc.type d, a, b", add_cc, section="9.7.2.1", version="1.2"),

@@ -16,21 +16,33 @@ if TYPE_CHECKING:
 
 def fence(how: Use, thread: Thread) -> None:
     """Orders this thread's accesses before it against those behind it, in its scope. Where it is of some operations only
-    (`.mbarrier_init`, `.sync_restrict`), `how` says so."""
-    thread.effect("fence", how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope))
+    (`.mbarrier_init`, `.sync_restrict`), it says so."""
+    only = how.words["operation"] or _restriction(how)
+    thread.effect("fence", how, semantics=how.sem, scope=_LEVELS.get(how.scope or "", how.scope), restrict=only)
+
+
+def _restriction(how: Use) -> str:
+    """The space that a fence with `.sync_restrict` is about."""
+    return how.words["restrict"].removeprefix("sync_restrict::")
 
 
 def proxy_fence(how: Use, thread: Thread) -> None:
     """Orders accesses through the generic proxy against those through the one that the fence names, both ways."""
-    names = (how.words["between"], how.words.get("of", ""))
-    thread.effect("proxy_fence", how, proxy=".".join(filter(None, names)))
+    thread.effect("proxy_fence", how, proxy=_proxies(how), restrict=_restriction(how))
+
+
+def _proxies(how: Use) -> str:
+    """What a fence of proxies names: them, and a space where it is of one only."""
+    return ".".join(filter(None, (how.words["between"], how.words["of"])))
 
 
 def one_way_fence(how: Use, thread: Thread, address: Value | None = None, size: Value | None = None) -> None:
     """Orders accesses through one proxy before those through another, in the scope of the fence and as an acquire or a
     release. One that acquires may name the memory that it is about: an address and 128 bytes."""
-    names = how.words["between"]
-    thread.effect("proxy_fence", how, semantics=how.sem, scope=how.scope, proxy=names, address=address, size=size)
+    thread.effect(
+        "proxy_fence", how, semantics=how.sem, scope=how.scope, proxy=_proxies(how), restrict=_restriction(how),
+        address=0 if address is None else address, size=size,
+    )  # fmt: skip
 
 
 #: `membar` names its levels otherwise than scopes.
@@ -43,12 +55,12 @@ _OF = "global shared::cta shared::cluster"
 _BEYOND = ("manual:restrict -> never",)
 
 _fence = partial(Form, kind="effect", section="9.7.13.4")
-_restricted = partial(_fence, run=fence, version="8.6", target="sm_90", scope="cluster", explored=False)
+_restricted = partial(_fence, run=fence, version="8.6", target="sm_90", scope="cluster")
 _proxy = partial(_fence, first="proxy", version="8.0", target="sm_90")
-_one_way = partial(_proxy, run=one_way_fence, version="8.3", scope=SCOPES, between="tensormap::generic", explored=False)
+_one_way = partial(_proxy, run=one_way_fence, version="8.3", scope=SCOPES, between="tensormap::generic")
 _async = partial(
     _proxy, run=one_way_fence, version="8.6", scope="cluster", between="async::generic", of=f"shared {_OF}",
-    rules=("manual:of -> never",), explored=False,
+    rules=("manual:of -> never",),
 )  # fmt: skip
 _ALSO = {"restrict": "8.6 sm_90"}
 
@@ -61,7 +73,7 @@ FORMS = (
     _restricted("fence.sem.restrict.scope", sem="acquire", restrict=_TO_CLUSTER),
     _restricted("fence.sem.restrict.scope", sem="release", restrict=_TO_CTA),
     _fence("fence.operation{.restrict}.sem.scope", fence, version="8.0", target="sm_90", operation="mbarrier_init",
-           sem="release", scope="cluster", restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND, explored=False),
+           sem="release", scope="cluster", restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),
     # Between proxies, both ways.
     _proxy("fence.proxy.between{.restrict}", proxy_fence, version="7.5", target="sm_70", between="alias",
            restrict=_RESTRICTS, needs=_ALSO, rules=_BEYOND),

@@ -79,8 +79,6 @@ class Form:
     `carry`: `in`, `out` or `in out` where the form reads or writes the carry flag (section 9.7.2): `run` then gets it
     behind the sources, and gives it behind the result.
 
-    `explored`: false for a form whose meaning asks more than the explorer of litmus threads gives so far.
-
     `first`: slots and words that must directly follow the mnemonic, in order. `ordered`: slots and words that keep
     their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
@@ -89,7 +87,7 @@ class Form:
     """
 
     __slots__ = (
-        "_pattern", "absent", "carry", "explored", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
+        "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
         "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
     )  # fmt: skip
 
@@ -112,7 +110,6 @@ class Form:
         rules: Sequence[str] = (),
         carry: str = "",
         mask: str = "",
-        explored: bool = True,
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
         layout: Callable[[Use], Mapping[str, str]] | None = None,
@@ -124,7 +121,7 @@ class Form:
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
-        self.carry, self.mask, self.explored = carry, mask, explored
+        self.carry, self.mask = carry, mask
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)

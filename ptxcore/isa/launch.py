@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def grid_control(how: Use, thread: Thread) -> None:
     """`launch_dependents`: grids that depend on this one may begin. `wait`: waits for the grids that this one depends on.
     Where grids run one behind the other, neither has an effect."""
-    thread.effect("grid_control", how, action=how.words["action"])
+    thread.effect("grid", how, operation=how.words["action"])
 
 
 # The response to try_cancel is 128 bits that the manual leaves opaque. Here they are four words of 32 bits: the index of
@@ -68,11 +68,11 @@ def first_ctaid_in(how: Use, response: Value) -> Value:
     return split(response, _WORD, _WORDS)[place]
 
 
-_cancel = partial(Form, kind="effect", explored=False, section="9.7.13.17", version="8.6", target="sm_100")
-_query = partial(Form, explored=False, section="9.7.13.18", version="8.6", target="sm_100", first="query_cancel")
+_cancel = partial(Form, kind="effect", section="9.7.13.17", version="8.6", target="sm_100")
+_query = partial(Form, section="9.7.13.18", version="8.6", target="sm_100", first="query_cancel")
 
 FORMS = (
-    Form("griddepcontrol.action", grid_control, kind="effect", explored=False, section="9.7.13.13", version="7.8",
+    Form("griddepcontrol.action", grid_control, kind="effect", section="9.7.13.13", version="7.8",
          target="sm_90", action="launch_dependents wait"),
     Form("tensormap.cp_fenceproxy.global.shared::cta.between.sem.scope.sync.aligned [dst:global narrow], [src:shared::cta],"
          " size:u32 imm 128..128", kind="effect", section="9.7.13.16", version="8.3", target="sm_90",

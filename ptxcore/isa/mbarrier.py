@@ -136,37 +136,44 @@ def _change(kind: str, how: Use, thread: Thread, addr: Value, after: Callable[[V
     return old
 
 
+def _state(how: Use, thread: Thread, addr: Value) -> Value:
+    """A valid object, for somebody who waits."""
+    now = thread.modify("wait", how, addr, lambda state: (state, 0))
+    _require_valid(thread, now)
+    return now
+
+
 # The instructions.
 
 
 def init(how: Use, thread: Thread, addr: Value, count: Value) -> None:
     """Phase 0; expected = pending = count; tx-count = 0"""
     _require_count(thread, count)
-    thread.store(how, addr, initial(count))
+    thread.modify("init", how, addr, lambda state: (initial(count), 1))
 
 
 def inval(how: Use, thread: Thread, addr: Value) -> None:
     """The object is none any more."""
-    _change("red", how, thread, addr, lambda state: 0)
+    _change("inval", how, thread, addr, lambda state: 0)
 
 
 def expect_tx(how: Use, thread: Thread, addr: Value, count: Value) -> None:
     """tx-count += count"""
-    old = _change("red", how, thread, addr, lambda state: after_expect_tx(state, count))
+    old = _change("expect_tx", how, thread, addr, lambda state: after_expect_tx(state, count))
     _require_transactions(thread, add(_total(contents(old).transactions), zext(count, _WIDE), _WIDE))
 
 
 def complete_tx(how: Use, thread: Thread, addr: Value, count: Value) -> None:
     """tx-count -= count, as if that many bytes had arrived"""
-    old = _change("red", how, thread, addr, lambda state: after_complete_tx(state, count))
+    old = _change("complete_tx", how, thread, addr, lambda state: after_complete_tx(state, count))
     _require_transactions(thread, sub(_total(contents(old).transactions), zext(count, _WIDE), _WIDE))
 
 
 def arrive(how: Use, thread: Thread, addr: Value, count: Value = 1) -> Value:
     """state = [addr]; pending -= count, with `arrive_drop` expected -= count too. `.noComplete` must not complete the
     phase."""
-    dropped = bool(how.words["arrive_drop"])
-    old = _change("atom", how, thread, addr, lambda state: after_arrival(state, count, dropped=dropped))
+    what, dropped = _arriving(how)
+    old = _change(what, how, thread, addr, lambda state: after_arrival(state, count, dropped=dropped))
     _require_count(thread, count)
     now = contents(old)
     thread.require(
@@ -178,12 +185,16 @@ def arrive(how: Use, thread: Thread, addr: Value, count: Value = 1) -> Value:
     return old
 
 
+def _arriving(how: Use) -> tuple[str, bool]:
+    """The kind of an arrival, and whether who arrives drops out."""
+    dropped = bool(how.words["arrive_drop"])
+    return "arrive_drop" if dropped else "arrive", dropped
+
+
 def arrive_expect_tx(how: Use, thread: Thread, addr: Value, count: Value) -> Value:
     """state = [addr]; tx-count += count; pending -= 1, with `arrive_drop` expected -= 1 too"""
-    dropped = bool(how.words["arrive_drop"])
-    old = _change(
-        "atom", how, thread, addr, lambda state: after_arrival(after_expect_tx(state, count), dropped=dropped)
-    )
+    what, dropped = _arriving(how)
+    old = _change(what, how, thread, addr, lambda state: after_arrival(after_expect_tx(state, count), dropped=dropped))
     now = contents(old)
     _require_transactions(thread, add(_total(now.transactions), zext(count, _WIDE), _WIDE))
     thread.require(ne(now.pending, 0), "bad-mbarrier", "more arrivals than the mbarrier object waits for")
@@ -193,7 +204,7 @@ def arrive_expect_tx(how: Use, thread: Thread, addr: Value, count: Value) -> Val
 def arrive_after_copies(how: Use, thread: Thread, addr: Value) -> None:
     """pending -= 1 when the thread's copies by `cp.async` so far are complete; pending += 1 before, without `.noinc`"""
     if not how.words["noinc"]:
-        old = _change("red", how, thread, addr, _one_more)
+        old = _change("increment", how, thread, addr, _one_more)
         thread.require(
             ne(contents(old).pending, LARGEST),
             "bad-mbarrier",
@@ -201,7 +212,7 @@ def arrive_after_copies(how: Use, thread: Thread, addr: Value) -> None:
         )
 
     def arrived() -> None:
-        old = _change("red", how, thread, addr, after_arrival)
+        old = _change("arrive", how, thread, addr, after_arrival)
         thread.require(ne(contents(old).pending, 0), "bad-mbarrier", "more arrivals than the mbarrier object waits for")
 
     thread.after_copies(how, arrived)
@@ -214,8 +225,7 @@ def _one_more(state: Value) -> Value:
 
 def test_wait(how: Use, thread: Thread, addr: Value, state: Value) -> Value:
     """waitComplete = the phase that the state was returned in is over. It is the current phase or the one before."""
-    now = thread.load(how, addr)
-    _require_valid(thread, now)
+    now = _state(how, thread, addr)
     since = sub(contents(now).phase, contents(state).phase, _PHASE_BITS)
     thread.require(
         conj(contents(state).valid, ult(since, 2, _PHASE_BITS)),
@@ -227,24 +237,22 @@ def test_wait(how: Use, thread: Thread, addr: Value, state: Value) -> Value:
 
 def test_wait_parity(how: Use, thread: Thread, addr: Value, parity: Value) -> Value:
     """waitComplete = the phase of that parity, which is the current phase or the one before, is over"""
-    now = thread.load(how, addr)
-    _require_valid(thread, now)
+    now = _state(how, thread, addr)
     thread.require(ule(parity, 1, 32), "bad-mbarrier", "a parity is 0 or 1")
     return ne(extract(contents(now).phase, 0, 0), extract(parity, 0, 0))
 
 
 def try_wait(how: Use, thread: Thread, addr: Value, state: Value, hint: Value | None = None) -> Value:
-    """As test_wait; the thread may sleep before it says no, for about as many nanoseconds as the hint says"""
+    """As test_wait; the thread may sleep before it says no, for about as many nanoseconds as the hint says, and then say no
+    although the phase has ended meanwhile"""
     complete = test_wait(how, thread, addr, state)
-    thread.pause(how, complete)
-    return complete
+    return thread.pause(how, complete)
 
 
 def try_wait_parity(how: Use, thread: Thread, addr: Value, parity: Value, hint: Value | None = None) -> Value:
     """As test_wait.parity; see try_wait"""
     complete = test_wait_parity(how, thread, addr, parity)
-    thread.pause(how, complete)
-    return complete
+    return thread.pause(how, complete)
 
 
 def pending_count(how: Use, state: Value) -> Value:
@@ -279,7 +287,7 @@ _TOGETHER = ("ptxas:sem -> scope", "ptxas:scope -> sem")
 #: The manual asks nothing of the target for .relaxed.
 _MANUAL = {"relaxed": "8.6"}
 
-_mbarrier = partial(Form, kind="effect", version="7.0", target="sm_80", needs=_NEEDS, explored=False)
+_mbarrier = partial(Form, kind="effect", version="7.0", target="sm_80", needs=_NEEDS)
 _init = partial(_mbarrier, space=_OWN)
 _transactions = partial(
     _mbarrier,
@@ -371,11 +379,11 @@ FORMS = (
     *_arrivals("arrive", "9.7.13.15.13", "7.1"),
     *_arrivals("arrive_drop", "9.7.13.15.14", "7.0"),
     _init("cp.async.mbarrier.arrive{.noinc}{.space}.b64 [addr:narrow]", arrive_after_copies, section="9.7.13.15.15",
-          first="async mbarrier arrive"),
+          first="async mbarrier arrive", given={"sem": "release", "scope": "cta"}),
     *_waits("test_wait", "7.0", "sm_80", "7.1", ""),
     *_waits("try_wait", "7.8", "sm_90", "7.8", ", suspendTimeHint?:u32"),
     Form("mbarrier.pending_count.b64 d:u32, state:u64", pending_count, section="9.7.13.15.17", version="7.0",
-         target="sm_80", first="pending_count", explored=False),
+         target="sm_80", first="pending_count"),
 )  # fmt: skip
 
 DIFFERENCES = (

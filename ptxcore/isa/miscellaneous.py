@@ -34,7 +34,7 @@ _trade = partial(
 )
 
 FORMS = (
-    Form("brkpt", brkpt, kind="effect", explored=False, section="9.7.19.1", target="sm_11"),
+    Form("brkpt", brkpt, kind="effect", section="9.7.19.1", target="sm_11"),
     Form(
         "nanosleep.u32 t:u32 own",
         nothing,
@@ -46,7 +46,7 @@ FORMS = (
     ),
     Form("pmevent a:imm u32 0..15", nothing, kind="nothing", section="9.7.19.3", version="1.4"),
     Form("pmevent.mask a:imm u32 0..65535", nothing, kind="nothing", section="9.7.19.3", version="3.0", target="sm_20"),
-    Form("trap", trap, kind="effect", explored=False, section="9.7.19.4"),
+    Form("trap", trap, kind="effect", section="9.7.19.4"),
     _trade("setmaxnreg.action.sync.aligned.u32 a:imm 24..256 *8", nothing, kind="nothing"),
     _trade("setmaxnreg.action.sync.aligned.s32 a:imm 24..256 *8", nothing, kind="nothing", only="ptxas"),
 )

@@ -26,7 +26,7 @@ def alloca(how: Use, thread: Thread, size: Value, alignment: Value | None) -> Va
     return fit(thread.allocate(how, zext(size, 64), aligned), how.width)
 
 
-_stack = partial(Form, version="7.3", target="sm_52", type="u32 u64", kind="effect", explored=False)
+_stack = partial(Form, version="7.3", target="sm_52", type="u32 u64", kind="effect")
 
 FORMS = (
     _stack("stacksave.type d", stacksave, section="9.7.17.1"),

@@ -23,7 +23,10 @@ class Thread(Protocol):
         ...
 
     def modify(self, kind: str, how: Use, address: Value, write: Callable[[Value], tuple[Value, Value]]) -> Value:
-        """An atomic read-modify-write: `write(old)` gives the new value and the condition under which it is written."""
+        """An atomic read-modify-write: `write(old)` gives the new value and the condition under which it is written.
+
+        `kind`: `atom`, `red`; on a barrier object `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`,
+        `increment` (an arrival more is expected) or `wait`, which writes nothing."""
         ...
 
     def barrier(
@@ -48,8 +51,6 @@ class Thread(Protocol):
         """Any other effect, by its kind and fields."""
         ...
 
-    # What only kernels do: the explorer of litmus threads refuses these by name.
-
     def require(self, condition: Value, kind: str, message: str) -> None:
         """The manual leaves open what happens where the condition is 0: an error of that kind (short and fixed) there."""
         ...
@@ -62,8 +63,9 @@ class Thread(Protocol):
         """As `defer`, but when all of the thread's copies by `cp.async` so far are complete."""
         ...
 
-    def pause(self, how: Use, ready: Value) -> None:
-        """Where `ready` is 0 the thread may sleep and execute the instruction anew later, or go on at once."""
+    def pause(self, how: Use, ready: Value) -> Value:
+        """Where `ready` is 0 the thread may sleep and execute the instruction anew later, or go on at once. Gives the answer:
+        1 only where `ready` is."""
         ...
 
     def ranks(self, how: Use) -> range:

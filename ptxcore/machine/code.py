@@ -15,6 +15,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.executable import lookup
 from ptxcore.machine.loops import Loop, nest
 from ptxcore.machine.operands import Fetch, arrange, choices, constant, fetch, type_of
+from ptxcore.machine.private import Private
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import (
@@ -69,6 +70,10 @@ class Step(NamedTuple):
     data_reads: tuple[int, ...]
     space: str
     width: int  # bits accessed in memory
+    #: Where a vector is stored: for each element the registers it is read from.
+    element_reads: tuple[tuple[int, ...], ...] = ()
+    #: Where there are several addresses: for each, which source it is and the registers it is read from.
+    memory_reads: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 class Block(NamedTuple):
@@ -84,6 +89,8 @@ class Block(NamedTuple):
     position: tuple[int, ...]
     loops: tuple[Loop, ...]
     waits: tuple[bool, ...]  # for each loop: whether its turns are independent of each other
+    label: str = ""  # that stands where the block begins
+    live: tuple[int, ...] | None = None  # the registers that matter here; None: all
 
 
 class RegisterInfo(NamedTuple):
@@ -96,11 +103,19 @@ class RegisterInfo(NamedTuple):
 
 
 class ThreadCode(NamedTuple):
-    """A prepared thread. The last block is the end of the thread and has no steps."""
+    """A prepared thread. The last block is the end of the thread and has no steps.
+
+    `bounds` has the turns of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
+    the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
+    are read by steps.
+    """
 
     blocks: tuple[Block, ...]
     registers: tuple[RegisterInfo, ...]
     dialect: Dialect
+    bounds: Mapping[int, int] = {}
+    private: Private | None = None
+    special: Mapping[str, int] = {}
 
 
 #: Types of registers that threads may have so far.

@@ -10,31 +10,45 @@ order on every path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from ptxcore.diagnostics import Diagnostic, InputError
-from ptxcore.isa.form import Use
+from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.code import Block, Step, Target, ThreadCode
-from ptxcore.machine.effects import Dependencies, Effect, FinalRegister
+from ptxcore.machine.dependencies import choose, gather, union
+from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, FinalRegister, Stuck
+from ptxcore.machine.private import Memory
 from ptxcore.syntax.spans import find_span, guard_span
-from ptxcore.syntax.tree import Name
-from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, extract, ite, negate, sext, zext
+from ptxcore.syntax.tree import Instruction, Name
+from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, ite, negate
 
-#: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.
-Answer = Callable[[Effect, int], Value]
+#: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing.
+_LOOKING = frozenset(("load", "fence", "proxy_fence", "input"))
+#: Effects by which a thread sees what others did.
+_LOOKS = frozenset(("load", "atom", "mbarrier"))
+#: Turns of a loop that nobody chose, where the bound does not count them.
+_MOST_SURE_TURNS = 4096
 
-_NONE: Dependencies = {}
-_SIDE_EFFECTS = frozenset(("store", "red", "barrier", "atom"))
+
+class _Turn:
+    """A turn of a loop: the effects before it, the guard under which it began, how many turns before it count, and whether it
+    is sure, so that it does not count itself."""
+
+    __slots__ = ("counted", "guard", "start", "sure")
+
+    def __init__(self, start: int, guard: Value, counted: int) -> None:
+        self.start, self.guard, self.counted, self.sure = start, guard, counted, False
 
 
 class State:
     """The registers where a path stands: values, the conditions under which they were written, what they depend on.
 
-    All lists run by register number. `control` are the reads that decided how control came here.
+    All lists run by register number. `control` are the reads that decided how control came here. `memory` is the thread's
+    own, where it has any.
     """
 
-    __slots__ = ("control", "defined", "guard", "sources", "values")
+    __slots__ = ("control", "defined", "guard", "memory", "sources", "values")
 
     def __init__(
         self,
@@ -43,115 +57,28 @@ class State:
         defined: list[Value],
         sources: list[Dependencies],
         control: Dependencies,
+        memory: Memory | None = None,
     ) -> None:
         self.guard, self.values, self.defined, self.sources, self.control = guard, values, defined, sources, control
+        self.memory = memory
 
     def copy(self, guard: Value) -> State:
-        return State(guard, self.values[:], self.defined[:], self.sources[:], self.control)
+        memory = None if self.memory is None else self.memory.copy()
+        return State(guard, self.values[:], self.defined[:], self.sources[:], self.control, memory)
 
 
-class Thread:
-    """One execution in progress, and what semantic functions call: `load`, `store`, `modify`, `effect`, `barrier`."""
+class Thread(Actions):
+    """One execution in progress."""
 
     def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
-        self.code, self.answer, self.unroll = code, answer, unroll
-        self.effects: list[Effect] = []
+        super().__init__(answer, code.special)
+        self.code, self.unroll = code, unroll
         self.finishes: Value = 0
         self.cut: Value = 0
+        self.cuts: list[Cut] = []
+        self.stuck: list[Stuck] = []
         self.registers: dict[str, FinalRegister] = {}
         self._undefined: dict[Diagnostic, None] = {}
-        # The step in progress.
-        self._state: State
-        self._step: Step
-        self._guard: Value = 1
-        self._control: Dependencies = _NONE
-        self._read: int | None = None  # the index of the effect that gave the step's result
-
-    # What semantic functions call.
-
-    def effect(self, kind: str, how: Use, **fields: object) -> Effect:
-        """Appends an effect of the instruction that is executing."""
-        effect = Effect(
-            index=len(self.effects),
-            kind=kind,
-            guard=self._guard,
-            instruction=self._step.instruction,
-            control_dependencies=self._control,
-            **fields,  # type: ignore[arg-type]
-        )
-        self.effects.append(effect)
-        return effect
-
-    def _access(self, kind: str, how: Use, address: Value) -> Effect:
-        step, state = self._step, self._state
-        effect = Effect(
-            index=len(self.effects),
-            kind=kind,
-            guard=self._guard,
-            instruction=step.instruction,
-            semantics=how.sem,
-            scope=how.scope,
-            proxy=how.proxy,
-            space=step.space,
-            width=step.width,
-            address=address,
-            address_dependencies=_gather(state.sources, step.address_reads),
-            data_dependencies=_gather(state.sources, step.data_reads),
-            control_dependencies=self._control,
-        )
-        self.effects.append(effect)
-        return effect
-
-    def _result(self, effect: Effect, width: int) -> Value:
-        value = self.answer(effect, width)
-        if type(value) is int:
-            effect.answer = value
-        else:
-            assert type(value) is Term
-            effect.result = value
-        self._read = effect.index
-        return value
-
-    def load(self, how: Use, address: Value) -> Value:
-        """A read of memory; gives what it returns, with the bits that are accessed."""
-        effect = self._access("load", how, address)
-        return self._result(effect, effect.width)
-
-    def store(self, how: Use, address: Value, value: Value) -> None:
-        """A write of the low bits of `value`."""
-        effect = self._access("store", how, address)
-        effect.value = _resize(value, how.width, effect.width, False)
-
-    def modify(self, kind: str, how: Use, address: Value, write: Callable[[Value], tuple[Value, Value]]) -> Value:
-        """An atomic read-modify-write: `write(old)` gives the new value and the condition under which it is written."""
-        effect = self._access(kind, how, address)
-        effect.returns = kind == "atom" and self._step.targets != (None,)
-        result = self._result(effect, effect.width)
-        old = _resize(result, effect.width, how.width, False)
-        value, effect.writes = write(old)
-        effect.value = _resize(value, how.width, effect.width, False)
-        return old
-
-    def barrier(
-        self,
-        action: str,
-        how: Use,
-        *,
-        identity: Value | None,
-        count: Value | None,
-        operator: str = "",
-        operand: Value = 0,
-        instance: int | None = None,
-    ) -> Value | None:
-        """An arrival at a CTA barrier; gives the result of a reduction."""
-        effect = self.effect(
-            "barrier", how, barrier=action, identity=identity, count=count, instance=instance, operator=operator,
-            operand=operand, data_dependencies=_gather(self._state.sources, self._step.data_reads),
-        )  # fmt: skip
-        if action != "red":
-            return None
-        effect.width = how.width
-        return self._result(effect, how.width)
 
     # Running.
 
@@ -162,15 +89,15 @@ class Thread:
             1,
             [r.initial for r in registers],
             [int(r.known) for r in registers],
-            [_NONE] * len(registers),
-            _NONE,
+            [NO_DEPENDENCIES] * len(registers),
+            NO_DEPENDENCIES,
         )
         blocks = self.code.blocks
         last = len(blocks) - 1
         first = (0,) * len(blocks[0].loops)
         pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
         queue: list[tuple[int, ...]] = []
-        turns: dict[tuple[int, ...], int] = {}
+        turns: dict[tuple[int, ...], _Turn] = {}
         edges: list[tuple[int, State]] = []
         key = _key(blocks[0], first)
         pending[key] = (0, first, [state])
@@ -179,13 +106,15 @@ class Thread:
         while queue:
             key = heappop(queue)
             number, iterations, states = pending.pop(key)
-            state = self._join(states, number == last)
+            state = self._join(states, blocks[number].live, number == last)
             if number == last:
                 end = state
                 break
             block = blocks[number]
             for depth in range(len(iterations)):
-                turns.setdefault(key[: 2 * depth + 2], len(self.effects))
+                begun = key[: 2 * depth + 2]
+                if begun not in turns:
+                    turns[begun] = _Turn(len(self.effects), state.guard, self._counted(begun, turns))
             self._block(block, state, edges)
             for following, arriving in edges:
                 to = blocks[following]
@@ -204,12 +133,19 @@ class Thread:
             raise InputError(self._undefined)
         self._finish(end)
 
-    def _join(self, states: list[State], ending: bool) -> State:
+    def _join(self, states: list[State], live: Iterable[int] | None, ending: bool) -> State:
         """The paths that meet, as one. Later arrivals first: what left a chain of tests last was told apart last."""
         state = states.pop()
+        if live is None:
+            live = range(len(state.values))
         while states:
-            _merge(state, states.pop(), self.code, ending)
+            _merge(state, states.pop(), self.code, live, ending)
         return state
+
+    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], _Turn]) -> int:
+        """How many turns of a loop count before the one that begins."""
+        before = turns.get((*key[:-1], key[-1] - 1)) if key[-1] else None
+        return 0 if before is None else before.counted + (not before.sure)
 
     def _enter(
         self,
@@ -218,7 +154,7 @@ class Thread:
         following: int,
         iterations: tuple[int, ...],
         key: tuple[int, ...],
-        turns: dict[tuple[int, ...], int],
+        turns: dict[tuple[int, ...], _Turn],
         arriving: State,
     ) -> tuple[int, ...] | None:
         """The iteration counts with which an edge enters its block; None when the path ends here. May narrow the
@@ -232,23 +168,48 @@ class Thread:
         context = iterations[:common] + (0,) * (len(there) - common)
         if common and common == len(there) and there[-1].header == following:  # back to the header of the loop
             level = common - 1
+            turn = turns[key[: 2 * level + 2]]
             if to.waits[level]:
                 # A turn that did nothing but look can be left out: only those that had side effects go on.
-                guard = self._side_effects(turns[key[: 2 * level + 2]], arriving.guard)
+                guard = self._side_effects(turn.start, arriving.guard)
+                looked = conj(arriving.guard, negate(guard))
+                if looked != 0:
+                    self.stuck.append(
+                        Stuck(looked, to.label, self._first(to, following), self._reads(turn.start, looked))
+                    )
                 if guard == 0:
                     return None
                 arriving.guard = guard
-            if iterations[level] + 1 >= self.unroll:
+            bound = self.code.bounds.get(following, self.unroll)
+            if self.code.private is not None and arriving.guard is turn.guard and iterations[level] < _MOST_SURE_TURNS:
+                turn.sure = True  # nobody chose: a loop over known numbers
+            elif turn.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
+                self.cuts.append(Cut(arriving.guard, to.label, self._first(to, following), bound))
                 return None
             context = (*context[:level], iterations[level] + 1)
         return context
+
+    def _first(self, block: Block, number: int) -> Instruction | None:
+        """The first instruction of a block or, where it has none, of the one behind it."""
+        while not block.steps and block.end is None and block.follows is not None and block.follows != number:
+            block = self.code.blocks[block.follows]
+        step = block.steps[0] if block.steps else block.end
+        return None if step is None else step.instruction
+
+    def _reads(self, start: int, guard: Value) -> tuple[int, ...]:
+        """The effects from `start` on that return something, and may happen under `guard`."""
+        return tuple(
+            e.index
+            for e in self.effects[start:]
+            if e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0
+        )
 
     def _side_effects(self, start: int, guard: Value) -> Value:
         """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised."""
         happened = []
         for effect in self.effects[start:]:
-            if effect.kind in _SIDE_EFFECTS:
+            if effect.kind not in _LOOKING and (effect.kind != "mbarrier" or effect.operation != "wait"):
                 condition = all_of((guard, effect.guard, effect.writes))
                 if type(condition) is int:
                     if condition or effect.guard == 1 == effect.writes:
@@ -261,6 +222,10 @@ class Thread:
         self._state = state
         for step in block.steps:
             self._execute(step, state)
+            if self._stopped != 0:
+                self._end(state, edges)
+                if state.guard == 0:
+                    return
         end = block.end
         if end is None:
             assert block.follows is not None
@@ -285,6 +250,12 @@ class Thread:
                 state.guard = stays
                 edges.append((block.follows, state))
 
+    def _end(self, state: State, edges: list[tuple[int, State]]) -> None:
+        """The thread has stopped, where it came to that."""
+        edges.append((len(self.code.blocks) - 1, state.copy(self._stopped)))
+        state.guard = conj(state.guard, negate(self._stopped))
+        self._stopped = 0
+
     def _condition(self, end: Step, state: State) -> Value:
         """Whether the branch or exit at the end of a block is taken; what decides it controls everything after."""
         taken: Value = 1
@@ -293,7 +264,7 @@ class Thread:
         if taken != 0 and end.sources:
             self._check(end, state, conj(state.guard, taken))
             taken = conj(taken, end.run(end.how, *[f(state.values) for f in end.sources if f is not None]))
-            state.control = _union(state.control, _gather(state.sources, end.reads))
+            state.control = union(state.control, gather(state.sources, end.reads))
         return taken
 
     def _predicate(self, step: Step, state: State) -> Value:
@@ -303,7 +274,7 @@ class Thread:
         if type(state.defined[register]) is not int or not state.defined[register]:
             self._check_register(register, step, state.guard, state)
         if step.kind in ("branch", "exit"):
-            state.control = _union(state.control, state.sources[register])
+            state.control = union(state.control, state.sources[register])
         value = state.values[register]
         return negate(value) if step.negated else value
 
@@ -313,7 +284,7 @@ class Thread:
         predicate: Value = 1
         if step.predicate is not None:
             predicate = self._predicate(step, state)
-            control = _union(control, state.sources[step.predicate])
+            control = union(control, state.sources[step.predicate])
             guard = conj(guard, predicate)
             if guard == 0:
                 self._skip(step, state)
@@ -323,19 +294,23 @@ class Thread:
         sources = [None if f is None else f(values) for f in step.sources]
         if step.kind == "value":
             result = step.run(step.how, *sources)
-            depends = _gather(state.sources, step.reads)
-        elif step.kind == "effect":
-            self._step, self._guard, self._control, self._read = step, guard, control, None
-            result = step.run(step.how, self, *sources)
-            depends = _NONE if self._read is None else {self._read: 1}
+            depends = gather(state.sources, step.reads)
+        elif step.kind == "effect" or step.kind == "warp":
+            self.begin(step, sources, guard, control)
+            result = step.run(step.how, self, *sources) if step.kind == "effect" else self.together(step.how)
+            depends = self._returned
+            if self._wait is not None:
+                self._wait.complete = result
         else:
             return
         targets = step.targets
         if len(targets) == 1:
             self._write(targets[0], result, depends, step, state, predicate)
         elif targets:
-            for target, value in zip(targets, result, strict=True):
-                self._write(target, value, depends, step, state, predicate)
+            elements = self._elements if step.kind == "effect" else None
+            for i, (target, value) in enumerate(zip(targets, result, strict=True)):
+                own = depends if elements is None else elements[i]
+                self._write(target, value, own, step, state, predicate)
 
     def _skip(self, step: Step, state: State) -> None:
         """A guard that is false leaves registers as they are, but which value stands there still hangs on it."""
@@ -343,7 +318,7 @@ class Thread:
         for target in step.targets:
             if target is not None:
                 register = target.register
-                state.sources[register] = _union(state.sources[register], state.sources[step.predicate])
+                state.sources[register] = union(state.sources[register], state.sources[step.predicate])
 
     def _write(
         self, target: Target | None, value: Value, depends: Dependencies, step: Step, state: State, predicate: Value
@@ -352,12 +327,12 @@ class Thread:
             return
         register, from_width, width, signed = target
         if width != from_width:
-            value = _resize(value, from_width, width, signed)
+            value = resize(value, from_width, width, signed)
         if step.predicate is not None:
             if predicate != 1:
                 value = ite(predicate, value, state.values[register], width)
-                depends = _choose(predicate, depends, state.sources[register])
-            depends = _union(depends, state.sources[step.predicate])
+                depends = choose(predicate, depends, state.sources[register])
+            depends = union(depends, state.sources[step.predicate])
         state.values[register] = value
         state.sources[register] = depends
         if state.defined[register] != 1:
@@ -404,22 +379,26 @@ def _key(block: Block, iterations: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(key)
 
 
-def _merge(state: State, other: State, code: ThreadCode, ending: bool) -> None:
-    """Joins the path of `other` into `state`: where it was taken, its registers hold. At the end only values matter."""
+def _merge(state: State, other: State, code: ThreadCode, live: Iterable[int], ending: bool) -> None:
+    """Joins the path of `other` into `state`: where it was taken, its registers hold, of those that are `live`. At the end
+    only values matter."""
     condition = _difference(other.guard, state.guard)
     state.guard = disj(state.guard, other.guard)
     values, sources, defined = state.values, state.sources, state.defined
-    for i, value in enumerate(other.values):
+    for i in live:
+        value = other.values[i]
         if value is not values[i]:
             values[i] = ite(condition, value, values[i], code.registers[i].width)
         if ending:
             continue
         if other.sources[i] is not sources[i]:
-            sources[i] = _choose(condition, other.sources[i], sources[i])
+            sources[i] = choose(condition, other.sources[i], sources[i])
         if other.defined[i] is not defined[i]:
             defined[i] = ite(condition, other.defined[i], defined[i], 1)
     if not ending and other.control is not state.control:
-        state.control = _choose(condition, other.control, state.control)
+        state.control = choose(condition, other.control, state.control)
+    if not ending and state.memory is not None and other.memory is not None:
+        state.memory.merge(condition, other.memory)
 
 
 def _difference(guard: Value, other: Value) -> Value:
@@ -428,43 +407,3 @@ def _difference(guard: Value, other: Value) -> Value:
         common = other.args if other.op == "all" else (other,)
         return all_of(a for a in guard.args if a not in common)
     return guard
-
-
-def _resize(value: Value, width: int, to: int, signed: bool) -> Value:
-    if width == to:
-        return value
-    if to < width:
-        return extract(value, to - 1, 0)
-    return sext(value, width, to) if signed else zext(value, to)
-
-
-# Dependencies are shared between registers and effects, and never changed once made.
-
-
-def _gather(sources: list[Dependencies], registers: Iterable[int]) -> Dependencies:
-    result = _NONE
-    for register in registers:
-        result = _union(result, sources[register])
-    return result
-
-
-def _union(a: Dependencies, b: Dependencies) -> Dependencies:
-    if not b or a is b:
-        return a
-    if not a:
-        return b
-    result = dict(a)
-    for index, condition in b.items():
-        result[index] = disj(result[index], condition) if index in result else condition
-    return result
-
-
-def _choose(condition: Value, a: Dependencies, b: Dependencies) -> Dependencies:
-    if type(condition) is int:
-        return a if condition else b
-    result: dict[int, Value] = {}
-    for index in {**b, **a}:
-        chosen = ite(condition, a.get(index, 0), b.get(index, 0), 1)
-        if chosen != 0:
-            result[index] = chosen
-    return result

@@ -3,71 +3,84 @@ name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
-from ptxcore.isa.form import Misfit, Use, words
+from ptxcore.isa.form import Expected, Form, Misfit, Use, words
+from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import TYPED, Dialect, candidates, explain
-from ptxcore.syntax.spans import modifier_span
-from ptxcore.syntax.tree import Instruction, Name, Operand
-
-#: Modifiers and types that litmus threads do not take yet, also where a form that they take reads them.
-NOT_EXPLORED = words(
-    """f16 f16x2 bf16 bf16x2 f32 f64 tf32 f32x2 b128 u16x2 s16x2 b16x2 v2 v4 v8 noftz local param param::entry
-    param::func unified L2::cache_hint"""
-)
+from ptxcore.syntax.tree import Instruction, Name, Operand, Sink, Vector
 
 #: What the explorer does with a form.
-EXPLORED_KINDS = ("value", "effect", "branch", "exit", "nothing")
+_KINDS = ("value", "effect", "branch", "exit", "nothing", "warp")
+#: Instructions that are executed and not explored: they are about a stack, or about launches that are still to come.
+_UNEXPLORED = words("alloca stackrestore stacksave clusterlaunchcontrol")
 
 #: Opcodes whose first modifier belongs to the name by which they are refused.
-_FAMILIES = words("mbarrier cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem cvt red st")
+_FAMILIES = words("cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem red")
 
-#: Opcodes that are refused with all their modifiers: one of them is what is not executed.
-_WHOLE = words("bar barrier fence membar")
+#: Spaces that litmus threads do not have.
+_SPACES = words("local param param::entry param::func")
 
 
-def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
-    """The form that an instruction has, with its modifiers; where several have, the first that takes as many operands.
+def explored(form: Form) -> bool:
+    """Whether litmus threads may have instructions of a form."""
+    executed = form.run is not None or form.kind == "nothing"
+    return executed and form.kind in _KINDS and (form.kind == "value" or form.mnemonic not in _UNEXPLORED)
 
-    Raises InputError when it has none, and when it has no meaning here yet.
+
+def lookup(instruction: Instruction, dialect: Dialect = TYPED, is_predicate: Callable[[str], bool] | None = None) -> Use:
+    """The form that an instruction has, with its modifiers; where several have, the first that its operands suit: as many,
+    vectors where it has them, predicates (as `is_predicate` knows them by name) where it wants some.
+
+    Raises InputError when it has none, and when it has no meaning here.
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
-    uses = [use for use in found if use.form.run is not None and use.form.explored and use.form.kind in EXPLORED_KINDS]
+    uses = [use for use in found if explored(use.form)]
     if not uses:
-        raise _refusal(instruction)
-    for i, word in enumerate(modifiers):
-        if word in NOT_EXPLORED:
-            raise fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
-    return next((use for use in uses if _takes(use, instruction.operands)), uses[0])
+        name = ".".join((opcode, *modifiers[: opcode in _FAMILIES]))
+        raise fail(instruction.span, f"'{name}' is not supported in litmus tests")
+    if use_space(uses[0]) in _SPACES:
+        raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
+    if len(uses) == 1:
+        return uses[0]
+    return next((use for use in uses if _takes(use, instruction, is_predicate)), uses[0])
 
 
-def _takes(use: Use, operands: Sequence[Operand]) -> bool:
-    """Whether a form has as many operands, and has a `-` where they have one."""
-    places = arrange(use, len(operands))
+def use_space(use: Use) -> str:
+    """The state space that an access names."""
+    return use.space if use.form.kind == "effect" else ""
+
+
+def _takes(use: Use, instruction: Instruction, is_predicate: Callable[[str], bool] | None) -> bool:
+    """Whether a form has as many operands, and such as these."""
+    places = arrange(use, len(instruction.operands))
     if places is None:
         return False
-    for e, place in zip(use.expected, places, strict=True):
-        if e is not None and place is not None:
-            operand = operands[place]
-            negated = isinstance(operand, Name) and operand.prefix == "-"
-            if (
-                negated > bool(e.parameter.flags & {"negative", "negated"})
-                or ("negated" in e.parameter.flags) > negated
-            ):
-                return False
-    return True
+    return all(
+        _suits(e, instruction.operands[place], is_predicate)
+        for e, place in zip(use.expected, places, strict=True)
+        if e is not None and place is not None
+    )
 
 
-def _refusal(instruction: Instruction) -> Exception:
-    opcode, modifiers = instruction.opcode, instruction.modifiers
-    for i, word in enumerate(modifiers):
-        if word in NOT_EXPLORED:
-            return fail(modifier_span(instruction, i), f"'.{word}' on '{opcode}' is not supported yet")
-    named = len(modifiers) if opcode in _WHOLE else opcode in _FAMILIES
-    name = ".".join((opcode, *modifiers[:named]))
-    return fail(instruction.span, f"'{name}' is not supported yet")
+def _suits(e: Expected, operand: Operand, is_predicate: Callable[[str], bool] | None) -> bool:
+    flags = e.parameter.flags
+    if isinstance(operand, Vector):
+        return bool(e.length) or "braced" in flags
+    if isinstance(operand, Name):
+        if (operand.prefix == "-") > bool(flags & {"negative", "negated"}) or ("negated" in flags) > (
+            operand.prefix == "-"
+        ):
+            return False
+        if operand.name in SPECIAL_REGISTERS and SPECIAL_REGISTERS[operand.name].vector:
+            return bool(e.length)
+        if e.parameter.role == "source" and is_predicate is not None and is_predicate(operand.name):
+            return e.type == "pred"
+        if operand.negated and not e.parameter.negatable:
+            return False
+    return not e.length or isinstance(operand, Sink)

@@ -24,4 +24,6 @@ def explore(code: ThreadCode, *, unroll: int = DEFAULT_UNROLL, name: str = "P0")
 
     thread = Thread(code, fresh, unroll)
     thread.run()
-    return ThreadExecution(thread.effects, thread.registers, thread.finishes, thread.cut)
+    return ThreadExecution(
+        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck
+    )

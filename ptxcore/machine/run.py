@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ptxcore.machine.code import ThreadCode
-from ptxcore.machine.effects import Effect, FinalRegister
+from ptxcore.machine.effects import Effect, FinalRegister, Requirement
 from ptxcore.machine.engine import Thread
 from ptxcore.machine.explore import DEFAULT_UNROLL
 
@@ -23,6 +23,7 @@ class Trace:
     effects: list[Effect]
     registers: dict[str, FinalRegister]
     status: str
+    requirements: list[Requirement] = field(default_factory=list)
 
 
 def run(code: ThreadCode, answer: Callable[[Effect], int], *, unroll: int = DEFAULT_UNROLL) -> Trace:
@@ -40,4 +41,4 @@ def run(code: ThreadCode, answer: Callable[[Effect], int], *, unroll: int = DEFA
     thread = Thread(code, known, unroll)
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
-    return Trace(thread.effects, thread.registers, status)
+    return Trace(thread.effects, thread.registers, status, thread.requirements)

@@ -311,11 +311,3 @@ _LANES = [
     }
     for lane in range(WARP)
 ]
-
-
-def mask_position(how: Use) -> int | None:
-    """Which source of a collective instruction is the member mask; None where it has none."""
-    if not how.form.mask:
-        return None
-    sources = [p for p in how.parameters if p.role != "destination"]
-    return next(i for i, p in enumerate(sources) if p.name == how.form.mask)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
+from ptxcore.machine.collective import mask_position
 from ptxcore.machine.kernel.codegen import Compiled, Compiler, polls
-from ptxcore.machine.kernel.cta import WARP, Cta, Triple, mask_position
+from ptxcore.machine.kernel.cta import WARP, Cta, Triple
 from ptxcore.machine.kernel.faults import Fault, KernelError, Undefined, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.thread import Asleep, Polled, Suspended, Thread

@@ -224,8 +224,9 @@ class Thread:
         self.write(address, size * len(parts), whole)
 
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
-        """An atomic read-modify-write; nothing comes between, since threads take turns between instructions."""
-        old = self.load(how, address)
+        """An atomic read-modify-write; nothing comes between, since threads take turns between instructions. What stands
+        where a barrier object is to be may never have been written."""
+        old = None if kind == "init" else self.load(how, address)
         value, writes = write(old)
         if writes:
             self.store(how, address, value)
@@ -294,10 +295,10 @@ class Thread:
 
         self.defer(how, complete)
 
-    def pause(self, how: Use, ready: int) -> None:
+    def pause(self, how: Use, ready: int) -> int:
         if ready or self.insists:
             self.insists = False
-            return
+            return ready
         op = self.op
         self.waiting = lambda: f"waits at '{self.launch.compiled.ops[op].name}'"
         raise Asleep

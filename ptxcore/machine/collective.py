@@ -1,0 +1,53 @@
+"""What the threads of a warp compute together: what an instruction's results look like, and what they are once it is known
+who takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ptxcore.isa.form import Use
+from ptxcore.isa.types import WIDTHS
+from ptxcore.values.terms import Value, concat, extract
+
+
+def mask_position(how: Use) -> int | None:
+    """Which source of a collective instruction is the member mask; None where it has none."""
+    if not how.form.mask:
+        return None
+    sources = [p for p in how.parameters if p.role != "destination"]
+    return next(i for i, p in enumerate(sources) if p.name == how.form.mask)
+
+
+def result_widths(how: Use) -> tuple[int, ...]:
+    """The bits of each result; none for an instruction that only waits."""
+    widths: list[int] = []
+    for e in how.expected:
+        if e is not None and e.parameter.role == "destination":
+            widths.append(WIDTHS[e.type])
+            if e.parameter.second is not None:
+                widths.append(1)
+    return tuple(widths)
+
+
+def taken_apart(how: Use, whole: Value) -> tuple[Value, ...]:
+    """The results that one value has in it, the first one lowest."""
+    results, low = [], 0
+    for width in result_widths(how):
+        results.append(extract(whole, low + width - 1, low))
+        low += width
+    return tuple(results)
+
+
+def resolve(how: Use, lanes: Mapping[int, tuple[Any, ...]]) -> dict[int, Value]:
+    """What the instruction returns in each lane (as the effect's `result` has it: all results in one value), given the
+    operands of the lanes that take part."""
+    widths = result_widths(how)
+    joined: dict[int, Value] = {}
+    for lane, result in how.form.meaning(how, dict(sorted(lanes.items()))).items():
+        parts = result if isinstance(result, tuple) else (result,)
+        whole, low = parts[0], widths[0]
+        for part, width in zip(parts[1:], widths[1:], strict=True):
+            whole, low = concat(part, whole, width, low), low + width
+        joined[lane] = whole
+    return joined

@@ -1,0 +1,139 @@
+"""Memory that no other thread sees: the stack with `.local` variables, spills and the parameters of functions, and what
+never changes: parameters of the kernel, `.const` variables.
+
+It is part of a path's state as registers are: a map from addresses to values, joined under conditions where paths meet.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ptxcore.machine.dependencies import choose, union
+from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
+from ptxcore.values.terms import Value, concat, conj, extract, ite
+
+#: The largest piece of memory that an instruction writes at once, in bytes.
+_LARGEST = 16
+
+
+class Constants(NamedTuple):
+    """Bytes from an address on that never change."""
+
+    address: int
+    data: bytes
+    name: str
+
+
+class Private(NamedTuple):
+    """What a thread has for itself: a stack of `size` bytes from the address `stack` on, and constants."""
+
+    stack: int
+    size: int
+    constants: tuple[Constants, ...] = ()
+
+
+class Piece(NamedTuple):
+    """A value in memory: its bytes, the condition under which it was written, what it depends on."""
+
+    size: int
+    value: Value
+    defined: Value
+    sources: Dependencies
+
+
+_UNWRITTEN = Piece(1, 0, 0, NO_DEPENDENCIES)
+
+
+class Memory:
+    """The stack on one path, by address."""
+
+    __slots__ = ("_owned", "_pieces")
+
+    def __init__(self, pieces: dict[int, Piece] | None = None) -> None:
+        self._pieces = {} if pieces is None else pieces
+        self._owned = pieces is None
+
+    def copy(self) -> Memory:
+        """Another path's. Both copy before they write."""
+        self._owned = False
+        return Memory(self._pieces)
+
+    def _own(self) -> dict[int, Piece]:
+        if not self._owned:
+            self._pieces, self._owned = dict(self._pieces), True
+        return self._pieces
+
+    def read(self, address: int, size: int) -> Piece:
+        """What stands in `size` bytes."""
+        piece = self._pieces.get(address)
+        if piece is not None and piece.size == size:
+            return piece
+        bytes_ = [self._byte(address + i) for i in range(size)]
+        value, defined, sources = bytes_[0].value, bytes_[0].defined, bytes_[0].sources
+        for i, byte in enumerate(bytes_[1:], 1):
+            value = concat(byte.value, value, 8, 8 * i)
+            defined = conj(defined, byte.defined)
+            sources = union(sources, byte.sources)
+        return Piece(size, value, defined, sources)
+
+    def _byte(self, address: int) -> Piece:
+        for start in range(address, address - _LARGEST, -1):
+            piece = self._pieces.get(start)
+            if piece is not None:
+                if start + piece.size <= address:
+                    break
+                low = 8 * (address - start)
+                return Piece(1, extract(piece.value, low + 7, low), piece.defined, piece.sources)
+        return _UNWRITTEN
+
+    def write(self, address: int, piece: Piece) -> None:
+        """Puts a piece at an address, over whatever is there."""
+        pieces = self._own()
+        for start in range(address - _LARGEST + 1, address + piece.size):
+            old = pieces.get(start)
+            if old is None or start + old.size <= address:
+                continue
+            if start < address or start + old.size > address + piece.size:
+                self._split(start)
+        for start in range(address, address + piece.size):
+            pieces.pop(start, None)
+        pieces[address] = piece
+
+    def _split(self, start: int) -> None:
+        """Cuts a piece into its bytes."""
+        pieces = self._own()
+        old = pieces.pop(start)
+        for i in range(old.size):
+            pieces[start + i] = Piece(1, extract(old.value, 8 * i + 7, 8 * i), old.defined, old.sources)
+
+    def forget(self, address: int, size: int) -> None:
+        """Nothing stands in `size` bytes any more."""
+        pieces = self._own()
+        for start in [s for s in pieces if address <= s < address + size]:
+            del pieces[start]
+
+    def merge(self, condition: Value, other: Memory) -> None:
+        """Joins another path's, which is the one taken where `condition` holds."""
+        if other._pieces is self._pieces:
+            return
+        for start in {**self._pieces, **other._pieces}:
+            mine, theirs = self._pieces.get(start), other._pieces.get(start)
+            if mine is theirs:
+                continue
+            whole = max(piece.size for piece in (mine, theirs) if piece is not None)
+            size = whole if self._is_one(start, whole) and other._is_one(start, whole) else 1
+            for at in range(start, start + whole, size):
+                self.write(at, chosen(condition, other.read(at, size), self.read(at, size)))
+
+    def _is_one(self, address: int, size: int) -> bool:
+        """Whether some bytes are one piece, or nothing at all."""
+        piece = self._pieces.get(address)
+        if piece is not None:
+            return piece.size == size
+        return all(self._byte(address + i) is _UNWRITTEN for i in range(size))
+
+
+def chosen(condition: Value, a: Piece, b: Piece) -> Piece:
+    """The one piece where the condition holds, the other elsewhere. Where one is not written, its value is as good as any."""
+    value = a.value if b.defined == 0 else b.value if a.defined == 0 else ite(condition, a.value, b.value, 8 * a.size)
+    return Piece(a.size, value, ite(condition, a.defined, b.defined, 1), choose(condition, a.sources, b.sources))

@@ -1,0 +1,150 @@
+"""A TOML file while a kernel test is read from it: values with their places, tables laid over one another, findings."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxmm.kernels.positions import Place, Way, positions
+from ptxmm.kernels.test import Spot
+
+_AT = re.compile(
+    r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column (?P<column>\d+)\)| \(at end of document\))?$", re.S
+)
+_KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+_QUOTES = re.compile(r"\"\"\"\n?|'''\n?|\"|'")
+_MOST = 50  # findings of one file that are worth showing
+
+
+def kind_of(value: object) -> str:
+    """What a TOML value is, in words."""
+    return _KINDS.get(type(value), "a date or a time")
+
+
+class Document:
+    """The text, what `tomllib` makes of it, and what is wrong with it so far."""
+
+    def __init__(self, text: str, path: str) -> None:
+        """Raises InputError for text that is no TOML."""
+        self.text, self.path = text.replace("\r\n", "\n"), path
+        self._starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
+        self._findings: dict[Diagnostic, None] = {}
+        self._places: dict[Way, Place] | None = None
+        try:
+            self.tree: dict[str, Any] = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            raise self._no_toml(str(error)) from None
+        except RecursionError:
+            raise self._no_toml("tables and arrays nest too deep") from None
+
+    def _no_toml(self, said: str) -> InputError:
+        found = _AT.match(said)
+        line, column = len(self._starts), 1
+        if found and found["line"]:
+            line, column = int(found["line"]), int(found["column"])
+        what = found["what"] if found else said
+        finding = Diagnostic(Span(line, column, column + 1), f"no TOML: {what[:1].lower()}{what[1:]}")
+        return InputError([finding], self.path, self.text)
+
+    def place(self, way: Way) -> Place:
+        """Where the way leads; where it leads out of the text, the nearest table above."""
+        if self._places is None:
+            self._places = positions(self.text)
+        while way and way not in self._places:
+            way = way[:-1]
+        return self._places.get(way, Place((0, 0), (0, 0)))
+
+    def span(self, start: int, end: int) -> Span:
+        """A stretch of the text, as far as it lies on its first line."""
+        line = bisect_right(self._starts, start)
+        first = self._starts[line - 1]
+        newline = self.text.find("\n", start, end)
+        end = newline if newline >= 0 else end
+        return Span(line, start - first + 1, max(start + 1, end) - first + 1)
+
+    def spot(self, way: Way) -> Spot:
+        start, end = self.place(way).key
+        span = self.span(start, end)
+        return Spot(self.path, span.line, span.column)
+
+    def note(self, way: Way, message: str, hint: str | None = None, *, key: bool = False) -> None:
+        """Keeps a finding about the value that the way leads to, or about its key."""
+        place = self.place(way)
+        self._keep(self.span(*(place.key if key else place.value)), message, hint)
+
+    def note_inside(self, way: Way, start: int, end: int, message: str, hint: str | None = None) -> None:
+        """Keeps a finding about characters of a string; about all of it where escapes move them."""
+        first, last = self.place(way).value
+        quotes = _QUOTES.match(self.text, first)
+        if quotes and not (quotes[0][0] == '"' and "\\" in self.text[first:last]):
+            first, last = quotes.end() + start, quotes.end() + end
+        self._keep(self.span(first, last), message, hint)
+
+    def _keep(self, span: Span, message: str, hint: str | None) -> None:
+        self._findings[Diagnostic(span, message, hint)] = None
+
+    @property
+    def findings(self) -> int:
+        return len(self._findings)
+
+    def stop_on_findings(self) -> None:
+        """Raises InputError with everything found so far, if there is anything."""
+        if self._findings:
+            ordered = sorted(self._findings, key=lambda d: d.span)
+            raise InputError(ordered[:_MOST], self.path, self.text)
+
+
+class Found(NamedTuple):
+    value: Any
+    way: Way
+
+
+class View:
+    """Tables laid over one another: a key means what the first table that has it says; tables below a key are laid over
+    one another in turn."""
+
+    def __init__(self, layers: Iterable[Found]) -> None:
+        self.layers = tuple(layers)
+
+    def get(self, key: str) -> Found | None:
+        for table, way in self.layers:
+            if key in table:
+                return Found(table[key], (*way, key))
+        return None
+
+    def below(self, key: str) -> View:
+        """The tables under `key`, laid over one another."""
+        return View(Found(t[key], (*way, key)) for t, way in self.layers if isinstance(t.get(key), dict))
+
+    def items(self) -> Iterator[tuple[str, Found]]:
+        """All keys, those of the last table first: what is laid over it changes values, not their order."""
+        keys = dict.fromkeys(key for table, _ in reversed(self.layers) for key in table)
+        for key in keys:
+            found = self.get(key)
+            assert found is not None
+            yield key, found
+
+    @property
+    def way(self) -> Way:
+        """The last table's place; that of the whole document where there is none."""
+        return self.layers[-1].way if self.layers else ()
+
+
+def check_keys(document: Document, table: dict[str, Any], way: Way, known: Iterable[str], what: str) -> None:
+    """Notes keys that are none."""
+    names = list(known)
+    for key in table:
+        if key not in names:
+            hint = nearest(key, names) or f"{what} has {', '.join(names)}"
+            document.note((*way, key), f"{what} has no '{key}'", hint, key=True)

@@ -1,0 +1,98 @@
+"""The PTX of a kernel test: read from a file, or compiled from CUDA C++ by an nvcc that is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+#: What nvcc is told unless the test says otherwise.
+NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
+_PATIENCE = 300  # seconds for one compilation
+_LONGEST = 64 << 20  # bytes of a module
+_ENTRY = re.compile(r"^\s*(?:\.(?:visible|weak|extern)\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
+
+
+class Module(NamedTuple):
+    """PTX text, and the file to name for it."""
+
+    text: str
+    path: str
+
+    def entries(self) -> list[str]:
+        """The names of its kernels."""
+        return _ENTRY.findall(self.text)
+
+
+class ModuleError(Exception):
+    """A module that cannot be had, in words; `details` may have what the compiler said."""
+
+    def __init__(self, message: str, hint: str | None = None, details: str = "") -> None:
+        self.message, self.hint, self.details = message, hint, details
+        super().__init__(message)
+
+
+def read(path: str) -> Module:
+    """The module in a file. Raises ModuleError where there is none."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LONGEST + 1)
+    except (OSError, ValueError) as error:
+        raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > _LONGEST:
+        raise ModuleError(f"{path} is longer than {_LONGEST >> 20} MiB: no PTX module")
+    try:
+        return Module(data.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ModuleError(f"{path}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8") from None
+
+
+def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
+    """The module that nvcc makes of a CUDA source. Raises ModuleError without an nvcc, and for what it refuses."""
+    try:
+        stamp = os.stat(path).st_mtime_ns
+    except (OSError, ValueError) as error:
+        raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    return _compiled(path, tuple(options), stamp)
+
+
+@lru_cache(maxsize=32)  # the variants of one file are often launches of one module
+def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
+    nvcc = _nvcc()
+    with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
+        output = os.path.join(folder, "module.ptx")
+        try:
+            done = subprocess.run(
+                [nvcc, *options, "-ptx", "-o", output, path],
+                capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise ModuleError(f"nvcc did not compile {path} in {_PATIENCE} s") from None
+        except OSError as error:
+            raise ModuleError(f"cannot run {nvcc}: {error.strerror or error}") from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip()
+            raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
+        return Module(read(output).text, path)
+
+
+def _nvcc() -> str:
+    """The compiler: what `NVCC` names, or what is in `PATH`, or where CUDA installs it."""
+    named = os.environ.get("NVCC")
+    homes = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
+    places = [os.path.join(home, "bin", "nvcc") for home in (*homes, "/usr/local/cuda") if home]
+    for candidate in (named, "nvcc", *places):
+        found = shutil.which(candidate) if candidate else None
+        if found:
+            return found
+        if candidate and candidate == named:
+            raise ModuleError(f"NVCC={named}: there is no such program")
+    raise ModuleError(
+        "compiling 'cu' needs nvcc, which is not installed",
+        'install the CUDA toolkit, name the compiler in NVCC, or commit the PTX and say ptx = "..."',
+    )

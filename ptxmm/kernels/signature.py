@@ -1,0 +1,118 @@
+"""Whether a launch fits the kernel: which kernels a module has, and what each takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ptxcore.diagnostics import nearest
+from ptxcore.isa.types import WIDTHS
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer, Scalar, Triple
+from ptxmm.kernels.modules import Module
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PARAMETER = re.compile(
+    r"\.param\s+(?:\.align\s+\d+\s+)?\.(?P<type>\w+)\s*(?P<pointer>\.ptr\b)?[^,\[]*?(?P<name>[\w$%]+)\s*(?:\[(?P<count>\d+)\])?\s*$"
+)
+_MOST_THREADS, _MOST_CLUSTER = 1024, 16
+
+
+class Formal(NamedTuple):
+    """A parameter of a kernel: its type, how many of them (an array is a structure passed by value), and its bytes."""
+
+    name: str
+    type: str
+    elements: int | None
+    pointer: bool
+
+    @property
+    def size(self) -> int:
+        return WIDTHS.get(self.type, 64) // 8 * (self.elements or 1)
+
+    def __str__(self) -> str:
+        return f".{self.type} {self.name}" + (f"[{self.elements}]" if self.elements else "")
+
+
+def formals(text: str, entry: str) -> list[Formal] | None:
+    """The parameters of a kernel, in order; None where its head cannot be read (who reads the module will say why)."""
+    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])\s*(?:\((?P<list>[^()]*)\))?", _COMMENT.sub(" ", text))
+    if head is None:
+        return None
+    found: list[Formal] = []
+    for part in (head["list"] or "").split(","):
+        if not part.strip():
+            continue
+        p = _PARAMETER.search(part)
+        if p is None or p["type"] not in WIDTHS:
+            return None
+        found.append(Formal(p["name"], p["type"], int(p["count"]) if p["count"] else None, p["pointer"] is not None))
+    return found
+
+
+def entry_trouble(module: Module, name: str | None) -> tuple[str | None, str, str | None]:
+    """The kernel that is meant; or what is wrong, and what would be right."""
+    entries = module.entries()
+    shown = ", ".join(entries[:10]) + (" ..." if len(entries) > 10 else "")
+    if not entries:
+        return None, f"{module.path} has no kernel: no .entry stands in it", None
+    if name is None:
+        if len(entries) == 1:
+            return entries[0], "", None
+        return (
+            None,
+            f"which of the {len(entries)} kernels is meant?",
+            f'as in entry = "{entries[0]}"; there are {shown}',
+        )
+    if name in entries:
+        return name, "", None
+    mangled = [e for e in entries if re.match(rf"_Z\d+{re.escape(name)}(?![a-z0-9_])", e) or f"{len(name)}{name}" in e]
+    if len(mangled) == 1:
+        return (
+            None,
+            f"the module has no kernel '{name}'",
+            f"C++ gives it the name '{mangled[0]}', unless it is extern \"C\"",
+        )
+    return None, f"the module has no kernel '{name}'", nearest(name, entries) or f"it has {shown}"
+
+
+def parameter_troubles(
+    module: Module, entry: str, given: Sequence[Buffer | Scalar]
+) -> Iterator[tuple[str, str, str | None]]:
+    """For each argument that does not fit: its name ("" for all together), what is wrong, and what would be right."""
+    wanted = formals(module.text, entry)
+    if wanted is None:
+        return
+    listed = ", ".join(map(str, wanted)) or "none"
+    if len(wanted) != len(given):
+        yield "", f"'{entry}' takes {len(wanted)} parameters, not {len(given)}", f"they are {listed}"
+        return
+    order = f"the order of the parameters counts; '{entry}' takes {listed}"
+    for number, (formal, argument) in enumerate(zip(wanted, given, strict=True), 1):
+        what = f"parameter {number} of '{entry}' is {formal}"
+        if isinstance(argument, Buffer):
+            if formal.elements is not None or formal.size != 8:
+                yield argument.name, f"{what}, which cannot take the address of the buffer '{argument.name}'", order
+        elif formal.pointer:
+            yield argument.name, f"{what}, a pointer, and '{argument.name}' is a scalar", order
+        elif isinstance(argument.value, bytes):
+            if len(argument.value) != formal.size:
+                message = f"{what}, of {formal.size} bytes, and '{argument.name}' has {len(argument.value)}"
+                yield argument.name, message, order
+        elif TYPES[argument.type].width != 8 * formal.size:
+            yield argument.name, f"{what}, and '{argument.name}' is {argument.type}", order
+
+
+def shape_trouble(grid: Triple, block: Triple, cluster: Triple | None) -> tuple[str, str] | None:
+    """The key that is wrong, and how."""
+    threads = block[0] * block[1] * block[2]
+    if threads > _MOST_THREADS:
+        return "block", f"a CTA has at most {_MOST_THREADS} threads, not {threads}"
+    if cluster is not None:
+        if any(g % c for g, c in zip(grid, cluster, strict=True)):
+            return "cluster", f"the grid {list(grid)} is no multiple of the cluster {list(cluster)}"
+        ctas = cluster[0] * cluster[1] * cluster[2]
+        if ctas > _MOST_CLUSTER:
+            return "cluster", f"a cluster has at most {_MOST_CLUSTER} CTAs, not {ctas}"
+    return None

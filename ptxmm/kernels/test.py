@@ -1,0 +1,139 @@
+"""A kernel test as a value: launches, what must hold of them, and the verdict that is expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
+from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
+
+#: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
+QUANTIFIERS = ("forall", "exists", "never")
+PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
+#: The verdicts that a test may expect.
+EXPECTED = ("ok", "no", "undefined")
+
+Parameter = Buffer | Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in a file something stands: `path`, line and column from 1 (0: the file as a whole)."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`kind` is one of `QUANTIFIERS`, with its `expression`, or of `PROPERTIES`: that it is so, or with `wanted` False
+    that it is not so."""
+
+    kind: str
+    expression: Expression | None = None
+    wanted: bool = True
+    spot: Spot | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        if self.expression is not None:
+            return f"{self.kind} {self.expression.text}"
+        return self.kind if self.wanted else f"{self.kind} = false"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTest:
+    """`path` is the file it stands in, `variant` its name there (empty where a file is one test).
+
+    `parameters` are all buffers and scalars that expressions may name. `expect` are the verdicts that are right.
+    """
+
+    path: str
+    variant: str
+    launches: tuple[Launch, ...]
+    parameters: tuple[Parameter, ...]
+    checks: tuple[Check, ...]
+    expect: tuple[str, ...] = ("ok",)
+    #: The file that tells of each launch's PTX: itself, or the source that was compiled.
+    sources: tuple[str, ...] = ()
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    @property
+    def identity(self) -> str:
+        """`FILE:NAME`"""
+        return identity(self.path, self.variant)
+
+
+def identity(path: str, variant: str) -> str:
+    """How a test is called in every report: `FILE:NAME`, and `FILE` where a file is one test."""
+    return f"{path}:{variant}" if variant else path
+
+
+def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
+    """What names mean in expressions: elements of buffers as they are at the end, scalars as they were passed."""
+    known = {p.name: p for p in parameters}
+
+    def resolve(element: Element) -> Typed:
+        parameter = known[element.name]
+        kind = TYPES[parameter.type]
+        if isinstance(parameter, Scalar):
+            assert isinstance(parameter.value, int)
+            return Typed(parameter.value, kind)
+        assert element.index is not None
+        return Typed(final(element.name, element.index).value, kind)
+
+    return resolve
+
+
+def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> ExpressionError | None:
+    """The first name that means nothing, or operator that its operands do not have."""
+    from ptxcore.diagnostics import nearest
+    from ptxcore.values import terms
+
+    known = {p.name: p for p in parameters}
+
+    def resolve(element: Element) -> Typed:
+        place = element.start, element.end
+        parameter = known.get(element.name)
+        if parameter is None:
+            hint = nearest(element.name, known) or f"the parameters are {', '.join(known) or 'none'}"
+            raise ExpressionError(*place, f"no parameter is called '{element.name}'", hint)
+        if isinstance(parameter, Scalar):
+            if element.index is not None:
+                raise ExpressionError(*place, f"'{element.name}' is a scalar: it has no elements")
+            if isinstance(parameter.value, bytes):
+                raise ExpressionError(*place, f"'{element.name}' is passed as bytes: it has no value to compare")
+            return Typed(parameter.value, TYPES[parameter.type])
+        if element.index is None:
+            hint = f"name an element, as in {element.name}[0]"
+            raise ExpressionError(*place, f"'{element.name}' is a buffer of {parameter.elements}", hint)
+        if not 0 <= element.index < parameter.elements:
+            last = parameter.elements - 1
+            message = f"'{element.label}' lies outside of '{element.name}', whose elements are 0 to {last}"
+            raise ExpressionError(*place, message)
+        kind = TYPES[parameter.type]
+        return Typed(terms.symbol(("element", element.label), kind.width), kind)
+
+    try:
+        expression.truth(resolve)
+    except ExpressionError as error:
+        return error
+    return None
+
+
+def observed(checks: tuple[Check, ...]) -> list[tuple[str, int]]:
+    """The elements that the checks speak of, each once, in the order of appearance."""
+    found: dict[tuple[str, int], None] = {}
+    for check in checks:
+        if check.expression is not None:
+            for element in check.expression.elements():
+                if element.index is not None:
+                    found[element.name, element.index] = None
+    return list(found)
+
+
+def misuse(message: str, hint: str | None = None) -> InputError:
+    """The error for a test that was made in Python: it has no place in a file."""
+    return InputError([Diagnostic(Span(0, 0, 0), message, hint)], "ptxmm.Kernel")

@@ -1,0 +1,436 @@
+"""Kernel tests as TOML files:
+
+    ptx = "lock.ptx"
+    entry = "k"
+    grid = [2, 1, 1]
+    block = [1, 1, 1]
+
+    [params]
+    lock = {type = "u32", elements = 1}
+    x = {type = "u32", elements = 1}
+
+    [check]
+    forall = "x[0] == 2"
+    race_free = true
+
+    [[variant]]
+    name = "weak"
+    ptx = "weak.ptx"
+    expect = "no"
+
+A file is read in two steps: what stands in it (`KernelFile`), and one of its tests with its PTX (`KernelFile.test`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.arguments import argument
+from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
+from ptxmm.kernels.expressions import ExpressionError, parse
+from ptxmm.kernels.launch import Launch, Triple
+from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
+from ptxmm.kernels.modules import read as read_module
+from ptxmm.kernels.positions import Way
+from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
+from ptxmm.kernels.test import EXPECTED, PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
+
+_LONGEST = 4 << 20  # bytes of a file
+_DEFAULT_TURNS = 4
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) and value else f"a string is wanted here, not {_shown(value)}"
+
+
+def _texts(value: object) -> str | None:
+    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return None if several or isinstance(value, str) else f"a string, or an array of strings, not {_shown(value)}"
+
+
+def _names(value: object) -> str | None:
+    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return None if several else f"an array of strings is wanted here, not {_shown(value)}"
+
+
+def _flag(value: object) -> str | None:
+    return None if isinstance(value, bool) else f"true or false is wanted here, not {_shown(value)}"
+
+
+def _bytes(value: object) -> str | None:
+    good = type(value) is int and 0 <= value < 1 << 31
+    return None if good else f"a number of bytes is wanted here, not {_shown(value)}"
+
+
+def _turns(value: object) -> str | None:
+    good = type(value) is int and 1 <= value <= 1 << 16
+    return None if good else f"a number of turns from 1 on is wanted here, not {_shown(value)}"
+
+
+def _sizes(value: object) -> str | None:
+    parts = value if isinstance(value, list) else [value]
+    good = 1 <= len(parts) <= 3 and all(type(p) is int and 1 <= p < 1 << 31 for p in parts)
+    return None if good else f"one to three whole numbers from 1 on, as in [2, 1, 1], not {_shown(value)}"
+
+
+def _stream(value: object) -> str | None:
+    good = isinstance(value, str) or (type(value) is int and value >= 0)
+    return None if good else f"a stream is a name or a number, not {_shown(value)}"
+
+
+def _verdicts(value: object) -> str | None:
+    wrong = _texts(value)
+    if wrong is None:
+        said = [part.strip() for text in _listed(value) for part in text.split("|")]
+        unknown = [s for s in said if s not in EXPECTED]
+        if unknown or not said:
+            wrong = f"a verdict is ok, no or undefined, not '{unknown[0] if unknown else ''}'"
+    return wrong
+
+
+def _tables(value: object) -> str | None:
+    good = isinstance(value, list) and all(isinstance(v, dict) for v in value)
+    return None if good else f"an array of tables is wanted here, not {_shown(value)}"
+
+
+def _table(value: object) -> str | None:
+    return None if isinstance(value, dict) else f"a table is wanted here, not {_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+    return f"{kind_of(value)}{f' ({text})' if 0 < len(text) <= 30 else ''}"
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+#: What may stand in a table, and what is wrong with a value that may not.
+_Schema = dict[str, Callable[[object], str | None]]
+_LAUNCH: _Schema = {
+    "ptx": _text,
+    "cu": _text,
+    "nvcc": _names,
+    "entry": _text,
+    "grid": _sizes,
+    "cluster": _sizes,
+    "block": _sizes,
+    "dynamic_shared": _bytes,
+}
+_KERNEL: _Schema = {"name": _text, **_LAUNCH, "args": _names, "stream": _stream, "after": _names}
+_TEST: _Schema = {
+    "description": _text,
+    **_LAUNCH,
+    "params": _table,
+    "check": _table,
+    "bounds": _table,
+    "kernel": _tables,
+    "expect": _verdicts,
+}
+_VARIANT: _Schema = {"name": _text, **_TEST}
+_FILE: _Schema = {**_TEST, "variant": _tables}
+_CHECK: _Schema = {**dict.fromkeys(QUANTIFIERS, _texts), **dict.fromkeys(PROPERTIES, _flag)}
+
+
+def read(path: str | os.PathLike[str]) -> KernelFile:
+    """The kernel tests in a file. Raises InputError for everything that is wrong in it, OSError where it cannot be
+    read."""
+    with open(path, "rb") as file:
+        data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise OSError(f"longer than {_LONGEST >> 20} MiB: no kernel test")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        finding = Diagnostic(Span(line, column, column + 1), f"byte 0x{data[error.start]:02x} is not UTF-8")
+        raise InputError([finding], str(path), data.decode("utf-8", "replace")) from None
+    return KernelFile(text, str(path))
+
+
+def holds_kernel_tests(path: str) -> bool:
+    """Whether a TOML file is one of ours, and not one of the many others: `ptx` or `cu` tells."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LONGEST)
+    except OSError:
+        return False
+    if b"ptx" not in data and b"cu" not in data:
+        return False
+    text = data.decode("utf-8", "replace")
+    try:
+        tree = tomllib.loads(text.replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return re.search(r"^(?:ptx|cu)\s*=", text, re.MULTILINE) is not None
+    tables = [tree]
+    for key in ("variant", "kernel"):
+        below = tree.get(key)
+        tables += [t for t in below if isinstance(t, dict)] if isinstance(below, list) else []
+    return any(isinstance(t.get(key), str) for t in tables for key in ("ptx", "cu"))
+
+
+class KernelFile:
+    """A file of kernel tests: `variants` are the names of its tests, one empty name where the file is one test."""
+
+    def __init__(self, text: str, path: str = "<input>") -> None:
+        """Raises InputError with everything that is wrong, as far as it shows without the PTX."""
+        self.document = Document(text, path)
+        self.path = path
+        tree = self.document.tree
+        self._check_table(tree, (), _FILE, "a kernel test")
+        variants = tree.get("variant", [])
+        for i, variant in enumerate(variants if _tables(variants) is None else []):
+            self._check_table(variant, ("variant", i), _VARIANT, "a variant")
+        self.document.stop_on_findings()
+        self.variants = [""] if not variants else self._variant_names(variants)
+        for number in range(len(self.variants)):
+            view = self._view(number)
+            before = self.document.findings
+            parameters = self._parameters(view)
+            if self.document.findings == before:  # what speaks of parameters can be judged once they are right
+                self._checks(view, parameters)
+            self._kernels(view)
+        self.document.stop_on_findings()
+
+    def test(self, variant: str = "") -> KernelTest:
+        """One of the tests, with its PTX. Raises InputError for PTX that is not there or does not fit."""
+        view = self._view(self.variants.index(variant))
+        parameters = self._parameters(view)
+        expect = view.get("expect")
+        launches, sources = self._launches(view, parameters)
+        self.document.stop_on_findings()
+        return KernelTest(
+            path=self.path,
+            variant=variant,
+            launches=launches,
+            parameters=tuple(parameters.values()),
+            checks=self._checks(view, parameters),
+            expect=_expected(expect.value if expect else "ok"),
+            sources=sources,
+        )
+
+    # What stands in the file.
+
+    def _check_table(self, table: dict[str, Any], way: Way, schema: _Schema, what: str) -> None:
+        document = self.document
+        check_keys(document, table, way, schema, what)
+        for key, value in table.items():
+            wrong = schema[key](value) if key in schema else None
+            if wrong:
+                document.note((*way, key), wrong)
+        check = table.get("check")
+        if isinstance(check, dict) and "check" in schema:
+            self._check_table(check, (*way, "check"), _CHECK, "[check]")
+        bounds = table.get("bounds")
+        if isinstance(bounds, dict):
+            for key, value in bounds.items():
+                wrong = _turns(value)
+                if wrong:
+                    document.note((*way, "bounds", key), wrong)
+        kernels = table.get("kernel")
+        if _tables(kernels) is None and isinstance(kernels, list):
+            for i, kernel in enumerate(kernels):
+                self._check_table(kernel, (*way, "kernel", i), _KERNEL, "a kernel")
+
+    def _variant_names(self, variants: list[dict[str, Any]]) -> list[str]:
+        names: list[str] = []
+        for i, variant in enumerate(variants):
+            name = variant.get("name")
+            if name is None:
+                self.document.note(("variant", i), "this variant has no name", 'as in name = "weak"')
+            elif name in names:
+                self.document.note(("variant", i, "name"), f"two variants are called '{name}'")
+            elif not name.isprintable() or "/" in name or name != name.strip():
+                self.document.note(("variant", i, "name"), "a variant's name has no blanks around it, no '/' in it")
+            names.append(name or "")
+        self.document.stop_on_findings()
+        return names
+
+    def _view(self, number: int) -> View:
+        tree = self.document.tree
+        base = Found(tree, ())
+        if not tree.get("variant"):
+            return View([base])
+        return View([Found(tree["variant"][number], ("variant", number)), base])
+
+    def _parameters(self, view: View) -> dict[str, Parameter]:
+        found: dict[str, Parameter] = {}
+        for name, entry in view.below("params").items():
+            if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in ("true", "false"):
+                self.document.note(entry.way, f"'{name}' is no name", "letters, digits and '_'", key=True)
+                continue
+            parameter = argument(self.document, name, entry)
+            if parameter is not None:
+                found[name] = parameter
+        return found
+
+    def _checks(self, view: View, parameters: dict[str, Parameter]) -> tuple[Check, ...]:
+        checks: list[Check] = []
+        table = view.below("check")
+        for kind in QUANTIFIERS:
+            found = table.get(kind)
+            if found is None:
+                continue
+            for i, text in enumerate(_listed(found.value)):
+                way = (*found.way, i) if isinstance(found.value, list) else found.way
+                check = self._expression(kind, text, way, parameters)
+                if check is not None:
+                    checks.append(check)
+        for kind in PROPERTIES:
+            found = table.get(kind)
+            if found is not None:
+                checks.append(Check(kind, None, found.value, self.document.spot(found.way)))
+        if not checks and not list(table.items()):
+            self.document.note(view.way, "nothing is checked here", '[check] is missing, as in forall = "x[0] == 2"')
+        return tuple(checks)
+
+    def _expression(self, kind: str, text: str, way: Way, parameters: dict[str, Parameter]) -> Check | None:
+        try:
+            expression = parse(text)
+            trouble = trouble_with(expression, tuple(parameters.values()))
+            if trouble is not None:
+                raise trouble
+        except ExpressionError as error:
+            self.document.note_inside(way, error.start, error.end, error.message, error.hint)
+            return None
+        return Check(kind, expression, True, self.document.spot(way[:3] if len(way) > 3 else way))
+
+    # Launches.
+
+    def _kernels(self, view: View) -> list[View]:
+        """The launches that the test is of: its `[[kernel]]` tables over what stands above them, or the test itself."""
+        kernels = view.get("kernel")
+        if kernels is None:
+            launches = [view]
+        else:
+            launches = [
+                View([Found(kernel, (*kernels.way, i)), *view.layers]) for i, kernel in enumerate(kernels.value)
+            ]
+        names: dict[str, int] = {}
+        for number, launch in enumerate(launches):
+            self._check_launch(launch, view, number, names)
+        return launches
+
+    def _check_launch(self, launch: View, view: View, number: int, names: dict[str, int]) -> None:
+        document = self.document
+        way = launch.layers[0].way
+        for key in ("grid", "block"):
+            if launch.get(key) is None:
+                document.note(way, f"'{key}' is missing", f"as in {key} = [2, 1, 1]")
+        if launch.get("ptx") is None and launch.get("cu") is None:
+            document.note(way, "there is no PTX to check", 'as in ptx = "lock.ptx", or cu = "lock.cu"')
+        wrong = shape_trouble(_triple(launch, "grid"), _triple(launch, "block"), _cluster(launch))
+        if wrong:
+            key, message = wrong
+            found = launch.get(key)
+            document.note(found.way if found else way, message)
+        known = {name for name, _ in view.below("params").items()}
+        args = launch.get("args")
+        for i, name in enumerate(args.value if args else []):
+            if name not in known:
+                hint = f"[params] has {', '.join(known) or 'nothing'}"
+                document.note((*args.way, i) if args else way, f"no parameter is called '{name}'", hint)
+        after = launch.get("after")
+        for i, name in enumerate(after.value if after else []):
+            if name not in names:
+                hint = "kernels come after those that stand before them"
+                document.note((*after.way, i) if after else way, f"no kernel before this one is called '{name}'", hint)
+        names[self._kernel_name(launch, number)] = number
+
+    def _kernel_name(self, launch: View, number: int) -> str:
+        name = launch.layers[0].value.get("name") if "kernel" in launch.layers[0].way else None
+        return name or f"k{number}"
+
+    def _launches(self, view: View, parameters: dict[str, Parameter]) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+        launches: list[Launch] = []
+        sources: list[str] = []
+        for launch in self._kernels(view):
+            module = self._module(launch)
+            if module is None:
+                continue
+            args = launch.get("args")
+            names = args.value if args else list(parameters)
+            given = tuple(parameters[name] for name in names)
+            entry = self._entry(launch, module)
+            if entry is None:
+                continue
+            self._check_parameters(launch, module, entry, given)
+            bounds = dict(self._bounds(view))
+            stream = launch.get("stream")
+            launches.append(
+                Launch(
+                    text=module.text,
+                    entry=entry,
+                    path=module.path,
+                    grid=_triple(launch, "grid"),
+                    block=_triple(launch, "block"),
+                    cluster=_cluster(launch),
+                    dynamic_shared=shared.value if (shared := launch.get("dynamic_shared")) else 0,
+                    params=given,
+                    unroll=bounds.pop("default", _DEFAULT_TURNS),
+                    loops=bounds,
+                    stream=str(stream.value) if stream else "",
+                )
+            )
+            sources.append(module.path)
+        return tuple(launches), tuple(sources)
+
+    def _bounds(self, view: View) -> list[tuple[str, int]]:
+        return [(key, found.value) for key, found in view.below("bounds").items()]
+
+    def _module(self, launch: View) -> Module | None:
+        """The PTX, of whichever of `ptx` and `cu` stands nearest; of both together, the PTX is what counts."""
+        for table, way in launch.layers:
+            for key in ("ptx", "cu"):
+                if key not in table:
+                    continue
+                path = os.path.join(os.path.dirname(self.path), table[key])
+                try:
+                    if key == "ptx":
+                        return read_module(path)
+                    options = launch.get("nvcc")
+                    return compile_cuda(path, options.value if options else NVCC_OPTIONS)
+                except ModuleError as error:
+                    hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
+                    self.document.note((*way, key), error.message, hint)
+                    return None
+        return None
+
+    def _entry(self, launch: View, module: Module) -> str | None:
+        found = launch.get("entry")
+        name = found.value if found else None
+        chosen, message, hint = entry_trouble(module, name)
+        if message:
+            self.document.note(found.way if found else launch.layers[0].way, message, hint)
+        return chosen
+
+    def _check_parameters(self, launch: View, module: Module, entry: str, given: tuple[Parameter, ...]) -> None:
+        args = launch.get("args")
+        table = launch.below("params")
+        for name, message, hint in parameter_troubles(module, entry, given):
+            if args:
+                self.document.note(args.way, message, hint)
+            else:
+                found = table.get(name) if name else None
+                self.document.note(found.way if found else table.way or ("params",), message, hint, key=True)
+
+
+def _triple(launch: View, key: str) -> Triple:
+    found = launch.get(key)
+    x, y, z = (*(_listed(found.value) if found else ()), 1, 1, 1)[:3]
+    return x, y, z
+
+
+def _cluster(launch: View) -> Triple | None:
+    return None if launch.get("cluster") is None else _triple(launch, "cluster")
+
+
+def _expected(value: str | list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for text in _listed(value) for part in text.split("|")))

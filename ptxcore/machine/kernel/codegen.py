@@ -74,7 +74,9 @@ class Compiler:
         """The whole program; each function becomes Python when a thread first comes to it. An instruction that has no
         meaning yet refuses when it is reached."""
         compiled = Compiled()
-        for code in self.program.functions.values():
+        for name, code in self.program.functions.items():
+            if name != code.name:  # an alias
+                continue
             cuts = _cuts(code)
             numbers = range(len(compiled.blocks), len(compiled.blocks) + len(cuts))
             compiled.entries[code.name] = numbers[0]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from ptxcore.check.module import read_and_check
@@ -71,8 +72,12 @@ class Device:
         parameters = self.kernel(entry)
         if len(arguments) != len(parameters):
             raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
-        shape = cluster or self._cluster_of(entry)
+        directives = self.program.functions[entry].directives
+        shape = cluster or _dimensions(directives, "reqnctapercluster") or (1, 1, 1)
+        if "blocksareclusters" in directives:  # the grid counts clusters
+            grid = grid[0] * shape[0], grid[1] * shape[1], grid[2] * shape[2]
         _check_shape(grid, block, shape)
+        _check_directives(entry, directives, block, shape)
         launch = Launch(
             self.program, self.compiled, self.memory, entry, grid, block, shape,
             dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
@@ -89,10 +94,32 @@ class Device:
         launch.run()
         return launch
 
-    def _cluster_of(self, entry: str) -> Triple:
-        given = self.program.functions[entry].directives.get("reqnctapercluster", ())
-        x, y, z = (*given, 1, 1, 1)[:3] if given else (1, 1, 1)
-        return x, y, z
+
+def _dimensions(directives: Mapping[str, tuple[int, ...]], name: str) -> Triple | None:
+    """What a directive of a kernel says of three dimensions; None where it is not there."""
+    given = directives.get(name)
+    if not given:
+        return None
+    x, y, z = (*given, 1, 1)[:3]
+    return x, y, z
+
+
+def _check_directives(entry: str, directives: Mapping[str, tuple[int, ...]], block: Triple, cluster: Triple) -> None:
+    """Raises UsageError for a launch that the kernel's directives exclude (PTX ISA 9.0, sections 11.4 and 11.7)."""
+    for name, given, unit in (("reqntid", block, "threads"), ("reqnctapercluster", cluster, "CTAs")):
+        wanted = _dimensions(directives, name)
+        if wanted is not None and wanted != given:
+            raise UsageError(f"'{entry}' has .{name} {_numbers(wanted)}, and is launched with {_numbers(given)} {unit}")
+    most = _dimensions(directives, "maxntid")
+    if most is not None and prod(block) > prod(most):
+        raise UsageError(f"'{entry}' has .maxntid {_numbers(most)}, and is launched with {prod(block)} threads")
+    ranks = directives.get("maxclusterrank")
+    if ranks and prod(cluster) > ranks[0]:
+        raise UsageError(f"'{entry}' has .maxclusterrank {ranks[0]}, and is launched in clusters of {prod(cluster)} CTAs")
+
+
+def _numbers(given: Triple) -> str:
+    return ", ".join(map(str, given))
 
 
 def _bits(value: int, parameter: Parameter) -> bytes:

@@ -179,6 +179,7 @@ class _Lowering:
         self.location = -1
         self.code: Code | None = None
         self.special: set[str] = set()
+        self.aliases: list[tuple[str, str]] = []  # the new name, the function
         #: By symbol and name: the first slot of a register, the place of a variable.
         self.slots: dict[tuple[int, str], int] = {}
         self.frames: dict[int, int] = {}
@@ -210,6 +211,8 @@ class _Lowering:
                 self.context.scopes.declare(waiting_label or "", LabelSymbol("prototype", "prototype", statement.span))
             elif isinstance(statement, Directive):
                 self.directive(statement, waiting_label)
+        for alias, aliasee in self.aliases:
+            self.functions[alias] = self.functions[aliasee]
         self.layout.settle()
         target = self.context.target.number if self.context.target else 0
         locations = [
@@ -336,6 +339,9 @@ class _Lowering:
             names = tuple(n for a in d.arguments for n in _expanded(a))
             sort = "targets" if d.name == "branchtargets" else "callees"
             self.context.scopes.declare(label, LabelSymbol(sort, sort, d.span, names=names))
+        elif d.name == "alias":
+            alias, aliasee = (a.name for a in d.arguments if isinstance(a, Name))
+            self.aliases.append((alias, aliasee))
 
     def label(self, statement: Label) -> str:
         code = self.code

@@ -471,7 +471,7 @@ class Thread:
                 self.write(self.base + formal.offset, formal.size, value)
         self.frames.append((outer, base, following, call.results, code, top))
         self.R = inner
-        return self.launch.compiled.entries[name]
+        return self.launch.compiled.entries[code.name]
 
     def value(self, source: Source | None) -> int:
         """The value of a source that no compiled code reads."""

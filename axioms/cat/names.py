@@ -26,11 +26,14 @@ BASE: dict[str, BaseName] = {
     "IW": BaseName(_SET, "initial writes"),
     "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
     "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
+    "SINK": BaseName(_SET, "both halves of an `atom` whose destination is the sink `_`"),
+    "TORN": BaseName(_SET, "reads whose bytes may come from different writes"),
     "BA": BaseName(_SET, "arrivals at a barrier of a CTA or of a warp"),
     "BW": BaseName(_SET, "waits at a barrier of a CTA or of a warp (a `sync` or `red` is an arrival and then a wait)"),
     "MB": BaseName(_SET, "operations on mbarrier objects and on cluster barriers; they are no memory events"),
     "MA": BaseName(
-        _SET, "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`"
+        _SET,
+        "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`",
     ),
     "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
     "MBINIT": BaseName(_SET, "`mbarrier.init` and `mbarrier.inval`"),
@@ -51,15 +54,15 @@ BASE: dict[str, BaseName] = {
     "GPU": BaseName(_SET, "strong events of GPU scope"),
     "SYS": BaseName(_SET, "strong events of system scope"),
     "RESTRICT": BaseName(
-        _SET, "fences that are about some operations only (`.mbarrier_init`, `.sync_restrict`): see `covers`"
+        _SET,
+        "fences that are about some operations only (`.mbarrier_init`, `.sync_restrict`, proxy fences of one state space or "
+        "with an address): see `covers`",
     ),
     "GEN": BaseName(_SET, "the generic proxy: its memory events, its proxy fences, and ordinary fences"),
     "SUR": BaseName(_SET, "the surface proxy: its memory events and its proxy fences"),
     "TEX": BaseName(_SET, "the texture proxy (`ld.global.nc` too): its memory events and its proxy fences"),
     "CON": BaseName(_SET, "the constant proxy: its memory events and its proxy fences"),
-    "ASYNC": BaseName(
-        _SET, "the async proxy: its memory events, its proxy fences, and those that completions imply"
-    ),
+    "ASYNC": BaseName(_SET, "the async proxy: its memory events, its proxy fences, and those that completions imply"),
     "TMAP": BaseName(_SET, "the tensormap proxy: its memory events and its proxy fences"),
     "ONEWAY": BaseName(_SET, "proxy fences that work in one direction; in `REL` or `ACQ`"),
     "ALIAS": BaseName(_SET, "alias proxy fences"),
@@ -77,7 +80,9 @@ BASE: dict[str, BaseName] = {
     "co": BaseName(
         _REL, "coherence: a strict partial order on the writes of each location, initial write first", transitive=True
     ),
-    "fr": BaseName(_REL, "from-reads, byte by byte: from a read of some byte to the writes of it that follow in coherence"),
+    "fr": BaseName(
+        _REL, "from-reads, byte by byte: from a read of some byte to the writes of it that follow in coherence"
+    ),
     "rmw": BaseName(_REL, "from the read of an atomic operation to its write"),
     "addr": BaseName(_REL, "address dependency, from a read"),
     "data": BaseName(_REL, "data dependency, from a read to a write that stores what was computed from it"),
@@ -89,10 +94,14 @@ BASE: dict[str, BaseName] = {
     "mbrf": BaseName(_REL, "from each arrival to each wait for the phase that it counted in"),
     "issue": BaseName(_REL, "from an asynchronous instruction to the events of its operation"),
     "comp": BaseName(
-        _REL, "completion of an asynchronous operation: from its reads to its writes to what tells of it (`MA`, `CW`, `KE`)"
+        _REL,
+        "completion of an asynchronous operation: from its reads to its writes to what tells of it (`MA`, `CW`, `KE`)",
     ),
     "api": BaseName(_REL, "what starts and ends of kernels, streams, events and host calls order (8.9.4)"),
-    "covers": BaseName(_REL, "from a fence to the memory events that it is about, by state space and address"),
+    "covers": BaseName(
+        _REL,
+        "from a fence in `RESTRICT` to the memory events and the `MBINIT` events that it is about, by state space and address",
+    ),
     "group": BaseName(_REL, "events of one instruction that no order relates: elements of a vector", symmetric=True),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(

@@ -131,7 +131,7 @@ class Stuck(NamedTuple):
 
     Such a turn did nothing but look. `reads` are its effects that returned something (by index; each happened where its own
     guard holds). Who repeats the turn sees the same again as long as those reads return the same: a thread may stay here for
-    ever in an execution in which `guard` holds and each of those reads reads a write that nothing follows in coherence
+    ever in an execution in which `forever` holds and each of those reads reads a write that nothing follows in coherence
     order. What the thread did before is an execution in full, but for what comes behind the loop.
     """
 
@@ -139,6 +139,9 @@ class Stuck(NamedTuple):
     label: str
     instruction: Instruction | None
     reads: tuple[int, ...]
+    #: The condition under which the next turn goes round as well, and so for ever: as `guard`, but a wait that may say no
+    #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
+    forever: Value
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, FinalReg
 from ptxcore.machine.private import Memory
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
-from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, ite, negate
+from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, ite, negate, substitute, symbols_of
 
 #: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing.
 _LOOKING = frozenset(("load", "fence", "proxy_fence", "input"))
@@ -77,6 +77,7 @@ class Thread(Actions):
         self.cut: Value = 0
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
+        self._known: Value = 1  # the condition under which the result of the step in progress is one
         self.registers: dict[str, FinalRegister] = {}
         self._undefined: dict[Diagnostic, None] = {}
 
@@ -91,6 +92,7 @@ class Thread(Actions):
             [int(r.known) for r in registers],
             [NO_DEPENDENCIES] * len(registers),
             NO_DEPENDENCIES,
+            None if self.code.private is None else Memory(),
         )
         blocks = self.code.blocks
         last = len(blocks) - 1
@@ -174,9 +176,7 @@ class Thread(Actions):
                 guard = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
                 if looked != 0:
-                    self.stuck.append(
-                        Stuck(looked, to.label, self._first(to, following), self._reads(turn.start, looked))
-                    )
+                    self.stuck.append(self._stuck(looked, to, following, turn.start))
                 if guard == 0:
                     return None
                 arriving.guard = guard
@@ -197,13 +197,21 @@ class Thread(Actions):
         step = block.steps[0] if block.steps else block.end
         return None if step is None else step.instruction
 
-    def _reads(self, start: int, guard: Value) -> tuple[int, ...]:
-        """The effects from `start` on that return something, and may happen under `guard`."""
-        return tuple(
-            e.index
-            for e in self.effects[start:]
-            if e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0
-        )
+    def _stuck(self, guard: Value, header: Block, number: int, start: int) -> Stuck:
+        """A turn of a waiting loop, with the effects from `start` on, goes round under `guard`."""
+        reads = []
+        asked: dict[Term, Value] = {}
+        timed = False
+        for e in self.effects[start:]:
+            if e.kind == "input" and e.result is not None:
+                if e.operation == "try_wait":
+                    asked[e.result] = 1
+                else:
+                    timed = timed or e.result in symbols_of(guard)
+            elif e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
+                reads.append(e.index)
+        forever = 0 if timed else substitute(guard, asked) if asked else guard
+        return Stuck(guard, header.label, self._first(header, number), tuple(reads), forever)
 
     def _side_effects(self, start: int, guard: Value) -> Value:
         """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised."""
@@ -335,7 +343,9 @@ class Thread(Actions):
             depends = union(depends, state.sources[step.predicate])
         state.values[register] = value
         state.sources[register] = depends
-        if state.defined[register] != 1:
+        if self._known != 1:
+            state.defined[register] = ite(predicate, self._known, state.defined[register], 1)
+        elif state.defined[register] != 1:
             state.defined[register] = disj(state.defined[register], predicate)
 
     def _check(self, step: Step, state: State, guard: Value) -> None:

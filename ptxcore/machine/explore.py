@@ -22,8 +22,17 @@ def explore(code: ThreadCode, *, unroll: int = DEFAULT_UNROLL, name: str = "P0")
     def fresh(effect: Effect, width: int) -> Value:
         return symbol((name, effect.index), width)
 
-    thread = Thread(code, fresh, unroll)
+    thread = thread_type(code)(code, fresh, unroll)
     thread.run()
     return ThreadExecution(
         thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck
     )
+
+
+def thread_type(code: ThreadCode) -> type[Thread]:
+    """What executes a thread: those of kernels have memory of their own."""
+    if code.private is None:
+        return Thread
+    from ptxcore.machine.kernel.own_memory import KernelThread
+
+    return KernelThread

@@ -106,6 +106,16 @@ class Memory:
         for i in range(old.size):
             pieces[start + i] = Piece(1, extract(old.value, 8 * i + 7, 8 * i), old.defined, old.sources)
 
+    def move(self, source: int, to: int, size: int) -> None:
+        """Copies bytes, piece by piece."""
+        at = source
+        while at < source + size:
+            piece = self._pieces.get(at)
+            if piece is None or at + piece.size > source + size:
+                piece = self._byte(at)
+            self.write(to + at - source, piece)
+            at += piece.size
+
     def forget(self, address: int, size: int) -> None:
         """Nothing stands in `size` bytes any more."""
         pieces = self._own()

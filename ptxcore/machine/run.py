@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, FinalRegister, Requirement
-from ptxcore.machine.engine import Thread
-from ptxcore.machine.explore import DEFAULT_UNROLL
+from ptxcore.machine.explore import DEFAULT_UNROLL, thread_type
 
 
 @dataclass(slots=True)
@@ -38,7 +37,7 @@ def run(code: ThreadCode, answer: Callable[[Effect], int], *, unroll: int = DEFA
     def known(effect: Effect, width: int) -> int:
         return answer(effect) & ((1 << width) - 1)
 
-    thread = Thread(code, known, unroll)
+    thread = thread_type(code)(code, known, unroll)
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
     return Trace(thread.effects, thread.registers, status, thread.requirements)

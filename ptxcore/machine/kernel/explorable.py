@@ -1,0 +1,628 @@
+"""A kernel made ready to explore: its lowered instructions become steps in blocks, which all threads of a launch share.
+
+    functions -> instances, one for each call (their registers side by side, their frames on one stack)
+              -> shapes of blocks -> dead code pruned -> loops and live registers -> blocks
+
+Special registers are registers that are known at the start; a thread is the shared code with its own values for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from ptxcore.diagnostics import fail
+from ptxcore.isa import data_movement
+from ptxcore.isa.form import Use
+from ptxcore.isa.table import TYPED
+from ptxcore.machine.code import RegisterInfo, Step, ThreadCode
+from ptxcore.machine.code import Target as StepTarget
+from ptxcore.machine.flow import Shape, blocks, pruned
+from ptxcore.machine.kernel.layout import DYNAMIC, Layout
+from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
+from ptxcore.machine.kernel.own_memory import OWN_SPACES, KernelThread
+from ptxcore.machine.operands import Fetch, constant, fetch
+from ptxcore.machine.private import Constants, Private
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values.terms import Value, add, eq, mask
+
+#: How deep a function may call itself.
+_DEEPEST = 6
+#: As many blocks a kernel may become when its calls are put in place.
+_MOST_BLOCKS = 20_000
+_FRAME_ALIGN = 16
+#: The register that has the address of the shared memory of the thread's CTA.
+SHARED_BASE = "shared memory"
+#: Special registers that change while a thread runs.
+_CLOCKS = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
+#: Effects that only compute: where nobody uses the result they may be left out.
+_COMPUTING = (
+    data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Explorable:
+    """A kernel ready to explore. `special` has the register of each special register that it reads; `lines` file and line of
+    the source by line of the PTX. `labels` are the labels of each loop header, `places` the lines in each loop, with loops
+    by their headers, the innermost first."""
+
+    code: ThreadCode
+    special: dict[str, int]
+    lines: dict[int, tuple[str, int]]
+
+    def thread(self, special: Mapping[str, int]) -> ThreadCode:
+        """The code of one thread, whose special registers are known (`SHARED_BASE` among them)."""
+        registers = list(self.code.registers)
+        for name, register in self.special.items():
+            if name not in special:
+                raise KeyError(name)
+            registers[register] = registers[register]._replace(initial=special[name] & mask(registers[register].width))
+        return self.code._replace(registers=tuple(registers), special=special)
+
+    def bounded(self, bounds: Mapping[str, int]) -> Explorable:
+        """The same with bounds for single loops, by a label, a line of the PTX, or `FILE:LINE` of the source. Raises KeyError
+        with what names no loop."""
+        found: dict[int, int] = {}
+        for name, turns in bounds.items():
+            headers = self._loops_at(name)
+            if not headers:
+                raise KeyError(name)
+            found |= dict.fromkeys(headers, turns)
+        return Explorable(self.code._replace(bounds=found), self.special, self.lines)
+
+    def _loops_at(self, name: str) -> set[int]:
+        """The headers of the innermost loops in which a name lies."""
+        headers: set[int] = set()
+        depth: dict[int, int] = {}
+        for block in self.code.blocks:
+            steps = block.steps if block.end is None else (*block.steps, block.end)
+            if block.loops and (block.label == name or any(self._lies_at(s.instruction, name) for s in steps)):
+                header = block.loops[-1].header
+                headers.add(header)
+                depth[header] = len(block.loops)
+        deepest = max(depth.values(), default=0)
+        return {header for header in headers if depth[header] == deepest}
+
+    def _lies_at(self, instruction: Instruction, name: str) -> bool:
+        line = instruction.span.line
+        if name == str(line):
+            return True
+        source = self.lines.get(line)
+        if source is None:
+            return False
+        file, _, number = name.rpartition(":")
+        return bool(file) and number == str(source[1]) and (source[0] == file or source[0].endswith(f"/{file}"))
+
+
+def explorable(program: Program, entry: str, parameters: bytes) -> Explorable:
+    """A kernel of a module, ready to explore, with the bytes of its parameters. Raises InputError for what cannot be
+    explored wherever it stands; most of that is refused when a thread comes to it."""
+    return _Maker(program, entry, parameters).result()
+
+
+@dataclass(slots=True)
+class _Building:
+    """A block that is being made."""
+
+    steps: list[Step] = field(default_factory=list)
+    end: Step | None = None
+    target: int | None = None
+    follows: int | None = None
+    label: str = ""
+
+
+@dataclass(slots=True)
+class _Instance:
+    """A function put in the place of a call: its first register, its frame, where it goes on when it returns, and the
+    functions around it."""
+
+    code: Code
+    registers: int
+    frame: int
+    back: int
+    around: tuple[str, ...]
+    carry: int = -1
+
+
+class _Maker:
+    def __init__(self, program: Program, entry: str, parameters: bytes) -> None:
+        self.program, self.entry, self.parameters = program, entry, parameters
+        self.blocks: list[_Building] = []
+        self.widths: list[int] = []
+        self.names: list[str] = []
+        self.special: dict[str, int] = {}
+        self.stack = 0
+        self.lines: dict[int, tuple[str, int]] = {}
+        self.waiting: list[tuple[_Instance, int]] = []
+        self.never_written = _never_written(program)
+
+    def result(self) -> Explorable:
+        code = self.program.functions[self.entry]
+        first, end = self.block(), self.block()
+        self.waiting.append((self.instance(code, LOCAL, end, ()), first))
+        while self.waiting:
+            self.expand(*self.waiting.pop())
+        last = len(self.blocks) - 1
+        number = {end: last, last: end}  # the end of the thread comes last
+        order = list(range(len(self.blocks)))
+        order[end], order[last] = last, end
+
+        def place(b: int | None) -> int | None:
+            return None if b is None else number.get(b, b)
+
+        shapes = [
+            Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
+            for b in (self.blocks[i] for i in order)
+        ]
+        made = blocks(pruned(shapes, _matters), len(self.widths), _changes_memory)
+        known = set(self.special.values())
+        registers = tuple(
+            RegisterInfo(name, width, False, 0, i in known, False)
+            for i, (name, width) in enumerate(zip(self.names, self.widths, strict=True))
+        )
+        private = Private(LOCAL, self.stack, tuple(self.constants()))
+        return Explorable(ThreadCode(made, registers, TYPED, {}, private), self.special, self.lines)
+
+    def constants(self) -> list[Constants]:
+        found = [Constants(PARAM, self.parameters, "the kernel's parameters")] if self.parameters else []
+        for placed in self.program.layout.variables:
+            if placed.space == "const" or placed.address in self.never_written:
+                data = placed.data + bytes(max(0, placed.size - len(placed.data)))
+                found.append(Constants(placed.address, data, placed.name))
+        return found
+
+    # Blocks and registers.
+
+    def block(self, label: str = "") -> int:
+        if len(self.blocks) >= _MOST_BLOCKS:
+            span = self.program.functions[self.entry].ops[0].instruction.span
+            raise fail(
+                span, f"'{self.entry}' is too large to explore: more than {_MOST_BLOCKS} blocks with its calls in place"
+            )
+        self.blocks.append(_Building(label=label))
+        return len(self.blocks) - 1
+
+    def register(self, name: str, width: int) -> int:
+        self.names.append(name)
+        self.widths.append(width)
+        return len(self.names) - 1
+
+    def special_register(self, name: str, width: int) -> int:
+        found = self.special.get(name)
+        if found is None:
+            found = self.special[name] = self.register(f"%{name}", width)
+        return found
+
+    def instance(self, code: Code, frame: int, back: int, around: tuple[str, ...]) -> _Instance:
+        first = len(self.names)
+        self.names += [name.lstrip("%") for name in code.registers]
+        self.widths += [1] * len(code.registers)
+        self.stack = max(self.stack, frame + code.frame - LOCAL)
+        made = _Instance(code, first, frame, back, (*around, code.name))
+        if any(op.use.form.carry for op in code.ops):
+            made.carry = self.register("the carry flag", 1)
+        for parameter in (*code.parameters, *code.results):
+            if parameter.slot is not None:
+                self.widths[first + parameter.slot] = 8 * parameter.size
+        return made
+
+    # Functions.
+
+    def expand(self, at: _Instance, first: int) -> None:
+        """Makes the blocks of a function that begins with the block `first`."""
+        ops = at.code.ops
+        starts = {0, *(place for place in at.code.labels.values())}
+        starts |= {i + 1 for i, op in enumerate(ops) if op.call is not None or op.use.form.kind in _ENDS}
+        cuts = sorted(start for start in starts if start < len(ops))
+        names = {place: label.partition(":")[2] or label for label, place in at.code.labels.items()}
+        number = {cut: first if cut == 0 else self.block() for cut in cuts}
+        number[len(ops)] = at.back
+        for cut, following in zip(cuts, [*cuts[1:], len(ops)], strict=True):
+            self.blocks[number[cut]].label = names.get(cut, "")
+            self.fill(at, number[cut], cut, following, number)
+        if not ops:
+            self.blocks[first].follows = at.back
+
+    def fill(self, at: _Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
+        def goal(label: str) -> int:
+            return number[at.code.labels[label]]
+
+        for i in range(start, end):
+            op = at.code.ops[i]
+            if op.location >= 0:
+                self.lines[op.instruction.span.line] = self.program.locations[op.location]
+            here = self.blocks[block]
+            kind = op.use.form.kind
+            if op.call is not None:
+                self.call(at, op, op.call, block, number[i + 1])
+                return
+            if op.refused or (op.use.form.run is None and kind not in ("nothing", "jump", "exit", "branch")):
+                here.steps.append(_refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
+            elif kind == "branch":
+                here.end, here.target = _step(op, "branch", _taken, guard=self.guard(at, op)), goal(op.labels[0])
+                here.follows = None if op.guard is None else number[i + 1]
+                return
+            elif kind == "exit":
+                leaves = 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
+                here.end, here.target = _step(op, "exit", None, guard=self.guard(at, op)), leaves
+                here.follows = None if op.guard is None else number[i + 1]
+                return
+            elif kind == "jump":
+                self.jump(at, op, block, [goal(label) for label in op.labels], number[i + 1])
+                return
+            elif kind != "nothing":
+                here.steps += self.steps(at, op)
+        self.blocks[block].follows = number[end]
+
+    def skipping(self, at: _Instance, op: Op, block: int, otherwise: int) -> int:
+        """The block in which an instruction is done whose guard holds; elsewhere control goes on with `otherwise`."""
+        if op.guard is None:
+            return block
+        here = self.blocks[block]
+        slot, negated = op.guard
+        here.end = _step(op, "branch", _taken, guard=(at.registers + slot, not negated))
+        here.target, here.follows = otherwise, self.block()
+        self.widths[at.registers + slot] = 1
+        return here.follows
+
+    def jump(self, at: _Instance, op: Op, block: int, goals: list[int], following: int) -> None:
+        """A branch by a table, as a branch for each entry."""
+        block = self.skipping(at, op, block, following)
+        index, reads = self.fetch(at, op, op.sources[0], block)
+        for i, goal in enumerate(goals):
+            block = self.choice(op, block, index, reads, i, goal)
+        self.ends(op, block, "bad-branch", f"the index of a branch with {len(goals)} targets is out of range")
+
+    def choice(self, op: Op, block: int, index: Fetch, reads: tuple[int, ...], number: int, goal: int) -> int:
+        """A branch to `goal` where a value is a number; gives the block for all others."""
+        here = self.blocks[block]
+        here.end = _step(op, "branch", lambda how, value: eq(value, number), sources=(index,), reads=reads)
+        here.target, here.follows = goal, self.block()
+        return here.follows
+
+    def ends(self, op: Op, block: int, kind: str, message: str) -> None:
+        """The thread must not come here."""
+        here = self.blocks[block]
+        here.steps.append(_step(op, "effect", lambda how, thread: thread.require(0, kind, message)))
+        here.follows = 1
+
+    # Calls.
+
+    def call(self, at: _Instance, op: Op, call: Call, block: int, following: int) -> None:
+        block = self.skipping(at, op, block, following)
+        if call.pointer is None:
+            self.call_named(at, op, call, call.name, block, following)
+            return
+        pointer, reads = self.fetch(at, op, call.pointer, block)
+        for name, address in self.program.layout.functions.items():
+            code = self.program.functions.get(name)
+            if code is not None and not code.entry and _agrees(call, code):
+                goal = self.block()
+                block = self.choice(op, block, pointer, reads, address, goal)
+                self.call_named(at, op, call, name, goal, following)
+        self.ends(op, block, "bad-call", "a call goes to an address where no function is")
+
+    def call_named(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+        code = self.program.functions[name]
+        here = self.blocks[block]
+        if not code.defined:
+            self.call_runtime(at, op, call, name, block, following)
+            return
+        if at.around.count(code.name) >= _DEEPEST:
+            message = f"'{name}' calls itself more than {_DEEPEST} times, which is not explored"
+            here.steps.append(_refusing(op, message))
+            here.follows = following
+            return
+        frame = -(-(at.frame + at.code.frame) // _FRAME_ALIGN) * _FRAME_ALIGN
+        back = self.block()
+        inner = self.instance(code, frame, back, at.around)
+        if code.frame:
+            here.steps.append(_forgetting(op, frame, code.frame))
+        for passed, formal in zip(call.arguments, code.parameters, strict=False):
+            here.steps.append(self.passing(at, op, passed, inner, formal))
+        for formal, passed in zip(code.results, call.results, strict=False):
+            self.blocks[back].steps.append(self.returning(at, op, passed, inner, formal))
+        here.follows = self.block()
+        self.blocks[back].follows = following
+        self.waiting.append((inner, here.follows))
+
+    def passing(self, at: _Instance, op: Op, passed: Passed, inner: _Instance, formal: Parameter) -> Step:
+        """An argument goes to its parameter."""
+        if formal.slot is not None:
+            target = StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
+            return self.to_register(at, op, passed, target)
+        if passed.source is None:
+            size = min(passed.size, formal.size)
+            return _moving(op, inner.frame + formal.offset, at.frame + passed.offset, size)
+        value, reads = self.source(at, passed.source)
+        return _putting(op, inner.frame + formal.offset, formal.size, value, reads)
+
+    def to_register(self, at: _Instance, op: Op, passed: Passed, target: StepTarget) -> Step:
+        if passed.source is None:
+            return _getting(op, at.frame + passed.offset, passed.size, target)
+        value, reads = self.source(at, passed.source)
+        return _step(op, "value", _same, sources=(value,), reads=reads, targets=(target,))
+
+    def returning(self, at: _Instance, op: Op, passed: Passed, inner: _Instance, formal: Parameter) -> Step:
+        """A result goes to where the caller wants it."""
+        if passed.source is not None:
+            source = passed.source
+            target = StepTarget(at.registers + source.value, 8 * formal.size, source.has, False)
+            self.widths[target.register] = source.has
+            if formal.slot is None:
+                return _getting(op, inner.frame + formal.offset, formal.size, target)
+            value = fetch(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
+            return _step(
+                op, "value", _same, sources=(value,), reads=(inner.registers + formal.slot,), targets=(target,)
+            )
+        if formal.slot is None:
+            return _moving(op, at.frame + passed.offset, inner.frame + formal.offset, min(passed.size, formal.size))
+        register = inner.registers + formal.slot
+        value = fetch(register, 8 * formal.size, 8 * formal.size, False)
+        return _putting(op, at.frame + passed.offset, formal.size, value, (register,))
+
+    def call_runtime(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+        """What the CUDA runtime gives: printing is nobody's business here, a failed assertion ends the thread."""
+        here = self.blocks[block]
+        here.follows = following
+        if name == "__assertfail":
+            here.steps.append(_step(op, "effect", self.failing(at, call)))
+            here.follows = 1
+        elif name not in ("vprintf", "free"):
+            here.steps.append(_refusing(op, f"a call of '{name}' cannot be explored"))
+
+    def failing(self, at: _Instance, call: Call) -> Callable[..., None]:
+        """An assertion that does not hold; its text, and where it stands."""
+
+        def fails(how: Use, thread: KernelThread) -> None:
+            places = [thread.get(at.frame + a.offset, a.size) for a in call.arguments if a.source is None]
+            texts = [self.text(place) for place in places]
+            where = f": {texts[1]}:{places[2]}: '{texts[0]}'" if len(texts) > 2 and texts[0] and texts[1] else ""
+            thread.require(0, "assertion", f"assertion failed{where}")
+
+        return fails
+
+    def text(self, address: Value) -> str:
+        """The text at an address, up to a zero, where a variable has it at the start."""
+        for placed in self.program.layout.variables:
+            if type(address) is int and placed.address <= address < placed.address + len(placed.data):
+                return placed.data[address - placed.address :].partition(b"\0")[0].decode("utf-8", "replace")
+        return ""
+
+    # Instructions.
+
+    def guard(self, at: _Instance, op: Op) -> tuple[int, bool] | None:
+        if op.guard is None:
+            return None
+        slot, negated = op.guard
+        self.widths[at.registers + slot] = 1
+        return at.registers + slot, negated
+
+    def steps(self, at: _Instance, op: Op) -> list[Step]:
+        """An instruction, behind the clocks that it reads."""
+        use, form = op.use, op.use.form
+        made: list[Step] = []
+        sources: list[Fetch | None] = []
+        reads: list[int] = []
+        address_reads: list[int] = []
+        memory_reads: list[tuple[int, tuple[int, ...]]] = []
+        element_reads: tuple[tuple[int, ...], ...] = ()
+        roles = [e.parameter.role for e in use.expected if e is not None and e.parameter.role != "destination"]
+        for role, source in zip(roles, op.sources, strict=False):
+            if source is None:
+                sources.append(None)
+                continue
+            value, own = self.source(at, source, op, made)
+            if role in ("memory", "bracket"):
+                memory_reads.append((len(sources), own))
+                address_reads += own
+            else:
+                reads += own
+                if source.kind == "vector":
+                    element_reads = tuple(self.source(at, part)[1] for part in source.parts)
+            sources.append(value)
+        targets = self.targets(at, op)
+        kind, run = form.kind, form.meaning
+        if form.carry and "in" in form.carry.split():
+            sources.append(fetch(at.carry, 1, 1, False))
+            reads.append(at.carry)
+        if form.carry and "out" in form.carry.split():
+            targets = (*targets, StepTarget(at.carry, 1, 1, False))
+        predicate, negated = self.guard(at, op) or (None, False)
+        every = (*dict.fromkeys((*address_reads, *reads)),)
+        made.append(
+            Step(
+                op.instruction, use, kind, run, predicate, negated, tuple(sources), targets, every,
+                tuple(dict.fromkeys(address_reads)), tuple(dict.fromkeys(reads)), use.space, use.width,
+                element_reads, tuple(memory_reads) if len(memory_reads) > 1 else (),
+            )
+        )  # fmt: skip
+        return made
+
+    def targets(self, at: _Instance, op: Op) -> tuple[StepTarget | None, ...]:
+        found: list[StepTarget | None] = []
+        for target in _flat(op.targets):
+            if target is None:
+                found.append(None)
+            else:
+                register = at.registers + target.slot
+                self.widths[register] = target.has
+                found.append(StepTarget(register, target.width, target.has, target.signed))
+        return tuple(found)
+
+    def fetch(self, at: _Instance, op: Op, source: Source | None, block: int) -> tuple[Fetch, tuple[int, ...]]:
+        assert source is not None
+        return self.source(at, source, op, self.blocks[block].steps)
+
+    def source(
+        self, at: _Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
+    ) -> tuple[Fetch, tuple[int, ...]]:
+        """How a source is read, and from which registers. Steps that it needs go to `before`."""
+        kind = source.kind
+        if kind == "vector":
+            parts = [self.source(at, part, op, before) for part in source.parts]
+            fetches = tuple(value for value, _ in parts)
+            reads = tuple(dict.fromkeys(r for _, own in parts for r in own))
+            return (lambda values: tuple([value(values) for value in fetches])), reads
+        if kind == "constant":
+            return constant((source.value + source.offset) & mask(source.width)), ()
+        if kind == "frame":
+            return constant(at.frame + source.value + source.offset), ()
+        if kind == "shared":
+            register = self.special_register(SHARED_BASE, 64)
+            return _offset(fetch(register, 64, 64, False), self.shared(source), 64), (register,)
+        if kind == "special" and source.name in _CLOCKS:
+            assert op is not None and before is not None
+            register = self.register(f"%{source.name}", source.has)
+            before.append(_clock(op, source.name, register, source.has, self.guard(at, op)))
+        elif kind == "special":
+            register = self.special_register(source.name, source.has)
+        else:
+            register = at.registers + source.value
+            self.widths[register] = max(self.widths[register], source.has)
+        value = fetch(register, source.has, source.width, source.negated)
+        return _offset(value, source.offset, source.width), (register,)
+
+    def shared(self, source: Source) -> int:
+        layout = self.program.layout
+        if source.value == DYNAMIC:
+            return layout.dynamic(self.entry) + source.offset
+        return layout.shared_variables[source.value].offset + source.offset
+
+
+_ENDS = ("branch", "exit", "jump", "call", "return")
+
+
+def _flat(targets: Any) -> list[Target | None]:
+    if isinstance(targets, list):
+        return [t for inner in targets for t in _flat(inner)]
+    return [targets]
+
+
+def _offset(value: Fetch, offset: int, width: int) -> Fetch:
+    if not offset:
+        return value
+    return lambda values: add(value(values), offset & mask(width), width)
+
+
+def _agrees(call: Call, code: Code) -> bool:
+    """Whether a function may be the one that a call through a pointer means: as many arguments and results."""
+    return len(call.arguments) == len(code.parameters) and len(call.results) == len(code.results)
+
+
+# Steps that no instruction spells out.
+
+
+def _step(
+    op: Op,
+    kind: str,
+    run: Callable[..., Any] | None,
+    *,
+    guard: tuple[int, bool] | None = None,
+    sources: tuple[Fetch, ...] = (),
+    reads: tuple[int, ...] = (),
+    targets: tuple[StepTarget | None, ...] = (),
+    space: str = "generic",
+) -> Step:
+    predicate, negated = guard or (None, False)
+    return Step(
+        op.instruction, op.use, kind, run or _taken, predicate, negated, sources, targets, reads, (), reads, space, 32
+    )
+
+
+def _taken(how: Use) -> Value:
+    return 1
+
+
+def _same(how: Use, value: Value) -> Value:
+    return value
+
+
+def _refusing(op: Op, message: str, guard: tuple[int, bool] | None = None) -> Step:
+    def refuse(how: Use, thread: KernelThread) -> NoReturn:
+        raise fail(op.instruction.span, message)
+
+    return _step(op, "effect", refuse, guard=guard)
+
+
+def _forgetting(op: Op, address: int, size: int) -> Step:
+    return _step(op, "effect", lambda how, thread: thread.forget(address, size), space="param")
+
+
+def _moving(op: Op, to: int, source: int, size: int) -> Step:
+    return _step(op, "effect", lambda how, thread: thread.move(to, source, size), space="param")
+
+
+def _putting(op: Op, address: int, size: int, value: Fetch, reads: tuple[int, ...]) -> Step:
+    def put(how: Use, thread: KernelThread, what: Value) -> None:
+        thread.put(address, size, what)
+
+    return _step(op, "effect", put, sources=(value,), reads=reads, space="param")
+
+
+def _getting(op: Op, address: int, size: int, target: StepTarget) -> Step:
+    def get(how: Use, thread: KernelThread) -> Value:
+        return thread.get(address, size)
+
+    return _step(op, "effect", get, targets=(target._replace(from_width=8 * size),), space="param")
+
+
+def _clock(op: Op, name: str, register: int, width: int, guard: tuple[int, bool] | None) -> Step:
+    def read(how: Use, thread: KernelThread) -> Value:
+        return thread.clock(how, name, width)
+
+    return _step(op, "effect", read, guard=guard, targets=(StepTarget(register, width, width, False),), space=_CLOCK)
+
+
+#: Marks the steps that read clocks.
+_CLOCK = "clock"
+
+
+def _matters(step: Step) -> bool:
+    """Whether a step matters in itself, whoever uses its result."""
+    if step.kind == "value" or step.kind in ("branch", "exit") or step.space == _CLOCK:
+        return False
+    if step.space in OWN_SPACES and step.targets and step.run is not data_movement.st:
+        return False
+    return step.run not in _COMPUTING
+
+
+def _changes_memory(step: Step) -> bool:
+    """Whether a step writes memory of the thread's own."""
+    return step.kind == "effect" and step.space in OWN_SPACES and not step.targets
+
+
+def _never_written(program: Program) -> frozenset[int]:
+    """The addresses of the `.global` variables that the module only ever loads from, by name: nobody can write them while a
+    kernel runs, since nobody gets hold of their addresses."""
+    layout: Layout = program.layout
+    starts = sorted(p.address for p in layout.variables if p.space == "global")
+    taken: set[int] = set()
+
+    def mentioned(number: int) -> None:
+        taken.update(s for s in starts if s >> GLOBAL_BITS == number >> GLOBAL_BITS)
+
+    for code in program.functions.values():
+        for op in code.ops:
+            plain = op.use.form.run is data_movement.ld and op.instruction.opcode == "ld"
+            for i, source in enumerate(op.sources):
+                for leaf in _leaves(source):
+                    if leaf.kind == "constant" and not (plain and i == 0 and op.use.sem == "weak"):
+                        mentioned(leaf.value)
+            if op.call is not None:
+                for passed in op.call.arguments:
+                    if passed.source is not None and passed.source.kind == "constant":
+                        mentioned(passed.source.value)
+    for placed in layout.variables:
+        for i in range(len(placed.data) - 7):
+            mentioned(int.from_bytes(placed.data[i : i + 8], "little"))
+    return frozenset(starts) - taken
+
+
+def _leaves(source: Source | None) -> list[Source]:
+    if source is None:
+        return []
+    return [leaf for part in source.parts for leaf in _leaves(part)] if source.kind == "vector" else [source]

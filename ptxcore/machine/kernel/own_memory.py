@@ -1,0 +1,216 @@
+"""A thread of a kernel, explored: what it does to memory of its own stays in its state, and is no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ptxcore.isa.form import Use
+from ptxcore.machine.actions import resize
+from ptxcore.machine.code import Step
+from ptxcore.machine.dependencies import gather, union
+from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
+from ptxcore.machine.engine import State, Thread
+from ptxcore.machine.private import Memory, Piece, Private, chosen
+from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult
+
+#: State spaces of the thread's own.
+OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
+#: An address that is not known is compared with this many at most.
+_MOST_PLACES = 2048
+
+
+class KernelThread(Thread):
+    """See the module. Accesses whose addresses may lie in either memory are split in two."""
+
+    @property
+    def _private(self) -> Private:
+        private = self.code.private
+        assert private is not None
+        return private
+
+    @property
+    def _memory(self) -> Memory:
+        memory = self._state.memory
+        assert memory is not None
+        return memory
+
+    def _check(self, step: Step, state: State, guard: Value) -> None:
+        """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used; they
+        must not reach others or decide anything."""
+        self._known = 1
+        if step.kind != "value" and step.space not in OWN_SPACES:
+            super()._check(step, state, guard)
+            return
+        for register in step.reads:
+            if state.defined[register] != 1:
+                self._known = conj(self._known, state.defined[register])
+
+    # Accesses.
+
+    def load(self, how: Use, address: Value) -> Any:
+        """A read; of the thread's own memory, what was written there last."""
+        inside = self._inside(address)
+        if inside == 0:
+            return super().load(how, address)
+        own, depends = self._load_own(how, address)
+        if inside == 1:
+            self._returned, self._elements = depends, None
+            return own
+        other = self._elsewhere(inside, lambda: super(KernelThread, self).load(how, address))
+        self._returned = union(self._returned, depends)
+        if self._elements is not None:
+            self._elements = [union(e, depends) for e in self._elements]
+        if isinstance(own, tuple):
+            return tuple(ite(inside, a, b, how.width) for a, b in zip(own, other, strict=True))
+        return ite(inside, own, other, how.width)
+
+    def store(self, how: Use, address: Value, value: Any) -> None:
+        """A write."""
+        inside = self._inside(address)
+        if inside == 0:
+            super().store(how, address, value)
+            return
+        self._store_own(how, address, value, inside)
+        if inside != 1:
+            self._elsewhere(inside, lambda: super(KernelThread, self).store(how, address, value))
+
+    def modify(self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]]) -> Any:
+        """An atomic operation, which memory of the thread's own does not take (section 9.7.13.5)."""
+        inside = self._inside(address)
+        if inside != 0:
+            self.require(negate(inside), "wrong-space", "atomic operations go to .global and .shared memory only")
+        return self._elsewhere(inside, lambda: super(KernelThread, self).modify(kind, how, address, write))
+
+    def _elsewhere(self, inside: Value, access: Callable[[], Any]) -> Any:
+        before, self._guard = self._guard, conj(self._guard, negate(inside))
+        result = access()
+        self._guard = before
+        return result
+
+    # Where.
+
+    def _regions(self, space: str) -> Iterator[tuple[int, int, bytes | None]]:
+        """The stretches of own memory that a state space has: address, size, and bytes where those never change."""
+        private = self._private
+        if private.size and space in ("generic", "local", "param", "param::func"):
+            yield private.stack, private.size, None
+        for constants in private.constants:
+            yield constants.address, len(constants.data), constants.data
+
+    def _inside(self, address: Value) -> Value:
+        """The truth value of "the access goes to memory of the thread's own"."""
+        space = self._step.space
+        if space in OWN_SPACES:
+            return 1
+        if space not in ("generic", "global"):
+            return 0
+        regions = list(self._regions(space))
+        if type(address) is int:
+            return int(any(start <= address < start + size for start, size, _ in regions))
+        numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
+        # An address that is not computed from one of a region does not lie there, or is out of bounds wherever it lies.
+        near = [(start, size) for start, size, _ in regions if any(start <= n < start + size for n in numbers)]
+        return any_of(conj(ule(start, address, 64), ult(address, start + size, 64)) for start, size in near)
+
+    def _places(self, address: Value, size: int) -> list[tuple[Value, int, bytes | None, int]]:
+        """Where an access to own memory may go: condition, address, the bytes of a constant, and where those begin."""
+        regions = list(self._regions(self._step.space))
+        found: list[tuple[Value, int, bytes | None, int]] = []
+        if type(address) is int:
+            for start, length, data in regions:
+                if start <= address and address + size <= start + length:
+                    found.append((1, address, data, start))
+        else:
+            numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
+            near = [r for r in regions if any(r[0] <= n < r[0] + r[1] for n in numbers)] or regions
+            if sum(length // size for _, length, _ in near) > _MOST_PLACES:
+                self._refuse(
+                    "has an address that is not known, in memory of the thread's own that is too large to explore"
+                )
+            for start, length, data in near:
+                for at in range(start, start + length - size + 1, size):
+                    here = eq(address, at)
+                    if here != 0:
+                        found.append((here, at, data, start))
+        self.require(
+            eq(bit_and(address, size - 1, 64), 0), "misaligned", "the address is no multiple of the access's size"
+        )
+        self.require(any_of(p[0] for p in found), "out-of-bounds", "out of bounds of the thread's own memory")
+        return found
+
+    # What stands there.
+
+    def _load_own(self, how: Use, address: Value) -> tuple[Any, Dependencies]:
+        """What is read, and what that depends on. Where nothing was written, the result counts as not written either."""
+        vector = how.words.get("vec")
+        size = how.width // 8
+        values: list[Value] = []
+        depends = NO_DEPENDENCIES if type(address) is int else gather(self._state.sources, self._step.address_reads)
+        for i in range(int(vector[1:]) if vector else 1):
+            piece = self._read(add(address, i * size, 64), size)
+            values.append(piece.value)
+            depends = union(depends, piece.sources)
+            self._known = conj(self._known, piece.defined)
+        return (tuple(values) if vector else values[0]), depends
+
+    def _read(self, address: Value, size: int) -> Piece:
+        found = Piece(size, 0, 0, NO_DEPENDENCIES)
+        for here, at, data, start in self._places(address, size):
+            if data is None:
+                piece = self._memory.read(at, size)
+            else:
+                number = int.from_bytes(data[at - start : at - start + size], "little")
+                piece = Piece(size, number, 1, NO_DEPENDENCIES)
+            found = piece if here == 1 else chosen(here, piece, found)
+        return found
+
+    def _store_own(self, how: Use, address: Value, value: Any, inside: Value) -> None:
+        size = how.width // 8
+        step, state = self._step, self._state
+        condition = conj(inside, 1 if step.predicate is None else self._predicate(step, state))
+        elements = value if isinstance(value, tuple) else (value,)
+        address_depends = NO_DEPENDENCIES if type(address) is int else gather(state.sources, step.address_reads)
+        for i, element in enumerate(elements):
+            if element is None:
+                continue
+            reads = step.element_reads[i] if step.element_reads else step.data_reads
+            known: Value = 1
+            for register in reads:
+                known = conj(known, state.defined[register])
+            depends = union(gather(state.sources, reads), address_depends)
+            piece = Piece(size, resize(element, how.width, 8 * size, False), known, depends)
+            for here, at, data, _ in self._places(add(address, i * size, 64), size):
+                if data is not None:
+                    self.require(negate(here), "read-only", "constants and parameters of kernels cannot be written")
+                    continue
+                when = conj(condition, here)
+                self._memory.write(at, piece if when == 1 else chosen(when, piece, self._memory.read(at, size)))
+
+    # Calls.
+
+    def put(self, address: int, size: int, value: Value) -> None:
+        """An argument or result goes from a register to the stack."""
+        step, state = self._step, self._state
+        known: Value = 1
+        for register in step.reads:
+            known = conj(known, state.defined[register])
+        self._memory.write(address, Piece(size, value, known, gather(state.sources, step.reads)))
+
+    def get(self, address: int, size: int) -> Value:
+        """One goes from the stack to a register."""
+        piece = self._memory.read(address, size)
+        self._returned, self._known = piece.sources, piece.defined
+        return piece.value
+
+    def move(self, to: int, source: int, size: int) -> None:
+        """One goes from a place on the stack to another."""
+        self._memory.move(source, to, size)
+
+    def forget(self, address: int, size: int) -> None:
+        """A frame begins, in which nothing is written yet."""
+        self._memory.forget(address, size)
+
+    def clock(self, how: Use, name: str, width: int) -> Value:
+        """A special register that changes while the thread runs."""
+        return self._result(self.effect("input", how, operation=name, width=width), width)

@@ -2,7 +2,7 @@
 
 Definitions are inlined, functions expanded, equal subexpressions shared, and derived operators reduced to few:
 
-    r?  =  r | id        r*  =  r+ | id        ~r  =  everything \\ r        fr  =  rf^-1; co
+    r?  =  r | id        r*  =  r+ | id        ~r  =  everything \\ r
     irreflexive r  =  empty (r & id)           empty (a | b)  =  empty a, empty b
 
 Each operation also knows its polarity: whether making its value larger can break an axiom (`grows`), mend one (`shrinks`),
@@ -11,38 +11,21 @@ or both. An engine needs only one direction of a definition for a value of one p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from axioms.cat import reader
 from axioms.cat.names import BASE, STANDARD_INCLUDES
+from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node, signed
 from axioms.cat.reader import Expression
-from ptxcore.diagnostics import InputError, Span, fail, nearest
-
-SET, RELATION = "set", "relation"
-
-
-class Node:
-    """One operation. `op`: base, empty, union, intersection, difference, sequence, inverse, plus, identity, product, domain,
-    range, variable (of a recursion), fixpoint (one name of a recursion: `args` are the bodies, `index` which of them).
-
-    `serial` numbers nodes so that operands come first. `deferred`: only an intersection uses this value, which computes it for
-    the pairs that its other operands leave.
-    """
-
-    __slots__ = ("args", "deferred", "grows", "index", "kind", "name", "op", "serial", "shrinks", "variables")
-
-    def __init__(self, op: str, kind: str, args: tuple[Node, ...], name: str, index: int, serial: int) -> None:
-        self.op, self.kind, self.args, self.name, self.index, self.serial = op, kind, args, name, index, serial
-        self.variables: tuple[Node, ...] = ()
-        self.grows = self.shrinks = self.deferred = False
-
-    def __repr__(self) -> str:
-        return f"{self.op}:{self.name or ''}({', '.join(str(a.serial) for a in self.args)})"
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
 
 class Axiom(NamedTuple):
-    """`node` must be empty (`kind` "empty") or acyclic; with `negated`, must not be. `name` is for people."""
+    """`node` must be empty (`kind` "empty") or acyclic; with `negated`, must not be. `name` is for people.
+
+    A flag is such a statement too, and raised by the executions for which it is true.
+    """
 
     kind: str
     negated: bool
@@ -51,12 +34,12 @@ class Axiom(NamedTuple):
 
 
 class Model:
-    """A compiled model. `nodes` in order of computation; `names` are its definitions.
-
-    A `flag` is checked like an axiom when the model is read, but forbids nothing, and nothing reports it yet.
+    """A compiled model. `nodes` are those that the axioms need, in order of computation; `names` are its definitions;
+    `options` are those that it asks for, set or not. `flags` stand in the order of the file.
 
     `fixed` and `chosen` are the nodes that an evaluation computes: those that every execution of the same events shares, and
-    those that depend on who reads from whom, on orders or on dependencies. Parts of a recursion are in neither.
+    those that depend on who reads from whom, on orders or on dependencies. Parts of a recursion are in neither. What only
+    flags need is computed when they are asked for.
     """
 
     def __init__(self, name: str) -> None:
@@ -64,9 +47,13 @@ class Model:
         self.title = ""
         self.nodes: list[Node] = []
         self.axioms: list[Axiom] = []
+        self.flags: list[Axiom] = []
         self.names: dict[str, Node] = {}
+        self.options: frozenset[str] = frozenset()
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []
+        #: The same model for programs of which more is known, see `axioms.cat.specialise`.
+        self.special: dict[tuple[Facts, frozenset[str]], Model] = {}
 
     def uses(self, name: str) -> bool:
         """Whether some axiom depends on a base name."""
@@ -77,114 +64,28 @@ Include = Callable[[str], str | None]
 _Bound = Node | reader.Binding
 
 
-def compile_model(name: str, text: str, include: Include = lambda _: None) -> Model:
-    """Reads and compiles a model. `include` gives the text of an included file, or None. Raises InputError."""
-    compiler = _Compiler(name)
+def compile_model(name: str, text: str, include: Include = lambda _: None, options: Iterable[str] = ()) -> Model:
+    """Reads and compiles a model. `include` gives the text of an included file, or None; `options` are those for which the
+    model's `if "option"` holds. Raises InputError, also for an option that the model does not ask for."""
+    compiler = _Compiler(name, frozenset(options))
     try:
         compiler.run(text, include)
     except InputError as error:
         if not error.text:
             error.text, error.path = text, name
         raise
-    return compiler.finish()
+    for option in sorted(compiler.options - compiler.model.options):
+        hint = nearest(option, compiler.model.options)
+        raise InputError([Diagnostic(Span(0, 0, 0), f"the model has no option '{option}'", hint)], name)
+    return completed(compiler.model, compiler.created)
 
 
-class _Compiler:
-    def __init__(self, name: str) -> None:
+class _Compiler(Builder):
+    def __init__(self, name: str, options: frozenset[str]) -> None:
+        super().__init__()
         self.model = Model(name)
-        self.shared: dict[tuple[object, ...], Node] = {}
+        self.options = options
         self.scope: dict[str, _Bound] = {}
-        self.created: list[Node] = []
-
-    # Nodes, simplified as they are made.
-
-    def make(self, op: str, kind: str, args: tuple[Node, ...] = (), name: str = "", index: int = 0) -> Node:
-        key = (op, name, index, *[a.serial for a in args])
-        node = self.shared.get(key)
-        if node is None:
-            node = self.shared[key] = Node(op, kind, args, name, index, len(self.created))
-            self.created.append(node)
-        return node
-
-    def base(self, name: str) -> Node:
-        if name == "fr":
-            return self.sequence([self.inverse(self.base("rf")), self.base("co")])
-        if name == "po-loc":
-            return self.intersection([self.base("po"), self.base("loc")])
-        if name == "sync_barrier":
-            return self.intersection([self.base("syncbar"), self.base("scta")])
-        return self.make("base", BASE[name].kind, name=name)
-
-    def empty(self, kind: str) -> Node:
-        return self.make("empty", kind, name=kind)
-
-    def _associative(self, op: str, parts: list[Node]) -> Node:
-        flat: dict[Node, None] = {}
-        for p in parts:
-            flat.update(dict.fromkeys(p.args if p.op == op else (p,)))
-        kind = parts[0].kind
-        if op == "union":
-            flat = {p: None for p in flat if p.op != "empty"}
-            if not flat:
-                return self.empty(kind)
-        elif any(p.op == "empty" for p in flat):
-            return self.empty(kind)
-        if len(flat) == 1:
-            return next(iter(flat))
-        return self.make(op, kind, tuple(sorted(flat, key=lambda n: n.serial)))
-
-    def union(self, parts: list[Node]) -> Node:
-        return self._associative("union", parts)
-
-    def intersection(self, parts: list[Node]) -> Node:
-        return self._associative("intersection", parts)
-
-    def difference(self, a: Node, b: Node) -> Node:
-        if a.op == "empty" or b.op == "empty":
-            return a
-        return self.make("difference", a.kind, (a, b))
-
-    def everything(self, kind: str) -> Node:
-        universe = self.base("_")
-        return universe if kind == SET else self.product(universe, universe)
-
-    def sequence(self, parts: list[Node]) -> Node:
-        flat: list[Node] = []
-        for p in parts:
-            flat += p.args if p.op == "sequence" else (p,)
-        if any(p.op == "empty" for p in flat):
-            return self.empty(RELATION)
-        kept = [p for p in flat if not (p.op == "base" and p.name == "id")]
-        if not kept:
-            return self.base("id")
-        return kept[0] if len(kept) == 1 else self.make("sequence", RELATION, tuple(kept))
-
-    def inverse(self, a: Node) -> Node:
-        if a.op == "inverse":
-            return a.args[0]
-        if a.op in ("identity", "empty") or (a.op == "base" and BASE[a.name].symmetric):
-            return a
-        return self.make("inverse", RELATION, (a,))
-
-    def plus(self, a: Node) -> Node:
-        if a.op in ("plus", "identity", "empty") or (a.op == "base" and BASE[a.name].transitive):
-            return a
-        return self.make("plus", RELATION, (a,))
-
-    def opt(self, a: Node) -> Node:
-        return self.union([a, self.base("id")])
-
-    def identity(self, a: Node) -> Node:
-        if a.op == "empty":
-            return self.empty(RELATION)
-        if a.op == "base" and a.name == "_":
-            return self.base("id")
-        return self.make("identity", RELATION, (a,))
-
-    def product(self, a: Node, b: Node) -> Node:
-        if "empty" in (a.op, b.op):
-            return self.empty(RELATION)
-        return self.make("product", RELATION, (a, b))
 
     # Expressions, bottom up over an explicit stack.
 
@@ -246,6 +147,10 @@ class _Compiler:
 
     def apply(self, e: Expression, args: list[Node]) -> Node:
         op = e.op
+        if op == "if":
+            self.model.options |= {e.name}
+            then, otherwise = self.same_kind(e, args[0], args[1])
+            return then if e.name in self.options else otherwise
         if op == "difference":
             return self.difference(*self.same_kind(e, args[0], args[1]))
         if op in ("union", "intersection"):
@@ -278,6 +183,8 @@ class _Compiler:
         elif b.op == "empty":
             b = self.empty(a.kind)
         if a.kind != b.kind:
+            if e.op == "if":
+                raise fail(e.span, f"one branch is a {a.kind}, the other a {b.kind}", "[S] makes a relation of a set S")
             sign = {"union": "|", "intersection": "&", "difference": "\\"}[e.op]
             raise fail(e.span, f"'{sign}' between a {a.kind} and a {b.kind}", "[S] makes a relation of a set S")
         return a, b
@@ -327,7 +234,7 @@ class _Compiler:
         for b in item.bindings:
             if b.parameters is not None:
                 raise fail(b.span, f"'let rec' of a function ('{b.name}') is not supported")
-            variables.append(self.make("variable", RELATION, name=b.name, index=len(self.created)))
+            variables.append(self.variable(b.name))
         inner = {**self.scope, **{b.name: v for b, v in zip(item.bindings, variables, strict=True)}}
         bodies = []
         for b in item.bindings:
@@ -339,39 +246,13 @@ class _Compiler:
             self.scope[item.bindings[0].name] = self.model.names[item.bindings[0].name] = closed
             return
         for index, b in enumerate(item.bindings):
-            node = self.make("fixpoint", RELATION, tuple(bodies), name=b.name, index=index)
-            node.variables = tuple(variables)
+            node = self.fixpoint(b.name, index, tuple(bodies), tuple(variables))
             self.check_monotone(node, b.span)
             self.scope[b.name] = self.model.names[b.name] = node
 
-    def as_closure(self, x: Node, body: Node) -> Node | None:
-        """The recursions that are closures in disguise, written as what they are:
-
-        x = s | x; t  is  s; t*        x = s | t; x  is  t*; s        x = s | x; t; x  is  s; (t; s)*
-        """
-        parts = body.args if body.op == "union" else (body,)
-        starts = [p for p in parts if not any(n is x for n, _ in _signed(p))]
-        turns = [p for p in parts if p not in starts]
-        if not starts or not turns or any(t.op != "sequence" or len(t.args) < 2 for t in turns):
-            return None
-        inner = [a for t in turns for a in t.args if a is not x]
-        if any(n is x for a in inner for n, _ in _signed(a)):
-            return None
-        start = self.union(starts)
-        if all(t.args[0] is x and t.args.count(x) == 1 for t in turns):
-            step = self.union([self.sequence(list(t.args[1:])) for t in turns])
-            return self.sequence([start, self.opt(self.plus(step))])
-        if all(t.args[-1] is x and t.args.count(x) == 1 for t in turns):
-            step = self.union([self.sequence(list(t.args[:-1])) for t in turns])
-            return self.sequence([self.opt(self.plus(step)), start])
-        if all(t.args[0] is x and t.args[-1] is x and t.args.count(x) == 2 for t in turns):
-            between = [self.sequence(list(t.args[1:-1])) if len(t.args) > 2 else self.base("id") for t in turns]
-            return self.sequence([start, self.opt(self.plus(self.sequence([self.union(between), start])))])
-        return None
-
     def check_monotone(self, node: Node, span: Span) -> None:
         for body in node.args:
-            for n, positive in _signed(body):
+            for n, positive in signed(body):
                 if n in node.variables and not positive:
                     raise fail(
                         span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution"
@@ -388,23 +269,20 @@ class _Compiler:
         if kind == "irreflexive":
             kind, node = "empty", self.on_diagonal(node)
         if item.flag:
+            self.model.flags.append(Axiom(kind, item.negated, node, name))
             return
         parts = node.args if kind == "empty" and node.op == "union" and not item.negated else (node,)
         self.model.axioms += [Axiom(kind, item.negated, p, name) for p in parts]
 
-    def on_diagonal(self, node: Node) -> Node:
-        """`node & id`, with the union of a node distributed so that each part is computed on the diagonal only."""
-        parts = node.args if node.op == "union" else (node,)
-        return self.union([self.intersection([p, self.base("id")]) for p in parts])
 
-    def finish(self) -> Model:
-        model = self.model
-        needed = _reachable([a.node for a in model.axioms])
-        model.nodes = [n for n in self.created if n in needed]
-        _mark_polarity(model)
-        _mark_deferred(model)
-        _mark_chosen(model)
-        return model
+def completed(model: Model, created: list[Node]) -> Model:
+    """A model whose axioms and flags are set, with everything that follows from them."""
+    needed = _reachable([a.node for a in model.axioms])
+    model.nodes = [n for n in created if n in needed]
+    _mark_polarity(model)
+    _mark_deferred(model, created)
+    _mark_chosen(model)
+    return model
 
 
 _ASSOCIATIVE = frozenset({"sequence", "union", "intersection"})
@@ -467,36 +345,21 @@ def _reachable(roots: list[Node]) -> set[Node]:
     return seen
 
 
-def _signed(root: Node) -> Iterator[tuple[Node, bool]]:
-    """The nodes below `root` with the sign under which each occurs."""
-    seen: set[tuple[Node, bool]] = set()
-    stack = [(root, True)]
-    while stack:
-        item = stack.pop()
-        if item in seen:
-            continue
-        seen.add(item)
-        yield item
-        n, positive = item
-        for i, a in enumerate(n.args):
-            stack.append((a, positive != (n.op == "difference" and i == 1)))
-
-
 def _mark_polarity(model: Model) -> None:
-    for axiom in model.axioms:
-        for n, positive in _signed(axiom.node):
+    for axiom in (*model.axioms, *model.flags):  # a flag is asked for as an axiom is: whether its statement can be true
+        for n, positive in signed(axiom.node):
             if positive != axiom.negated:
                 n.grows = True
             else:
                 n.shrinks = True
-    for n in model.nodes:
+    for n in _reachable([a.node for a in (*model.axioms, *model.flags)]):
         if n.op == "fixpoint":
             for v in n.variables:
                 v.grows, v.shrinks = n.grows, n.shrinks
 
 
 #: The base relations that differ between executions of the same events.
-CHOSEN = frozenset({"rf", "co", "sync_fence", "syncbar", "addr", "data", "ctrl"})
+CHOSEN = frozenset({"rf", "co", "fr", "sync_fence", "syncbar", "addr", "data", "ctrl", "mbo", "mbrf", "comp"})
 
 
 def _mark_chosen(model: Model) -> None:
@@ -512,16 +375,21 @@ def _mark_chosen(model: Model) -> None:
             (model.chosen if n in varying else model.fixed).append(n)
 
 
-def _mark_deferred(model: Model) -> None:
+def _mark_deferred(model: Model, created: list[Node]) -> None:
     """A sequence that one intersection alone uses need be computed only where the intersection's others allow."""
     users: dict[Node, list[Node | None]] = {}
-    for n in model.nodes:
+    wanted = _reachable([a.node for a in (*model.axioms, *model.flags)])
+    nodes = [n for n in created if n in wanted]
+    for n in nodes:
         for a in n.args:
             users.setdefault(a, []).append(n)
-    for axiom in model.axioms:
+    for axiom in (*model.axioms, *model.flags):
         users.setdefault(axiom.node, []).append(None)
-    for n in model.nodes:
+    for n in nodes:
         using = users.get(n, [])
         if n.op == "sequence" and len(using) == 1 and using[0] is not None and using[0].op == "intersection":
             others = [a for a in using[0].args if a is not n and not a.deferred]
             n.deferred = bool(others)
+
+
+__all__ = ["CHOSEN", "Axiom", "Facts", "Include", "Model", "Node", "compile_model", "completed"]

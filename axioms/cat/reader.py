@@ -7,6 +7,7 @@
     bind       := NAME "=" expr | NAME "(" NAME,* ")" "=" expr | NAME NAME "=" expr
     expr       := by precedence, loosest first:  |   ;   \\   &   *(product)   ~   postfix + * ? ^-1 ^+ ^*
                 | "[" expr "]" | "(" expr ")" | NAME | NAME "(" expr,* ")" | "_" | "0" | "{" "}"
+                | "if" STRING "then" expr "else" expr        by the options that the model is read with
 
 `|`, `;` and `&` associate freely; `\\` to the left. Comments are `(* *)`, which nest, and `//`.
 """
@@ -21,7 +22,8 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
 class Expression(NamedTuple):
     """A node of an expression. `op` is one of the operators above (postfix ones as `plus star opt inverse`, `[S]` as
-    `identity`, `*` as `product`, `~` as `complement`), `name` (then `name` says which), or `call`."""
+    `identity`, `*` as `product`, `~` as `complement`), `name` (then `name` says which), `call`, or `if` (`name` is the option,
+    the operands what holds with it and without)."""
 
     op: str
     operands: tuple[Expression, ...]
@@ -44,7 +46,7 @@ class Let(NamedTuple):
 
 
 class Axiom(NamedTuple):
-    """`kind` is acyclic, irreflexive or empty. A `flag` only reports; it forbids nothing."""
+    """`kind` is acyclic, irreflexive or empty. A `flag` forbids nothing: it tells of executions."""
 
     kind: str
     negated: bool
@@ -71,7 +73,22 @@ _TOKEN = re.compile(
 _COMMENT = re.compile(r"\(\*|\*\)|\n")
 
 _KEYWORDS = frozenset(
-    ["let", "rec", "and", "as", "acyclic", "irreflexive", "empty", "flag", "include", "show", "unshow"]
+    [
+        "let",
+        "rec",
+        "and",
+        "as",
+        "acyclic",
+        "irreflexive",
+        "empty",
+        "flag",
+        "include",
+        "show",
+        "unshow",
+        "if",
+        "then",
+        "else",
+    ]
 )
 _UNSUPPORTED = frozenset(
     [
@@ -84,9 +101,6 @@ _UNSUPPORTED = frozenset(
         "forall",
         "do",
         "end",
-        "if",
-        "then",
-        "else",
         "fun",
         "try",
     ]
@@ -251,12 +265,17 @@ class _Reader:
     def expression(self) -> Expression:
         """Operator precedence over an explicit stack, so that nesting costs memory and never the interpreter's stack."""
         operands: list[Expression] = []
-        pending: list[_Token] = []  # binary operators, "~", "(", "[" and calls that wait for their operands
+        pending: list[_Token] = []  # binary operators, "~", "(", "[", calls and branches that wait for their operands
         while True:
             # A prefix position: an operand must come.
             token = self.take()
             if token.text in ("(", "[", "~") and token.kind == "op":
                 pending.append(token)
+                continue
+            if token.text == "if" and token.kind == "keyword":
+                option = self.expect("string", "an option in quotes").text.strip('"')
+                self.expect_op("then")
+                pending.append(_Token("then", option, token.span))
                 continue
             if token.text == "{" and token.kind == "op":
                 operands.append(Expression("name", (), token.span, "{}"))
@@ -299,12 +318,21 @@ class _Reader:
                     if self._close(token, operands, pending):
                         continue
                     return True
+            elif token.text == "else" and token.kind == "keyword":
+                self._reduce(operands, pending, 0)
+                if pending and pending[-1].kind == "then":
+                    self.take()
+                    pending[-1] = pending[-1]._replace(kind="else")
+                    return True
+                raise fail(token.span, "'else' without an 'if'")
             elif token.text in _UNSUPPORTED:
                 raise _unsupported(token)
             elif token.kind == "name":
                 raise fail(token.span, f"expected an operator, found '{token.text}'", nearest(token.text, _KEYWORDS))
             self._reduce(operands, pending, 0)
             if pending:
+                if pending[-1].kind == "then":
+                    raise fail(pending[-1].span, "'if' without an 'else'")
                 opener = "(" if pending[-1].kind in ("call", "arguments") else pending[-1].text
                 raise fail(pending[-1].span, f"'{opener}' is never closed")
             return False
@@ -312,6 +340,8 @@ class _Reader:
     def _close(self, token: _Token, operands: list[Expression], pending: list[_Token]) -> bool:
         """Handles `)`, `]` or `,` behind a whole operand. True when an operand is complete, False when one must follow."""
         opener = pending[-1]
+        if opener.kind == "then":
+            raise fail(opener.span, "'if' without an 'else'")
         if opener.kind == "arguments":
             count = int(opener.text) + 1
             self.take()
@@ -341,9 +371,14 @@ class _Reader:
 
     @staticmethod
     def _reduce(operands: list[Expression], pending: list[_Token], floor: int) -> None:
-        """Applies the pending operators that bind at least as tightly as `floor`."""
-        while pending and pending[-1].kind == "op":
+        """Applies the pending operators that bind at least as tightly as `floor`; a branch reaches as far as it can."""
+        while pending and (pending[-1].kind == "op" or (floor == 0 and pending[-1].kind == "else")):
             op = pending[-1].text
+            if pending[-1].kind == "else":
+                option = pending.pop()
+                otherwise, then = operands.pop(), operands.pop()
+                operands.append(Expression("if", (then, otherwise), option.span, option.text))
+                continue
             if op == "~":
                 if floor > _PREFIX_BINDING:
                     return

@@ -137,9 +137,7 @@ def _reduced(how: Use, old: Value, new: Value) -> Value:
     return flush("f32", combined(how, flush("f32", old), flush("f32", new)))
 
 
-_st_async = partial(
-    Form, run=st_async, kind="effect", section="9.7.9.12", version="8.1", target="sm_90", first="async"
-)
+_st_async = partial(Form, run=st_async, kind="effect", section="9.7.9.12", version="8.1", target="sm_90", first="async")
 _WORDS = "b32 b64 u32 u64 s32 s64 f32 f64"
 _ALL = f"b8 b16 u8 u16 s8 s16 {_WORDS}"
 _GLOBAL_GATE = "8.7 sm_100"

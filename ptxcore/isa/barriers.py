@@ -72,9 +72,7 @@ def _barriers(mnemonic: str, aligned: str, version: str, target: str) -> tuple[F
 
 
 _warp = partial(Form, kind="warp", section="9.7.13.2", version="6.0", target="sm_30", mask="membermask")
-_cluster = partial(
-    Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"}
-)
+_cluster = partial(Form, kind="effect", section="9.7.13.3", version="7.8", target="sm_90", needs={"sem": "8.0"})
 
 FORMS = (
     _bar(f"bar{{.cta}}.sync {_NUMBER} imm", bar_sync, first="cta", repeats="sync", given=_ALIGNED,

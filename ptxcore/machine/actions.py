@@ -243,6 +243,12 @@ class Actions:
         self._guard = before
         return result
 
+    def ask(self, name: str) -> Value:
+        """A special register that changes while the thread runs."""
+        step = self._step
+        effect = self.effect("input", step.how, operation=name, width=step.width)
+        return self._answered(effect, step.width)
+
     def clear(self, how: Use, address: Value, size: Value) -> None:
         """Zeros to `size` bytes."""
         effect = self._access("clear", how, address)

@@ -4,17 +4,20 @@ blocks."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
-from ptxcore.isa.form import Use
+from ptxcore.isa.control import nothing
+from ptxcore.isa.form import Expected, Form, Use
 from ptxcore.isa.operand import Parameter
-from ptxcore.isa.special_registers import SPECIAL_REGISTERS
+from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
-from ptxcore.isa.types import WIDTHS
+from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.executable import lookup
 from ptxcore.machine.loops import Loop, nest
-from ptxcore.machine.operands import Fetch, arrange, choices, constant, fetch, type_of
+from ptxcore.machine.operands import Fetch, arrange, choices, constant, float_bits, together, type_of
+from ptxcore.machine.operands import fetch as fetch_register
 from ptxcore.machine.private import Private
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span
@@ -22,6 +25,7 @@ from ptxcore.syntax.tree import (
     Address,
     AnyStatement,
     Declaration,
+    Float,
     Immediate,
     Instruction,
     Label,
@@ -32,6 +36,9 @@ from ptxcore.syntax.tree import (
     Vector,
 )
 from ptxcore.values.terms import Value, add, mask, zext
+
+if TYPE_CHECKING:
+    from ptxcore.machine.actions import Actions
 
 
 class Variable(NamedTuple):
@@ -118,8 +125,17 @@ class ThreadCode(NamedTuple):
     special: Mapping[str, int] = {}
 
 
-#: Types of registers that threads may have so far.
-_REGISTER_TYPES = ("pred", *(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)))
+#: Special registers that change while the thread runs: whoever reads one asks for it.
+CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
+
+#: The carry flag (section 9.7.2), a register that no operand names.
+_CARRY = "CC.CF"
+#: Operands without influence on what happens.
+_HINTS = ("policy", "cache-policy")
+#: Instructions whose result may be dropped although their forms say nothing of it.
+_DROPPING = ("atom", "suatom")
+_ASKING = Use(Form("mov.u32 d, sreg", kind="effect"), {}, ("u32",), {})
+_PREDICATE = Expected(Parameter("p", "destination", "pred"), "pred", 0)
 
 
 def prepare(
@@ -129,15 +145,22 @@ def prepare(
     registers: Mapping[str, int],
     *,
     observed: Collection[str] | None = None,
+    special: Mapping[str, int] | None = None,
 ) -> ThreadCode:
-    """Makes a thread ready. `registers` are initial values by name without `%` (addresses are numbers already).
+    """Makes a thread ready. `registers` are initial values by name without `%` (addresses are numbers already), `special`
+    the special registers that the thread's place determines, in the same way (`tid.x`, `cluster_ctarank`).
 
     `observed` names the registers whose final values matter (None: all of them). A loop that waits on a flag may
     leave rubbish in registers; knowing that nobody looks lets it be recognised as one that only waits. Raises
     InputError with every finding of the thread: unknown or unsupported instructions, operands that do not fit, labels
     and names that do not exist or exist twice.
     """
-    return _Preparation(statements, dialect, variables, registers, observed).code()
+    return _Preparation(statements, dialect, variables, registers, observed, special or {}).code()
+
+
+def _ask(name: str, how: Use, thread: Actions) -> Value:
+    """d = a special register that changes"""
+    return thread.ask(name)
 
 
 class _Slot:
@@ -160,6 +183,7 @@ class _Preparation:
         variables: Mapping[str, Variable],
         initial: Mapping[str, int],
         observed: Collection[str] | None,
+        special: Mapping[str, int],
     ) -> None:
         self.statements, self.dialect, self.variables = statements, dialect, variables
         self.initial = {name.lstrip("%"): value for name, value in initial.items()}
@@ -169,7 +193,9 @@ class _Preparation:
         self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
         self.labels: dict[str, int] = {}
         self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
+        self.special = special
         self.current: Instruction | None = None  # whose operands are looked at
+        self.asked: list[Step] = []  # what must be asked before it
 
     def at(self, operand: Operand) -> Span:
         """Where an operand of the current instruction stands."""
@@ -187,14 +213,21 @@ class _Preparation:
             self.widths(instruction, use, operands)
         self.settle()
         steps: list[tuple[Step, int | None]] = []
+        starts: list[int] = []
         for instruction, use, operands in self.instructions:
+            starts.append(len(steps))
+            self.asked = []
             try:
-                steps.append(self.step(instruction, use, operands))
+                step, target = self.step(instruction, use, operands)
+                steps += [(asked, None) for asked in self.asked]
+                steps.append((step, target))
             except InputError as error:
                 self.complain(error)
+        starts.append(len(steps))
         if self.found:
             raise InputError(sorted(dict.fromkeys(self.found), key=lambda d: d.span))
-        return self.graph(steps)
+        labels = {starts[number]: name for name, number in self.labels.items()}
+        return self.graph([(step, None if to is None else starts[to]) for step, to in steps], labels)
 
     # Labels, declarations, forms.
 
@@ -202,7 +235,7 @@ class _Preparation:
         for statement in self.statements:
             try:
                 if isinstance(statement, Instruction):
-                    use = lookup(statement, self.dialect)
+                    use = lookup(statement, self.dialect, self.is_predicate)
                     self.instructions.append((statement, *choices(use, arrange(statement, use))))
                 elif isinstance(statement, Label):
                     if statement.name in self.labels:
@@ -225,10 +258,8 @@ class _Preparation:
             raise fail(
                 declaration.span, f"'.{declaration.vector or declaration.space}' in a thread is not supported yet"
             )
-        if kind not in _REGISTER_TYPES:
-            if kind in WIDTHS:
-                raise fail(declaration.span, f"registers of type .{kind} are not supported yet")
-            raise fail(declaration.span, f"unknown register type '.{kind}'", nearest(kind, _REGISTER_TYPES))
+        if kind not in FUNDAMENTAL:
+            raise fail(declaration.span, f"unknown register type '.{kind}'", nearest(kind, FUNDAMENTAL))
         for declarator in declaration.names:
             name, count = declarator.name, declarator.count
             bare = name.lstrip("%")
@@ -262,12 +293,32 @@ class _Preparation:
 
     def as_register(self, operand: Operand) -> _Slot | None:
         """The register that an operand names; None where it names something else."""
-        if not isinstance(operand, Name):
+        if not isinstance(operand, Name) or self.is_special(operand.name):
             return None
         declared = operand.name in self.slots and self.slots[operand.name].declared
         if operand.name[0] == "%" or declared or operand.name not in self.variables:
             return self.register(operand.name)
         return None
+
+    def is_predicate(self, name: str) -> bool:
+        """Whether a name is that of a predicate that was declared."""
+        slot = self.slots.get(name.lstrip("%"))
+        return slot is not None and slot.declared and slot.width == 1
+
+    def is_special(self, name: str) -> bool:
+        """Whether a name is that of a special register."""
+        if name[0] != "%" or name.partition(".")[0] not in SPECIAL_REGISTERS:
+            return False
+        slot = self.slots.get(name[1:])
+        return slot is None or not slot.declared
+
+    def hidden(self, name: str, width: int) -> _Slot:
+        """A register that the program does not name."""
+        slot = self.slots.get(name)
+        if slot is None:
+            slot = self.slots[name] = _Slot(name, len(self.slots))
+            slot.width, slot.exact, slot.declared = width, True, True
+        return slot
 
     # Widths: a declaration decides; without one the first operand that must match exactly, else the widest loose one.
 
@@ -281,8 +332,10 @@ class _Preparation:
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
             width, exact, signed = type_of(parameter, use)
-            pair: tuple[Operand, ...] = (operand.first, operand.second) if isinstance(operand, Pair) else (operand,)
-            for part in pair:
+            if isinstance(operand, Pair):
+                self.meet(operand.second, 1, True, False, True)
+                operand = operand.first
+            for part in operand.elements if isinstance(operand, Vector) else (operand,):
                 self.meet(part, width, exact, signed, parameter.role == "destination")
 
     def meet(self, operand: Operand, width: int, exact: bool, signed: bool, written: bool = False) -> None:
@@ -311,7 +364,9 @@ class _Preparation:
         sources: list[Fetch | None] = []
         targets: list[Target | None] = []
         reads: list[int] = []
-        address_reads: tuple[int, ...] = ()
+        data: list[int] = []
+        elements: tuple[tuple[int, ...], ...] = ()
+        addresses: list[tuple[int, tuple[int, ...]]] = []
         target: int | None = None
         space, width = use.space, use.width
         predicate: int | None = None
@@ -319,30 +374,46 @@ class _Preparation:
         guard = instruction.guard
         if guard is not None:
             predicate, negated = self.source_register(guard, 1, True).index, guard.negated
-        for parameter, operand in zip(use.parameters, operands, strict=True):
+        expected = [e for e in use.expected if e is not None]
+        for e, operand in zip(expected, operands, strict=True):
+            parameter = e.parameter
             if operand is None:
                 sources.append(None)
             elif parameter.role == "label":
                 target = self.label(operand)
             elif parameter.role == "destination":
-                targets += self.destinations(instruction, use, parameter, operand)
+                targets += self.destinations(use, e, operand)
             elif parameter.role == "memory":
-                fetch, address_reads, variable = self.memory(instruction, use, operand)
+                fetch, read, variable = self.memory(use, e, operand, first=not addresses)
+                addresses.append((len(sources), read))
                 sources.append(fetch)
-                if variable is not None:
+                if variable is not None and len(addresses) == 1:
                     if space == "generic":
                         space = variable.space
                     if self.dialect.bare:
                         width = variable.width
             else:
-                fetch, read = self.source(use, parameter, operand)
+                fetch, parts = self.operand(use, e, operand)
                 sources.append(fetch)
-                if read is not None:
-                    reads.append(read)
-        data_reads = tuple(dict.fromkeys(reads))
+                flat = [r for part in parts for r in part]
+                reads += flat
+                if parameter.name not in _HINTS:
+                    data += flat
+                if isinstance(operand, Vector):
+                    elements = parts
+        carry = use.form.carry.split()
+        if "in" in carry:
+            flag = self.hidden(_CARRY, 1)
+            sources.append(fetch_register(flag.index, 1, 1, False))
+            reads.append(flag.index)
+            data.append(flag.index)
+        if "out" in carry:
+            targets.append(Target(self.hidden(_CARRY, 1).index, 1, 1, False))
+        address_reads = tuple(dict.fromkeys(r for _, read in addresses for r in read))
         step = Step(
-            instruction, use, use.form.kind, use.form.meaning, predicate, negated, tuple(sources), tuple(targets),
-            tuple(dict.fromkeys((*address_reads, *data_reads))), address_reads, data_reads, space, width,
+            instruction, use, use.form.kind, use.form.run or nothing, predicate, negated, tuple(sources), tuple(targets),
+            tuple(dict.fromkeys((*address_reads, *reads))), address_reads, tuple(dict.fromkeys(data)), space, width,
+            elements, tuple(addresses) if len(addresses) > 1 else (),
         )  # fmt: skip
         return step, target
 
@@ -353,35 +424,48 @@ class _Preparation:
             raise fail(self.at(operand), f"unknown label '{operand.name}'", nearest(operand.name, self.labels))
         raise fail(self.at(operand), f"'{print_operand(operand)}' is not a label")
 
-    def destinations(
-        self, instruction: Instruction, use: Use, parameter: Parameter, operand: Operand
-    ) -> list[Target | None]:
-        parts: tuple[Operand, ...] = (operand,)
-        if parameter.second is not None:
-            parts = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
-        width, exact, signed = type_of(parameter, use)
-        targets: list[Target | None] = []
-        for part in parts:
-            if isinstance(part, Sink):
-                if len(parts) == 1 and use.form.mnemonic not in ("atom", "suatom"):
-                    raise fail(
-                        self.at(part), "'_' cannot be the destination here", "only atom and setp may drop a result"
-                    )
-                targets.append(None)
-                continue
-            if isinstance(part, Name) and self.as_register(part) is None:
-                raise fail(self.at(part), f"'{part.name}' is a variable, and a register is needed here")
-            if not isinstance(part, Name) or part.prefix:
-                raise fail(self.at(part), f"'{print_operand(part)}' cannot be written: a register is needed here")
-            slot = self.register(part.name)
-            self.special(part, slot)
-            self.check_width(part, slot, width, exact)
-            targets.append(Target(slot.index, width, slot.width, signed))
-        return targets
+    def destinations(self, use: Use, e: Expected, operand: Operand) -> list[Target | None]:
+        """The registers that an operand has written; None for a result that is dropped."""
+        if e.parameter.second is not None:
+            first, second = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
+            return [self.destination(use, e, first, True), self.destination(use, _PREDICATE, second, True)]
+        if isinstance(operand, Sink):
+            if (
+                "sink" not in e.parameter.flags
+                and "dropped" not in e.parameter.flags
+                and use.form.mnemonic not in _DROPPING
+            ):
+                raise fail(
+                    self.at(operand), "'_' cannot be the destination here", "only atom and setp may drop a result"
+                )
+            return [None]
+        if "dropped" in e.parameter.flags:
+            raise fail(self.at(operand), f"'_' is needed here, not '{print_operand(operand)}'")
+        return [self.destination(use, e, part, bool(e.length)) for part in self.parts(e, operand)]
 
-    def special(self, operand: Name, slot: _Slot) -> None:
-        if operand.name.partition(".")[0] in SPECIAL_REGISTERS and not slot.declared:
-            raise fail(self.at(operand), f"special register '{operand.name}' is not supported yet")
+    def parts(self, e: Expected, operand: Operand) -> tuple[Operand, ...]:
+        """The elements of an operand, which is a vector exactly where one must stand."""
+        if isinstance(operand, Vector):
+            if len(operand.elements) == (e.length or ("braced" in e.parameter.flags)):
+                return operand.elements
+            wanted = f"a vector of {e.length}" if e.length else "one value"
+            raise fail(self.at(operand), f"{wanted} is needed here, not a vector of {len(operand.elements)}")
+        if e.length:
+            raise fail(self.at(operand), f"a vector of {e.length} is needed here, not '{print_operand(operand)}'")
+        return (operand,)
+
+    def destination(self, use: Use, e: Expected, part: Operand, drops: bool) -> Target | None:
+        if drops and isinstance(part, Sink):
+            return None
+        if isinstance(part, Name) and self.as_register(part) is None:
+            what = "a special register" if self.is_special(part.name) else "a variable"
+            raise fail(self.at(part), f"'{part.name}' is {what}, and a register is needed here")
+        if not isinstance(part, Name) or part.prefix:
+            raise fail(self.at(part), f"'{print_operand(part)}' cannot be written: a register is needed here")
+        width, exact, signed = type_of(e.parameter, use)
+        slot = self.register(part.name)
+        self.check_width(part, slot, width, exact)
+        return Target(slot.index, width, slot.width, signed)
 
     def check_width(self, operand: Name, slot: _Slot, width: int, exact: bool) -> None:
         if self.dialect.bare or slot.width == width or (not exact and slot.width > width and width > 1 < slot.width):
@@ -397,7 +481,6 @@ class _Preparation:
     def source_register(self, operand: Name, width: int, exact: bool) -> _Slot:
         slot = self.register(operand.name)
         if not self.dialect.bare:
-            self.special(operand, slot)
             if not (slot.declared or slot.written or slot.name in self.initial):
                 names = [*self.variables, *(s.name for s in self.slots.values() if s.declared or s.written)]
                 if operand.name[0] != "%":
@@ -408,8 +491,9 @@ class _Preparation:
         return slot
 
     def memory(
-        self, instruction: Instruction, use: Use, operand: Operand
+        self, use: Use, e: Expected, operand: Operand, *, first: bool
     ) -> tuple[Fetch, tuple[int, ...], Variable | None]:
+        """An address, the registers it is read from, and the location that it names."""
         offset = 0
         base: Operand = operand
         if isinstance(operand, Address):
@@ -424,8 +508,10 @@ class _Preparation:
         slot = self.as_register(base)
         if slot is None:
             assert isinstance(base, Name)
+            if base.name not in self.variables:
+                raise fail(self.at(base), f"'{base.name}' is no address")
             variable = self.variables[base.name]
-            self.check_space(base, variable, use)
+            self.check_space(base, variable, use, e.parameter, first)
             return constant((variable.address + offset) & mask(64)), (), variable
         assert isinstance(base, Name)
         if base.prefix:
@@ -438,29 +524,80 @@ class _Preparation:
             return (lambda values: add(zext(values[index], 64), offset & mask(64), 64)), (index,), None
         return (lambda values: zext(values[index], 64)), (index,), None
 
-    def check_space(self, operand: Name, variable: Variable, use: Use) -> None:
-        has, says = variable.space.split("::")[0], use.space.split("::")[0]
-        if says != "generic" and has != says:
-            raise fail(
-                self.at(operand),
-                f"'{operand.name}' is in .{has}, and '{use.form.mnemonic}.{use.space}' goes to .{says}",
-            )
+    def check_space(self, operand: Name, variable: Variable, use: Use, parameter: Parameter, first: bool) -> None:
+        """A location lies where the instruction goes: in one of the spaces that the operand is limited to or, for the first
+        address, in the one that is written."""
+        has = variable.space.split("::")[0]
+        spaces = parameter.words or ((use.space,) if first else ("generic",))
+        if "generic" not in spaces and has not in {space.split("::")[0] for space in spaces}:
+            named = ".".join((use.form.mnemonic, *((use.space,) if use.space != "generic" else ())))
+            goes = " or ".join(dict.fromkeys(f".{space.split('::')[0]}" for space in spaces))
+            raise fail(self.at(operand), f"'{operand.name}' is in .{has}, and '{named}' goes to {goes}")
         if has == "const" and use.form.mnemonic not in ("ld", "cold"):
             raise fail(self.at(operand), f"'{operand.name}' is in .const, which cannot be written")
+
+    def operand(self, use: Use, e: Expected, operand: Operand) -> tuple[Fetch, tuple[tuple[int, ...], ...]]:
+        """How an operand is read, and from which registers, by its elements."""
+        if isinstance(operand, Name) and self.is_special(operand.name):
+            if not e.length:
+                return self.special_register(operand, operand.name[1:], type_of(e.parameter, use)[0]), ((),)
+            width = type_of(e.parameter, use)[0]
+            names = [f"{operand.name[1:]}.{component}" for component in COMPONENTS[: e.length]]
+            return together([self.special_register(operand, name, width) for name in names]), ((),) * e.length
+        parts = self.parts(e, operand)
+        fetches: list[Fetch | None] = []
+        reads: list[tuple[int, ...]] = []
+        for part in parts:
+            if isinstance(part, Sink) and "sink" in e.parameter.flags:
+                fetches.append(None)
+                reads.append(())
+            else:
+                fetch, read = self.source(use, e.parameter, part)
+                fetches.append(fetch)
+                reads.append(() if read is None else (read,))
+        if e.length:
+            return together(fetches), tuple(reads)
+        assert fetches[0] is not None
+        return fetches[0], tuple(reads)
+
+    def special_register(self, operand: Name, name: str, width: int) -> Fetch:
+        """A special register: what the thread's place says, or what must be asked."""
+        if name in CHANGING:
+            bits = WIDTHS[SPECIAL_REGISTERS[f"%{name}"].type]
+            assert self.current is not None
+            slot = self.hidden(f"%{name}.{len(self.slots)}", bits)
+            target = Target(slot.index, bits, bits, False)
+            self.asked.append(
+                Step(
+                    self.current, _ASKING, "effect", partial(_ask, name), None, False, (), (target,), (), (), (), "generic", bits,
+                )
+            )  # fmt: skip
+            return fetch_register(slot.index, bits, width, False)
+        if name not in self.special:
+            raise fail(
+                self.at(operand), f"special register '{operand.name}' is not determined by where the thread is placed"
+            )
+        return constant(self.special[name] & mask(width))
 
     def source(self, use: Use, parameter: Parameter, operand: Operand) -> tuple[Fetch, int | None]:
         kind = parameter.kind
         width, exact, _ = type_of(parameter, use)
         if isinstance(operand, Immediate):
             self.check_literal(kind, operand)
+            if use.type_named(parameter)[:1] == "f":
+                raise fail(self.at(operand), f"a floating-point number is needed here, not {operand.value}",
+                           "as in 0f3F800000")  # fmt: skip
             # An instance is a name, not a value: it keeps its number whatever the width.
             return constant(operand.value if kind == "instance" else operand.value & mask(width)), None
+        if isinstance(operand, Float) and use.type_named(parameter)[:1] in ("f", "b") and width in (32, 64):
+            return constant(float_bits(operand, width)), None
         if kind == "instance":
             raise fail(self.at(operand), "the instance of a barrier is a literal number")
         if isinstance(operand, Name):
             slot = self.as_register(operand)
             if slot is None:
-                assert isinstance(operand, Name)
+                if operand.name not in self.variables:
+                    raise fail(self.at(operand), f"special register '{operand.name}' cannot stand here")
                 return self.address_of(kind, operand, 0, width), None
             if operand.prefix and not (operand.negated and parameter.negatable):
                 raise fail(
@@ -468,13 +605,11 @@ class _Preparation:
                     f"'{operand.prefix}{operand.name}' cannot stand here: only a predicate operand may be negated",
                 )
             slot = self.source_register(operand, width, exact)
-            return fetch(slot.index, slot.width, width, operand.negated), slot.index
+            return fetch_register(slot.index, slot.width, width, operand.negated), slot.index
         if isinstance(operand, Address) and not operand.bracketed:  # x+4: of a variable only
             base = operand.base
-            if isinstance(base, Name) and self.as_register(base) is None:
+            if isinstance(base, Name) and self.as_register(base) is None and base.name in self.variables:
                 return self.address_of(kind, base, operand.offset, width), None
-        if isinstance(operand, Vector):
-            raise fail(self.at(operand), "vector operands are not supported yet")
         raise fail(
             self.at(operand), f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed"
         )
@@ -503,7 +638,7 @@ class _Preparation:
 
     # Blocks.
 
-    def graph(self, steps: list[tuple[Step, int | None]]) -> ThreadCode:
+    def graph(self, steps: list[tuple[Step, int | None]], labels: Mapping[int, str]) -> ThreadCode:
         starts = {0, len(steps)}
         for i, (step, target) in enumerate(steps):
             if step.kind in ("branch", "exit"):
@@ -532,10 +667,12 @@ class _Preparation:
         found = nest(following)
         waits = self.independent(shapes, following, found.loops) if any(found.loops) else {}
         blocks = tuple(
-            Block(*shape, found.positions[b], found.loops[b], tuple(waits[loop.header] for loop in found.loops[b]))
+            Block(*shape, found.positions[b], found.loops[b], tuple(waits[loop.header] for loop in found.loops[b]),
+                  labels.get(cuts[b], ""))
             for b, shape in enumerate(shapes)
-        )
-        return ThreadCode(blocks, tuple(self.info(slot) for slot in self.slots.values()), self.dialect)
+        )  # fmt: skip
+        registers = tuple(self.info(slot) for slot in self.slots.values())
+        return ThreadCode(blocks, registers, self.dialect, special=self.special)
 
     def info(self, slot: _Slot) -> RegisterInfo:
         given = self.initial.get(slot.name)

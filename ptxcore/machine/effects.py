@@ -70,7 +70,9 @@ class Effect:
     # fence: `mbarrier_init`, `shared::cta`, `shared::cluster` where it is about some operations only
     restrict: str = ""
 
-    # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `wait`; grid, host: what is done
+    # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `increment` (an arrival more is expected:
+    # `cp.async.mbarrier.arrive` without `.noinc`, when it is issued), `wait`; grid, host: what is done; stop: `trap`, `brkpt`;
+    # input: the special register that is asked, `try_wait` where a wait may say no although the phase is over
     operation: str = ""
     complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
 
@@ -96,7 +98,8 @@ class Effect:
     pending: Value = 0  # wait_group: groups that may be under way
     reads: bool = False  # wait_group: waits for the reading only
 
-    # collective: what the thread brings, and the meaning over all threads that take part
+    # collective: what the thread brings, and the meaning over all threads that take part. All results are in `result`, the
+    # first one lowest: see `ptxcore.machine.collective`. `mask` is 0 where `how.form.mask` is "": who is there takes part.
     operands: tuple[Any, ...] = ()
     how: Use | None = None
 

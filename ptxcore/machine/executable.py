@@ -30,7 +30,9 @@ def explored(form: Form) -> bool:
     return executed and form.kind in _KINDS and (form.kind == "value" or form.mnemonic not in _UNEXPLORED)
 
 
-def lookup(instruction: Instruction, dialect: Dialect = TYPED, is_predicate: Callable[[str], bool] | None = None) -> Use:
+def lookup(
+    instruction: Instruction, dialect: Dialect = TYPED, is_predicate: Callable[[str], bool] | None = None
+) -> Use:
     """The form that an instruction has, with its modifiers; where several have, the first that its operands suit: as many,
     vectors where it has them, predicates (as `is_predicate` knows them by name) where it wants some.
 
@@ -71,7 +73,11 @@ def _takes(use: Use, instruction: Instruction, is_predicate: Callable[[str], boo
 def _suits(e: Expected, operand: Operand, is_predicate: Callable[[str], bool] | None) -> bool:
     flags = e.parameter.flags
     if isinstance(operand, Vector):
-        return bool(e.length) or "braced" in flags
+        return len(operand.elements) == (e.length or ("braced" in flags))
+    if isinstance(operand, Sink):
+        return not flags.isdisjoint(("sink", "dropped")) or (e.length > 0 and e.parameter.role == "destination")
+    if "dropped" in flags:
+        return False
     if isinstance(operand, Name):
         if (operand.prefix == "-") > bool(flags & {"negative", "negated"}) or ("negated" in flags) > (
             operand.prefix == "-"
@@ -83,4 +89,4 @@ def _suits(e: Expected, operand: Operand, is_predicate: Callable[[str], bool] | 
             return e.type == "pred"
         if operand.negated and not e.parameter.negatable:
             return False
-    return not e.length or isinstance(operand, Sink)
+    return not e.length

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ptxcore.check import operands as check
 from ptxcore.diagnostics import fail
@@ -11,11 +12,12 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
-from ptxcore.syntax.tree import Instruction, Name, Operand
+from ptxcore.syntax.tree import Float, Instruction, Name, Operand
+from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import Value, extract, negate, zext
 
-#: Reads a source operand from the values of all registers.
-Fetch = Callable[[list[Value]], Value]
+#: Reads a source operand from the values of all registers; of a vector, its elements.
+Fetch = Callable[[list[Value]], Any]
 
 
 def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
@@ -74,3 +76,15 @@ def fetch(index: int, has: int, width: int, negated: bool) -> Fetch:
     if has < width:
         return lambda values: zext(values[index], width)
     return lambda values: values[index]
+
+
+def together(parts: Sequence[Fetch | None]) -> Fetch:
+    """The elements of a vector; None for one that is left out."""
+    return lambda values: tuple([None if part is None else part(values) for part in parts])
+
+
+def float_bits(operand: Float, width: int) -> int:
+    """The bits of a constant as an operand of `width` bits has them."""
+    if operand.width == width:
+        return operand.bits
+    return convert(F64, F32, operand.bits) if width == 32 else convert(F32, F64, operand.bits)

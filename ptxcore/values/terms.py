@@ -227,6 +227,12 @@ def extract(a: Value, high: int, low: int) -> Value:
         return 0
     if a.op == "extract":
         return extract(a.args[0], a.args[2] + high, a.args[2] + low)
+    if a.op == "concat":  # within one of its parts
+        middle = a.width - width_of(a.args[0], 0) if type(a.args[0]) is Term else width_of(a.args[1], 0)
+        if 0 < middle <= low:
+            return extract(a.args[0], high - middle, low - middle)
+        if high < middle:
+            return extract(a.args[1], high, low)
     return make("extract", high - low + 1, a, high, low)
 
 
@@ -249,6 +255,13 @@ def concat(high: Value, low: Value, high_width: int, low_width: int) -> Value:
         return high << low_width | low
     if type(high) is int and high == 0:
         return zext(low, high_width + low_width)
+    if (
+        type(high) is type(low) is Term
+        and high.op == low.op == "extract"
+        and high.args[0] is low.args[0]
+        and high.args[2] == low.args[1] + 1
+    ):  # neighbours
+        return extract(high.args[0], high.args[1], low.args[2])
     return make("concat", high_width + low_width, high, low)
 
 

@@ -25,7 +25,7 @@ from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.memory import PARAM
-from ptxcore.machine.operands import choices
+from ptxcore.machine.operands import choices, float_bits
 from ptxcore.syntax.tree import (
     Address,
     Arguments,
@@ -46,7 +46,6 @@ from ptxcore.syntax.tree import (
     Sink,
     Vector,
 )
-from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import mask
 
 
@@ -466,7 +465,7 @@ class _Lowering:
         if isinstance(operand, Immediate):
             return Source("constant", operand.value & mask(width), width)
         if isinstance(operand, Float):
-            return Source("constant", _float_bits(operand, width), width)
+            return Source("constant", float_bits(operand, width), width)
         if isinstance(operand, Vector):
             return Source("vector", width=width, parts=tuple(self.source(s, e, o) for o in operand.elements))
         if isinstance(operand, Sink):
@@ -575,10 +574,3 @@ def _expanded(operand: Operand) -> tuple[str, ...]:
     name = getattr(operand, "name", "")
     stem, less, count = name.partition("<")
     return tuple(f"{stem}{i}" for i in range(int(count.rstrip(">")))) if less else (name,)
-
-
-def _float_bits(operand: Float, width: int) -> int:
-    """The bits of a constant as an operand of `width` bits has them."""
-    if operand.width == width:
-        return operand.bits
-    return convert(F64, F32, operand.bits) if width == 32 else convert(F32, F64, operand.bits)

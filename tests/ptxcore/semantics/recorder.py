@@ -32,7 +32,7 @@ class Recorder:
 
     def modify(self, kind: str, how: Any, address: Any, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         self.asked.append((kind, how.width, how.sem, how.scope))
-        old = self.memory[address]
+        old = self.memory.get(address) if kind == "init" else self.memory[address]
         value, self.writes = write(old)
         if self.writes != 0:
             self.memory[address] = value
@@ -55,8 +55,9 @@ class Recorder:
     def after_copies(self, how: Any, action: Callable[[], None]) -> None:
         self.copies.append(action)
 
-    def pause(self, how: Any, ready: Any) -> None:
+    def pause(self, how: Any, ready: Any) -> Any:
         self.asked.append(("pause", ready))
+        return ready
 
     def in_space(self, address: Any, space: str) -> int:
         return int(space in self.spaces)

@@ -274,4 +274,4 @@ def test_an_asynchronous_reduction_happens_later_and_signals_where_it_says_so(te
     told = thread.memory[BARRIER] >> 40 & 0x1FFFFF
     assert told == ((-8) % (1 << 21) if use.words["completion"] else 0)
     assert thread.asked[0] == ("red", use.width, use.sem, use.scope)
-    assert thread.asked[1:] == ([("red", 64, "release", "cluster")] if use.words["completion"] else [])
+    assert thread.asked[1:] == ([("complete_tx", 64, "release", "cluster")] if use.words["completion"] else [])

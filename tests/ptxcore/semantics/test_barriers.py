@@ -25,7 +25,7 @@ def run(instruction: str, thread: Recorder, *sources: Any) -> Any:
     return use.form.meaning(use, thread, *sources)
 
 
-NOWHERE = {"address": None, "size": None}
+NOWHERE = {"address": 0, "size": None}
 CLUSTER = {"identity": None, "count": None, "level": "cluster"}
 
 
@@ -58,18 +58,22 @@ def test_threads_of_a_warp_wait_for_their_mask() -> None:
 @pytest.mark.parametrize(
     ("instruction", "sources", "asked"),
     [
-        ("fence.gpu", (), ("fence", {"semantics": "acq_rel", "scope": "gpu"})),
-        ("membar.gl", (), ("fence", {"semantics": "sc", "scope": "gpu"})),
-        ("fence.acquire.sync_restrict::shared::cluster.cluster", (), ("fence", {"semantics": "acquire", "scope": "cluster"})),
-        ("fence.mbarrier_init.release.cluster", (), ("fence", {"semantics": "release", "scope": "cluster"})),
-        ("fence.proxy.alias", (), ("proxy_fence", {"proxy": "alias"})),
-        ("fence.proxy.async.global", (), ("proxy_fence", {"proxy": "async.global"})),
+        ("fence.gpu", (), ("fence", {"semantics": "acq_rel", "scope": "gpu", "restrict": ""})),
+        ("membar.gl", (), ("fence", {"semantics": "sc", "scope": "gpu", "restrict": ""})),
+        ("fence.acquire.sync_restrict::shared::cluster.cluster", (),
+         ("fence", {"semantics": "acquire", "scope": "cluster", "restrict": "shared::cluster"})),
+        ("fence.mbarrier_init.release.cluster", (),
+         ("fence", {"semantics": "release", "scope": "cluster", "restrict": "mbarrier_init"})),
+        ("fence.proxy.alias", (), ("proxy_fence", {"proxy": "alias", "restrict": ""})),
+        ("fence.proxy.async.global", (), ("proxy_fence", {"proxy": "async.global", "restrict": ""})),
         ("fence.proxy.tensormap::generic.acquire.gpu", (64, 128),
-         ("proxy_fence", {"semantics": "acquire", "scope": "gpu", "proxy": "tensormap::generic", "address": 64, "size": 128})),
+         ("proxy_fence", {"semantics": "acquire", "scope": "gpu", "proxy": "tensormap::generic", "restrict": "",
+                          "address": 64, "size": 128})),
         ("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", (),
-         ("proxy_fence", {"semantics": "release", "scope": "cluster", "proxy": "async::generic", **NOWHERE})),
-        ("griddepcontrol.wait", (), ("grid_control", {"action": "wait"})),
-        ("griddepcontrol.launch_dependents", (), ("grid_control", {"action": "launch_dependents"})),
+         ("proxy_fence", {"semantics": "release", "scope": "cluster", "proxy": "async::generic", "restrict": "shared::cta",
+                          **NOWHERE})),
+        ("griddepcontrol.wait", (), ("grid", {"operation": "wait"})),
+        ("griddepcontrol.launch_dependents", (), ("grid", {"operation": "launch_dependents"})),
     ],
 )  # fmt: skip
 def test_fences_and_grids(instruction: str, sources: tuple[Any, ...], asked: tuple[Any, ...]) -> None:

@@ -190,7 +190,7 @@ def test_an_operation_that_completes_signals_the_object() -> None:
     real("arrive.expect_tx", 24)
     mbarrier.signal(real.thread, ADDRESS, 24)  # type: ignore[arg-type]
     assert real.counts == (1, 1, 0, 1)
-    assert real.thread.asked[-1] == ("red", 64, "release", "cluster")
+    assert real.thread.asked[-1] == ("complete_tx", 64, "release", "cluster")
 
 
 @pytest.mark.parametrize(

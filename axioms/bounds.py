@@ -1,7 +1,8 @@
 """Which pairs the relations of an execution must and may contain, and what makes them what they are.
 
-rf(w, r)           exactly one for each executed read
-co(w, w')          a strict partial order for each cell; total where the model says so, with one variable for a pair then
+rf(w, r)           exactly one for each executed read and each cell that it reads
+co(w, w')          a strict partial order on the writes of each cell; total where the model says so, by one variable for a pair
+fr(r, w)           cell by cell: the write follows in co the one from which this cell is read
 sync_fence(f, f')  a strict order that relates every pair whose scopes take in each other
 addr, data, ctrl   as the threads' executions say
 syncbar(a, w)      see `barriers`
@@ -10,7 +11,7 @@ syncbar(a, w)      see `barriers`
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from axioms import relations
 from axioms.barriers import Barriers
@@ -19,17 +20,17 @@ from axioms.cat.model import Model, Node
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import Interpreter
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
-from axioms.relations import Executed, Relation, Row
+from axioms.relations import Executed, Relation
 from axioms.values import Lowering
-from ptxcore.values.terms import Term
+from ptxcore.values.terms import Term, Value
 
 #: What is still open while coherence is being bounded.
-_OPEN = ("co", "sync_fence", "syncbar")
+_OPEN = ("co", "fr", "sync_fence", "syncbar")
 
 
 class Bounds:
-    """The base relations of a program under a model. `rf` gives for each read the literal of each write it may read from;
-    `ordered` are the pairs of events that `co` or `sync_fence` relates whenever both are executed.
+    """The base relations of a program under a model. `rf` gives for each read and each of its cells the literal of each write
+    that may be read there; `ordered` are the pairs of events that `co` or `sync_fence` relates whenever both are executed.
     `forced` are values that reads must return."""
 
     def __init__(
@@ -44,7 +45,8 @@ class Bounds:
     ) -> None:
         self.program, self.model, self.forced, self.tick = program, model, forced, tick
         self.formula, self.lowering, self.executed = formula, lowering, executed
-        self.rf: dict[int, dict[int, int]] = {}
+        self.rf: dict[tuple[int, int], dict[int, int]] = {}
+        self.writes: dict[int, list[Event]] = {}  # of each cell, the initial one first
         self.co = Relation([0] * program.size, {})
         self.sync_fence = Relation([0] * program.size, {})
         self.ordered: set[tuple[int, int]] = set()
@@ -58,34 +60,40 @@ class Bounds:
 
     def _reads_from(self) -> None:
         formula, executed = self.formula, self.executed
-        writes: dict[int, list[Event]] = {}
         for e in self.program.events:
             if e.kind == "W":
-                writes.setdefault(e.cell, []).append(e)
-        may: dict[int, Row] = {}
+                for c in e.cells:
+                    self.writes.setdefault(c, []).append(e)
+        rows: dict[int, dict[int, list[int]]] = {}
         for r in self.program.events:
             if r.kind != "R":
                 continue
             reading = executed.literals[r.index]
-            sources: dict[int, int] = {}
-            assert type(r.value) is Term
-            wanted = self.forced.get(r.value)
-            for w in writes.get(r.cell, ()):
-                if wanted is not None and type(w.value) is int and w.value != wanted:
-                    continue
-                if w is not r.partner and executed.pair(w.index, r.index) != FALSE:
-                    sources[w.index] = formula.new()
-            if len(sources) == 1 and reading == TRUE:
-                sources = dict.fromkeys(sources, TRUE)
-            else:
-                formula.add([-reading, *sources.values()])
-                formula.at_most_one(list(sources.values()))
-            for w_index, literal in sources.items():
-                self._implies(literal, reading, executed.literals[w_index])
-                may.setdefault(w_index, {})[r.index] = literal
-            self.rf[r.index] = sources
-        rows: dict[int, dict[int, list[int]]] = {w: {r: [l] for r, l in row.items()} for w, row in may.items()}
-        self._relations["rf"] = relations.filled(rows, [0] * self.program.size, formula, UP)
+            for c, symbol in zip(r.cells, r.values, strict=True):
+                sources = self._sources(r, c, symbol)
+                if len(sources) == 1 and reading == TRUE:
+                    sources = dict.fromkeys(sources, TRUE)
+                else:
+                    formula.add([-reading, *sources.values()])
+                    formula.at_most_one(list(sources.values()))
+                for w, literal in sources.items():
+                    self._implies(literal, reading, executed.literals[w])
+                    rows.setdefault(w, {}).setdefault(r.index, []).append(literal)
+                self.rf[r.index, c] = sources
+        self._relations["rf"] = relations.filled(rows, [0] * self.program.size, formula, self._way("rf"))
+
+    def _sources(self, r: Event, cell: int, symbol: Value) -> dict[int, int]:
+        """The writes from which a read may take a cell, each with a literal."""
+        assert type(symbol) is Term
+        wanted = self.forced.get(symbol)
+        sources: dict[int, int] = {}
+        for w in self.writes[cell]:
+            value = w.value_at(cell)
+            if wanted is not None and type(value) is int and value != wanted:
+                continue
+            if w is not r.partner and self.executed.pair(w.index, r.index) != FALSE:
+                sources[w.index] = self.formula.new()
+        return sources
 
     def _implies(self, literal: int, *others: int) -> None:
         """`literal` implies each of the others: as clauses, and as a fact that shortens conjunctions."""
@@ -104,32 +112,30 @@ class Bounds:
 
     def _coherence(self) -> None:
         executed = self.executed
-        by_cell: dict[int, list[int]] = {}
-        for e in self.program.events:
-            if e.kind == "W":
-                by_cell.setdefault(e.cell, []).append(e.index)
         must, may = self.co.must, self.co.may
-        crowded = [ws for ws in by_cell.values() if len(ws) > 2]
-        for ws in by_cell.values():
-            initial, others = ws[0], ws[1:]
+        for initial, *others in self.writes.values():
             for w in others:
-                literal = executed.literals[w]
+                literal = executed.literals[w.index]
                 if literal == TRUE:
-                    must[initial] |= 1 << w
+                    must[initial.index] |= 1 << w.index
                 else:
-                    may.setdefault(initial, {})[w] = literal
+                    may.setdefault(initial.index, {})[w.index] = literal
+        # Cells that the same writes cover are one matter.
+        crowded = dict.fromkeys(tuple(w.index for w in ws[1:]) for ws in self.writes.values() if len(ws) > 2)
         if not crowded:
             return
         total = self._total_pairs()
-        for ws in crowded:
+        for events in crowded:
             self.tick()
-            self._strict_order(self.co, ws[1:], lambda a, b, both: both in (total.literal(a, b), total.literal(b, a)))
+            self._strict_order(self.co, events, lambda a, b, both: both in (total.literal(a, b), total.literal(b, a)))
 
-    def _strict_order(self, order: Relation, events: list[int], is_total: Callable[[int, int, int], bool]) -> None:
+    def _strict_order(self, order: Relation, events: Sequence[int], is_total: Callable[[int, int, int], bool]) -> None:
         """Makes `order` a strict order of `events`. Where `is_total` says so of a pair and its literal of "both executed", one
         variable orders it this way or that; else it may be ordered or not."""
         formula, executed, may = self.formula, self.executed, order.may
         for a, b in itertools.combinations(events, 2):
+            if b in may.get(a, ()):
+                continue  # they meet in another cell too
             both = executed.pair(a, b)
             if both == FALSE:
                 continue
@@ -174,6 +180,8 @@ class Bounds:
     def _base_relation(self, name: str) -> Relation:
         if name == "co":
             return self.co
+        if name == "fr":
+            return self._from_reads()
         if name == "sync_fence":
             return self.sync_fence
         if name == "syncbar":
@@ -182,6 +190,24 @@ class Bounds:
             return self._dependencies(name)
         known = self.program.relations.get(name)
         return Relation([0] * self.program.size, {}) if known is None else self.executed.known(known)
+
+    def _from_reads(self) -> Relation:
+        program, way = self.program, self._way("fr")
+        if all(len(e.cells) <= 1 for e in program.events):
+            return relations.sequence(relations.inverse(self.relation("rf")), self.co, self.formula, way)
+        rows: dict[int, dict[int, list[int]]] = {}
+        for (r, cell), sources in self.rf.items():
+            for w, literal in sources.items():
+                for later in self.writes[cell]:
+                    follows = self.formula.conj(literal, self.co.literal(w, later.index), way)
+                    if follows != FALSE:
+                        rows.setdefault(r, {}).setdefault(later.index, []).append(follows)
+        return relations.filled(rows, [0] * program.size, self.formula, way)
+
+    def _way(self, name: str) -> int:
+        """The directions in which the model needs a base relation's literals to be defined."""
+        exact = any(n.shrinks for n in self.model.nodes if n.op == "base" and n.name == name)
+        return BOTH if exact else UP
 
     def _dependencies(self, name: str) -> Relation:
         for which, pairs in dependency_pairs(self.program).items():
@@ -220,7 +246,7 @@ def _depends_on(node: Node, names: tuple[str, ...]) -> bool:
     return False
 
 
-def _transitive(order: Relation, events: list[int], formula: Formula) -> None:
+def _transitive(order: Relation, events: Sequence[int], formula: Formula) -> None:
     """Transitivity of a strict order over `events`, from its literals.
 
     Where a pair is ordered by one variable, forbidding the two cycles of each triple is enough; elsewhere each composition.

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from axioms.cat.evaluate import Evaluation, Rows, bits, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.execution import ExecutedEvent, Execution
-from axioms.program import Event, Program, dependency_pairs, final_symbol, members_by_tag
+from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from ptxcore.syntax.printer import print_statement
 from ptxcore.values import terms
-from ptxcore.values.terms import Term
+from ptxcore.values.terms import Term, Value
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
@@ -35,6 +35,11 @@ class Judge:
         self.program, self.model = program, model
         self.members = members_by_tag(program)
         self.dependencies = dependency_pairs(program)
+        self.writes: dict[int, int] = {}  # of each cell
+        for e in program.events:
+            if e.kind == "W":
+                for c in e.cells:
+                    self.writes[c] = self.writes.get(c, 0) | 1 << e.index
         self._alive = -1
         self._base: dict[str, int | Rows] = {}
         self._values: dict[Node, int | Rows] = {}
@@ -57,6 +62,10 @@ class Judge:
         return self._base, self._values
 
 
+#: The write that each read reads; of a read of several cells, the write of each.
+Reads = Mapping[int, int | tuple[int, ...]]
+
+
 class Candidate:
     """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events."""
 
@@ -64,7 +73,7 @@ class Candidate:
         self,
         judge: Judge,
         executed: list[bool],
-        rf: Mapping[int, int],
+        rf: Reads,
         co: Rows,
         sync_fence: Rows,
         syncbar: Iterable[tuple[int, int]],
@@ -102,18 +111,47 @@ class Candidate:
         return Candidate(
             self.judge,
             executed,
-            {where[r]: where[w] for r, w in self.rf.items()},
+            {
+                where[r]: where[w] if type(w) is int else tuple(where[x] for x in w)  # type: ignore[union-attr]
+                for r, w in self.rf.items()
+            },
             rows(self.co),
             rows(self.sync_fence),
             syncbar,
             {c: where[w] for c, w in self.finals.items()},
             claimed={
-                symbol: self.symbols[e.value]
+                symbol: self.symbols[value]
                 for e in self.program.events
-                if e.kind == "R" and type(e.value) is Term and e.value in self.symbols
-                if type(symbol := self.program.events[where[e.index]].value) is Term
+                if e.kind == "R"
+                for value, symbol in zip(e.values, self.program.events[where[e.index]].values, strict=True)
+                if type(value) is Term and value in self.symbols and type(symbol) is Term
             },
         )
+
+    def sources(self, read: Event) -> tuple[int, ...]:
+        """The write that each cell of a read comes from; none where nothing is said."""
+        found = self.rf.get(read.index, ())
+        return (found,) if type(found) is int else found  # type: ignore[return-value]
+
+    def _read_rows(self) -> Rows:
+        """`rf` over executed reads."""
+        rows = [0] * self.program.size
+        for r in self.rf:
+            if self.executed[r]:
+                for w in self.sources(self.program.events[r]):
+                    rows[w] |= 1 << r
+        return rows
+
+    def _from_reads(self) -> Rows:
+        """`fr`: cell by cell, the writes that follow the one that is read there."""
+        program = self.program
+        rows = [0] * program.size
+        for r in self.rf:
+            read = program.events[r]
+            if self.executed[r]:
+                for c, w in zip(read.cells, self.sources(read), strict=True):
+                    rows[r] |= self.co[w] & self.judge.writes[c]
+        return rows
 
     def _rows(self, rows: Rows) -> Rows:
         alive = self.alive
@@ -124,25 +162,26 @@ class Candidate:
         events = self.program.events
         symbols = self.symbols
         for e in events:
-            if e.kind == "R" and type(e.value) is Term and not self.executed[e.index]:
-                symbols.setdefault(e.value, 0)
+            if e.kind == "R" and not self.executed[e.index]:
+                for value in e.values:
+                    if type(value) is Term:
+                        symbols.setdefault(value, 0)
         # The reads of a concrete run know what they returned; `_broken_execution` compares it.
-        waiting = [e for e in events if type(e.value) is Term and e.kind == "R" and self.executed[e.index]]
-        for e in waiting:
-            assert type(e.value) is Term
-            symbols.pop(e.value, None)  # one access at several possible addresses shares its symbol
+        waiting: list[tuple[Term, Value]] = []  # what is read, and what is written there
+        for e in events:
+            if e.kind == "R" and self.executed[e.index] and type(e.value) is Term:
+                sources = self.sources(e) or (-1,) * len(e.cells)
+                for c, symbol, w in zip(e.cells, e.values, sources, strict=True):
+                    assert type(symbol) is Term
+                    symbols.pop(symbol, None)  # one access at several possible addresses shares its symbol
+                    waiting.append((symbol, events[w].value_at(c) if w >= 0 else 0))
         while waiting:
             later = []
-            for e in waiting:
-                assert type(e.value) is Term
-                source = self.rf.get(e.index)
-                if source is None:
-                    symbols[e.value] = 0
-                    continue
+            for symbol, written in waiting:
                 try:
-                    symbols[e.value] = terms.evaluate(events[source].value, symbols)
+                    symbols[symbol] = terms.evaluate(written, symbols)
                 except KeyError:
-                    later.append(e)
+                    later.append((symbol, written))
             if len(later) == len(waiting):
                 # Stuck. A branch may choose the value that decides the branch; data may not flow in a circle.
                 if not self._claim(later):
@@ -150,7 +189,7 @@ class Candidate:
                 break
             waiting = later
         for c, w in self.finals.items():
-            symbols[final_symbol(c, self.program.cells[c].width)] = terms.evaluate(events[w].value, symbols)
+            symbols[self.program.final(c)] = terms.evaluate(events[w].value_at(c), symbols)
         return True
 
     def value(self, event: Event) -> int:
@@ -170,19 +209,15 @@ class Candidate:
         wrong = self._broken_execution()
         return wrong or list(dict.fromkeys(a.name for a in self.evaluation.violated()))
 
-    def _claim(self, reads: list[Event]) -> bool:
+    def _claim(self, reads: Iterable[tuple[Term, Value]]) -> bool:
         """Takes what the proposer says of reads that only a branch ties to themselves; `_broken_execution` compares it."""
-        for e in reads:
-            assert type(e.value) is Term
-            if e.value not in self.claimed:
+        for symbol, _ in reads:
+            if symbol not in self.claimed:
                 return False
-            self.symbols[e.value] = self.claimed[e.value]
+            self.symbols[symbol] = self.claimed[symbol]
         flow = self._dependencies()
-        rows = [a | b for a, b in zip(_rows(flow["data"]), _rows(flow["addr"]), strict=True)]
-        for r, w in self.rf.items():
-            if self.executed[r]:
-                rows[w] |= 1 << r
-        return is_acyclic(rows)
+        steps = zip(_rows(flow["data"]), _rows(flow["addr"]), self._read_rows(), strict=True)
+        return is_acyclic([a | b | c for a, b, c in steps])
 
     def _broken_execution(self) -> list[str]:
         program, executed = self.program, self.executed
@@ -190,23 +225,25 @@ class Candidate:
             if bool(terms.evaluate(e.guard, self.symbols)) != executed[e.index]:
                 return [f"control flow at event {e.index}"]
             if e.kind == "R" and executed[e.index]:
-                w = self.rf.get(e.index)
-                if w is None or not executed[w] or program.events[w].cell != e.cell:
+                sources = self.sources(e)
+                if len(sources) != len(e.cells):
                     return [f"reads-from of event {e.index}"]
-                if self.value(e) != self.value(program.events[w]):
-                    return [f"the value of event {e.index}"]
+                for c, w in zip(e.cells, sources, strict=True):
+                    if not executed[w] or not self.judge.writes[c] >> w & 1:
+                        return [f"reads-from of event {e.index}"]
+                    found, written = e.value_at(c), program.events[w].value_at(c)
+                    if terms.evaluate(found, self.symbols) != terms.evaluate(written, self.symbols):
+                        return [f"the value of event {e.index}"]
         for t in program.threads:
             if not terms.evaluate(t.execution.finishes, self.symbols):
                 return [f"the end of {t.name}"]
-        for rows, name in ((self.co, "co"), (self.sync_fence, "sync_fence")):
-            for i, row in enumerate(rows):
-                through = 0
-                for j in bits(row):
-                    through |= rows[j]
-                if through & ~row or row >> i & 1:
-                    return [f"{name} as a strict order"]
-        for w in self.finals.values():
-            if self.co[w]:
+        if not _is_strict_order(self.sync_fence, (1 << program.size) - 1):
+            return ["sync_fence as a strict order"]
+        for writes in self.judge.writes.values():
+            if not _is_strict_order(self.co, writes):
+                return ["co as a strict order"]
+        for c, w in self.finals.items():
+            if self.co[w] & self.judge.writes[c]:
                 return ["a final value"]
         return self._broken_reductions()
 
@@ -235,12 +272,9 @@ class Candidate:
 
     def _base(self, fixed: Mapping[str, int | Rows]) -> Base:
         """The base sets and relations of this execution."""
-        rf = [0] * self.program.size
-        for r, w in self.rf.items():
-            if self.executed[r]:
-                rf[w] |= 1 << r
         base = Base(fixed, self.program.size)
-        base.update({"rf": rf, "co": self.co, "sync_fence": self.sync_fence, "syncbar": self.syncbar})
+        base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
+        base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar})
         base.update(self._dependencies())
         return base
 
@@ -288,7 +322,7 @@ class Candidate:
         return Execution(tuple(shown), {k: v for k, v in relations.items() if v}, threads, dict(state), title)
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
-        cell = program_cell(self.program, e)
+        cell = location_of(self.program, e)
         value = self.value(e) if e.kind in "RW" else None
         if e.effect is None:
             return ExecutedEvent(index, -1, "W", f"{cell} = {value}", cell, value, e.width, e.tags)
@@ -306,16 +340,16 @@ class Candidate:
         )
 
     def _drawn(self) -> dict[str, Rows]:
-        program, n = self.program, self.program.size
-        rf = [0] * n
-        for r, w in self.rf.items():
+        program = self.program
+        rf, co = self._read_rows(), _immediate(self.co)
+        fr = [0] * program.size
+        for r in self.rf:
             if self.executed[r]:
-                rf[w] |= 1 << r
-        co = _immediate(self.co)
-        fr = [0] * n
-        for r, w in self.rf.items():
-            if self.executed[r]:
-                fr[r] = co[w] & ~(1 << (p.index if (p := program.events[r].partner) is not None else n))
+                read = program.events[r]
+                for c, w in zip(read.cells, self.sources(read), strict=True):
+                    fr[r] |= co[w] & self.judge.writes[c]
+                if read.partner is not None:
+                    fr[r] &= ~(1 << read.partner.index)
         drawn = {
             "po": _immediate(self._rows(program.relations["po"])),
             "rf": rf,
@@ -355,8 +389,21 @@ class Base(dict[str, "int | Rows"]):
         return 0 if BASE[name].kind == "set" else [0] * self.size
 
 
-def program_cell(program: Program, event: Event) -> str | None:
-    return program.cells[event.cell].name if event.cell >= 0 else None
+def location_of(program: Program, event: Event) -> str | None:
+    """What people call the bytes that an event accesses."""
+    return program.objects[event.object].label(event.offset, event.width // 8) if event.cells else None
+
+
+def _is_strict_order(rows: Rows, among: int) -> bool:
+    """Whether no event of a bitset precedes itself, and who precedes one that precedes another precedes that one."""
+    for i in bits(among):
+        row = rows[i] & among
+        through = 0
+        for j in bits(row):
+            through |= rows[j] & among
+        if through & ~row or row >> i & 1:
+            return False
+    return True
 
 
 def _immediate(rows: Rows) -> Rows:

@@ -20,7 +20,7 @@ from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
-from axioms.program import Program, final_symbol
+from axioms.program import Program
 from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime
 from axioms.symmetry import Class, classes
@@ -32,8 +32,9 @@ from ptxcore.values.terms import Term, Value
 class Encoding:
     """The formula of all consistent executions, and what its literals mean.
 
-    `finishes`, `wild` and `mixed` are the literals of "every thread ends", "some access goes to no location" and "... to one of
-    another size". `flows` says under which literal a symbol has which value; `finals` which write a cell keeps.
+    `finishes` and `troubled` are the literals of "every thread ends" and "the behaviour is undefined"; `troubles` are those of
+    the latter's reasons, each in words. `flows` says under which literal a symbol has which value; `finals` which write a cell
+    keeps.
     """
 
     def __init__(
@@ -62,8 +63,8 @@ class Encoding:
         if ended:
             self.formula.add([self.finishes])
         self.symmetric = self._break_symmetry() if finite and ended else []
-        self.wild = self.formula.disj((self.truth(w.condition) for w in program.wild), BOTH)
-        self.mixed = self.formula.disj((self.truth(w.condition) for w in program.mixed), BOTH)
+        self.troubles = self._troubles()
+        self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
     def _tick(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -107,30 +108,35 @@ class Encoding:
         """The literal of a truth value."""
         return self.lowering.truth(value) if self.finite else self.lowering.condition(value)
 
+    def _troubles(self) -> list[tuple[int, str]]:
+        """What is undefined of the accesses and instructions: the literal of each message."""
+        by_message: dict[str, list[int]] = {}
+        for t in self.program.troubles:
+            by_message.setdefault(t.message, []).append(self.truth(t.condition))
+        return [(self.formula.disj(literals, BOTH), message) for message, literals in by_message.items()]
+
     def _flows(self) -> dict[Term, list[Value]]:
         """What each symbol may take over, and under which literals (`flows`)."""
         ruled_out = {-c[0] for c in self.formula.clauses if len(c) == 1}
         program = self.program
         sources: dict[Term, list[Value]] = {}
-        for r in program.events:
-            if r.kind != "R":
-                continue
-            symbol = r.value
+        for (r, cell), writes in self.rf.items():
+            symbol = program.events[r].value_at(cell)
             assert type(symbol) is Term
             into = sources.setdefault(symbol, [])
-            for w, literal in self.rf[r.index].items():
+            for w, literal in writes.items():
                 if literal not in ruled_out:
-                    value = program.events[w].value
+                    value = program.events[w].value_at(cell)
                     into.append(value)
                     self.flows.append((literal, symbol, value))
-        for wild in (*program.wild, *program.mixed):
-            if wild.effect.result is not None:
-                sources.setdefault(wild.effect.result, [0])  # whatever it returns: the program has no meaning then
+        for trouble in program.troubles:
+            if trouble.result is not None:
+                sources.setdefault(trouble.result, [0])  # whatever it returns: the program has no meaning then
         for c, symbol in self._final_symbols():
-            writes = [e for e in program.events if e.kind == "W" and e.cell == c]
-            self.finals[c] = self._final_writes([e.index for e in writes])
-            sources[symbol] = [e.value for e in writes]
-            self.flows += [(self.finals[c][e.index], symbol, e.value) for e in writes]
+            writes_ = self.bounds.writes[c]
+            self.finals[c] = self._final_writes([e.index for e in writes_])
+            sources[symbol] = [e.value_at(c) for e in writes_]
+            self.flows += [(self.finals[c][e.index], symbol, e.value_at(c)) for e in writes_]
         return sources
 
     def _values(self, sources: dict[Term, list[Value]]) -> None:
@@ -139,7 +145,7 @@ class Encoding:
         self.barriers.add_sources(sources)
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
-        others += [w.condition for w in (*program.wild, *program.mixed)]
+        others += [t.condition for t in program.troubles]
         known = domains(sources, others, rounds=len(sources))
         for symbol in sources:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
@@ -156,7 +162,7 @@ class Encoding:
         needed: set[Term] = set()
         for value in observed:
             needed |= terms.symbols_of(value)
-        found = [(c, final_symbol(c, cell.width)) for c, cell in enumerate(self.program.cells)]
+        found = [(c, self.program.final(c)) for c in range(len(self.program.cells))]
         return [(c, symbol) for c, symbol in found if symbol in needed]
 
     def _final_writes(self, writes: list[int]) -> dict[int, int]:
@@ -202,7 +208,10 @@ class Encoding:
     def candidate(self, judge: Judge, true: Callable[[int], bool]) -> Candidate:
         """The execution that a model of the formula describes; `true` says which literals hold in it."""
         program = self.program
-        rf = {r: w for r, sources in self.rf.items() for w, l in sources.items() if true(l)}
+        read: dict[int, list[int]] = {}
+        for (r, _), sources in self.rf.items():
+            read.setdefault(r, []).extend(w for w, l in sources.items() if true(l))
+        rf = {r: writes[0] if len(writes) == 1 else tuple(writes) for r, writes in read.items() if writes}
         orders: list[list[int]] = []
         for relation in (self.co, self.sync_fence):
             rows = list(relation.must)
@@ -218,13 +227,14 @@ class Encoding:
             symbol = barrier.effect.result
             assert symbol is not None
             results[symbol] = next((v for v, l in self.lowering.value(symbol).items() if true(l)), 0)
-        for wild in (*program.wild, *program.mixed):
-            if wild.effect.result is not None:
-                results.setdefault(wild.effect.result, 0)
+        for trouble in program.troubles:
+            if trouble.result is not None:
+                results.setdefault(trouble.result, 0)
         executed = [true(l) for l in self.executed.literals]
         claimed = {
             symbol: value
-            for symbol in (program.events[r].value for r in rf)
+            for r in rf
+            for symbol in program.events[r].values
             if type(symbol) is Term
             for value, l in self.lowering.choices.get(symbol, {}).items()
             if true(l)

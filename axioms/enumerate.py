@@ -12,13 +12,16 @@ Exponential in everything; good for up to four threads.
 from __future__ import annotations
 
 import itertools
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
+from axioms.events import split
+from axioms.memory import Cell
 from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
 from axioms.result import Decision, OutOfTime
 from axioms.staged import StagedEvaluation
@@ -36,6 +39,10 @@ _MAX_WAYS = 32
 
 #: A read: its thread, and its effect's index there.
 ReadKey = tuple[int, int]
+#: What a value is computed from: a read, its cells, and what it returned.
+Source = tuple[ReadKey, Sequence[int], int]
+#: For each read, the write that each of its cells comes from.
+Sources = dict[int, tuple[int, ...]]
 
 
 class Origins:
@@ -45,18 +52,31 @@ class Origins:
     what keeps counters finite: with two increments nobody ever reads a three.
     """
 
-    def __init__(self, initial: list[int]) -> None:
-        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{value: {frozenset()}} for value in initial]
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.sizes = [c.size for c in cells]
+        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{c.initial: {frozenset()}} for c in cells]
 
-    def options(self, cell: int, read: ReadKey) -> list[int]:
-        """The values that `read` may return, largest first."""
-        return sorted((v for v, ways in self.cells[cell].items() if any(read not in w for w in ways)), reverse=True)
+    def options(self, cells: Sequence[int], read: ReadKey) -> list[int]:
+        """The values that `read` may return from some cells, largest first."""
+        pieces = [[v for v, ways in self.cells[c].items() if any(read not in w for w in ways)] for c in cells]
+        count = math.prod(map(len, pieces))
+        if count > _MAX_VALUES:
+            raise TooLarge("a read may return too many values for brute force")
+        sizes = [self.sizes[c] for c in cells]
+        return sorted((_joined(found, sizes) for found in itertools.product(*pieces)), reverse=True)
 
-    def add(self, cell: int, value: int, sources: list[tuple[ReadKey, int, int]]) -> bool:
-        """Notes that `value` may be written to `cell`, computed from what `sources` returned. True if that is news."""
+    def add(self, cells: Sequence[int], value: int, sources: list[Source]) -> bool:
+        """Notes that `value` may be written to some cells, computed from what `sources` returned. True if that is news."""
         ways: set[frozenset[ReadKey]] = {frozenset()}
         for read, source, answer in sources:
-            ways = {w | o | {read} for w in ways for o in self.cells[source][answer] if read not in o}
+            for c, piece in zip(source, split(answer, [self.sizes[c] for c in source]), strict=True):
+                ways = {w | o | {read} for w in ways for o in self.cells[c][_number(piece)] if read not in o}
+        news = False
+        for c, piece in zip(cells, split(value, [self.sizes[c] for c in cells]), strict=True):
+            news |= self._add(c, _number(piece), ways)
+        return news
+
+    def _add(self, cell: int, value: int, ways: set[frozenset[ReadKey]]) -> bool:
         known = self.cells[cell].setdefault(value, set())
         news = {w for w in ways if not any(k <= w for k in known)}
         if not news:
@@ -67,6 +87,14 @@ class Origins:
         # Too many ways to tell apart: as if it came from nowhere, which only offers it too often.
         self.cells[cell][value] = kept if len(kept) <= _MAX_WAYS else {frozenset()}
         return True
+
+
+def _joined(pieces: Sequence[int], sizes: Sequence[int]) -> int:
+    value = low = 0
+    for piece, size in zip(pieces, sizes, strict=True):
+        value |= piece << low
+        low += 8 * size
+    return value
 
 
 class TooLarge(UnsupportedProgram):
@@ -106,10 +134,9 @@ class _Search:
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
                 decision.complete = next(self._consistent(concrete, set(), Decision(), cut=True), None) is None
                 continue
-            if concrete.wild or concrete.mixed:
+            if concrete.troubles:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
-                    concrete.refuse_mixed()
-                    decision.undefined = "an access to memory that belongs to no location"
+                    decision.undefined = concrete.troubles[0].message
                 continue
             seen = set(found)
             for candidate in self._consistent(concrete, seen, decision):
@@ -136,31 +163,39 @@ class _Search:
             Thread(t.name, t.place, t.code, ThreadExecution(trace.effects, trace.registers, 1, 0))
             for t, trace in zip(self.program.threads, combination, strict=True)
         ]
-        return self.program.assemble(threads)
+        return self.program.assemble(threads, self.program.layout)
 
     def _traces(self) -> list[list[Trace]]:
         """Every run of every thread, with reads answered by all values that can reach their location."""
-        origins = Origins([c.initial for c in self.program.cells])
+        origins = Origins(self.program.cells)
         if not _grounds_control(self.model):
             for cell, c in enumerate(self.program.cells):
                 for value in _constants(self.program):
-                    origins.add(cell, value & terms.mask(c.width), [])
+                    # Of a number wider than the cell, each part may be what is meant.
+                    while value:
+                        origins.add((cell,), value & terms.mask(c.width), [])
+                        value >>= c.width
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
             grown = False
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
-                        at = self.program.addresses.get(_number(effect.address))
-                        if effect.value is not None and at is not None and effect.writes:
-                            grown |= origins.add(at.cell, _number(effect.value), self._sources(t, trace, effect))
+                        if effect.value is not None and effect.writes:
+                            grown |= origins.add(
+                                self._cells(t, effect), _number(effect.value), self._sources(t, trace, effect)
+                            )
             if not grown:
                 return traces
             if any(len(v) > _MAX_VALUES for v in origins.cells):
                 raise TooLarge("a location may hold too many values for brute force")
 
-    def _sources(self, t: int, trace: Trace, effect: Effect) -> list[tuple[ReadKey, int, int]]:
-        """The reads that a written value is computed from: which, of what cell, returning what."""
+    def _cells(self, t: int, effect: Effect) -> Sequence[int]:
+        """The cells that an access of a concrete run goes to."""
+        return self.program.cells_at(t, _number(effect.address), effect.width // 8)
+
+    def _sources(self, t: int, trace: Trace, effect: Effect) -> list[Source]:
+        """The reads that a written value is computed from: which, of what cells, returning what."""
         found = []
         by_index = {e.index: e for e in trace.effects}
         wanted = {*effect.data_dependencies}
@@ -169,9 +204,8 @@ class _Search:
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]
-            at = self.program.addresses.get(_number(source.address))
-            if source.kind != "barrier" and at is not None and source.answer is not None:
-                found.append(((t, index), at.cell, source.answer))
+            if source.kind != "barrier" and source.answer is not None:
+                found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
     def _runs(self, t: int, thread: Thread, origins: Origins) -> list[Trace]:
@@ -210,8 +244,8 @@ class _Search:
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
-        at = self.program.addresses.get(_number(effect.address))
-        return [0] if at is None else origins.options(at.cell, (t, effect.index))
+        cells = self._cells(t, effect)
+        return origins.options(cells, (t, effect.index)) if cells else [0]
 
     # Candidates of one choice of runs.
 
@@ -256,55 +290,77 @@ class _Search:
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
             if with_rf is None:
                 continue
+            reads = {r: ws[0] if len(ws) == 1 else ws for r, ws in rf.items()}
             for order in _fence_orders(program):
                 with_fences = with_rf.extend("sync_fence", order)
                 if with_fences is None:
                     continue
                 for co in self._coherences(program, with_fences):
-                    if with_fences.extend("co", co) is None:
+                    if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
-                        yield Candidate(judge, [True] * program.size, rf, co, order, barrier.pairs, finals)
+                        yield Candidate(judge, [True] * program.size, reads, co, order, barrier.pairs, finals)
 
-    def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[dict[int, int]]:
-        reads = [e for e in program.events if e.kind == "R"]
+    def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Sources]:
+        """Each choice of a write for each cell of each read, that wrote there what is read there."""
+        writes = _writes(program)
+        reads = [(e, c) for e in program.events if e.kind == "R" for c in e.cells]
         sources = [
-            [
-                w.index
-                for w in program.events
-                if w.kind == "W" and w.cell == r.cell and w is not r.partner and w.value == _answer(r)
-            ]
-            for r in reads
+            [w.index for w in writes[c] if w is not r.partner and w.value_at(c) == r.value_at(c)] for r, c in reads
         ]
         flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
         for chosen in itertools.product(*sources):
-            rf = {r.index: w for r, w in zip(reads, chosen, strict=True)}
+            rf: Sources = {}
+            for (r, _), w in zip(reads, chosen, strict=True):
+                rf[r.index] = (*rf.get(r.index, ()), w)
             if _grounded(program, rf, flow):
                 yield rf
 
     def _coherences(self, program: Program, evaluation: StagedEvaluation) -> Iterator[Rows]:
-        """All strict partial orders of the writes of each cell, that have the pairs which an axiom demands outright."""
+        """All choices of a strict partial order of the writes of each cell, that agree on writes which meet in several cells
+        and have the pairs which an axiom demands outright."""
         demanded, related = evaluation.demands()
-        by_cell = []
-        for cell in range(len(program.cells)):
-            writes = [e.index for e in program.events if e.kind == "W" and e.cell == cell]
-            initial, others = writes[0], writes[1:]
+        rows = [0] * program.size
+        by_cell: dict[tuple[int, ...], list[frozenset[tuple[int, int]]]] = {}
+        for initial, *others in _writes(program).values():
             if len(others) > _MAX_WRITES:
                 raise TooLarge("too many writes to one location for brute force")
-            orders = []
-            for pairs in strict_orders(tuple(others), self.check_time):
-                if _fits(pairs, others, demanded, related):
-                    rows = {initial: sum(1 << w for w in others)}
-                    for i, j in pairs:
-                        rows[i] = rows.get(i, 0) | 1 << j
-                    orders.append(rows)
-            by_cell.append(orders)
-        for combination in itertools.product(*by_cell):
-            co = [0] * program.size
-            for rows in combination:
-                for i, row in rows.items():
-                    co[i] = row
+            writes = tuple(w.index for w in others)
+            rows[initial.index] = sum(1 << w for w in writes)
+            if writes not in by_cell:
+                orders = strict_orders(writes, self.check_time)
+                by_cell[writes] = [o for o in orders if _fits(o, writes, demanded, related)]
+        for pairs in _agreeing(list(by_cell.items())):
+            co = list(rows)
+            for i, j in pairs:
+                co[i] |= 1 << j
             yield co
+
+
+def _agreeing(
+    by_cell: Sequence[tuple[tuple[int, ...], list[frozenset[tuple[int, int]]]]],
+) -> Iterator[frozenset[tuple[int, int]]]:
+    """One order for each set of writes, so that all say the same of writes that several sets have."""
+    if not by_cell:
+        yield frozenset()
+        return
+    (writes, orders), *rest = by_cell
+    decided = {p for some, _ in rest for p in itertools.permutations(some, 2)}
+    shared = [p for p in itertools.permutations(writes, 2) if p in decided]
+    for others in _agreeing(rest):
+        for order in orders:
+            if all((p in order) == (p in others) for p in shared):
+                yield order | others
+
+
+def _writes(program: Program) -> dict[int, list[Event]]:
+    """The writes of each cell, the initial one first."""
+    found: dict[int, list[Event]] = {}
+    for e in program.events:
+        if e.kind == "W":
+            for c in e.cells:
+                found.setdefault(c, []).append(e)
+    return found
 
 
 def _grounds_control(model: Model) -> bool:
@@ -340,20 +396,25 @@ def _number(value: object) -> int:
     return value
 
 
-def _answer(read: Event) -> int:
-    """What a read of a concrete run returned."""
-    return _number(read.value)
-
-
 def _shown(value: object, width: int, signed: bool) -> int:
     number = _number(value)
     return terms.signed(number, width) if signed else number
 
 
-def _rf_rows(program: Program, rf: dict[int, int]) -> Rows:
+def _rf_rows(program: Program, rf: Sources) -> Rows:
     rows = [0] * program.size
-    for r, w in rf.items():
-        rows[w] |= 1 << r
+    for r, writes in rf.items():
+        for w in writes:
+            rows[w] |= 1 << r
+    return rows
+
+
+def _fr_rows(program: Program, rf: Sources, co: Rows, writes: Mapping[int, int]) -> Rows:
+    """`fr` cell by cell; `writes` are those of each cell."""
+    rows = [0] * program.size
+    for r, chosen in rf.items():
+        for c, w in zip(program.events[r].cells, chosen, strict=True):
+            rows[r] |= co[w] & writes[c]
     return rows
 
 
@@ -368,11 +429,9 @@ def _dependency_rows(program: Program) -> dict[str, Rows]:
     return found
 
 
-def _grounded(program: Program, rf: dict[int, int], flow: Rows) -> bool:
+def _grounded(program: Program, rf: Sources, flow: Rows) -> bool:
     """Whether no value comes out of itself."""
-    successors = list(flow)
-    for r, w in rf.items():
-        successors[w] |= 1 << r
+    successors = [a | b for a, b in zip(flow, _rf_rows(program, rf), strict=True)]
     degrees = [0] * program.size
     for row in successors:
         for j in bits(row):
@@ -417,7 +476,7 @@ def _places(
                 yield below, above
 
 
-def _fits(pairs: frozenset[tuple[int, int]], writes: list[int], demanded: Rows, related: Rows) -> bool:
+def _fits(pairs: frozenset[tuple[int, int]], writes: Sequence[int], demanded: Rows, related: Rows) -> bool:
     for i in writes:
         for j in writes:
             if demanded[i] >> j & 1 and (i, j) not in pairs:
@@ -442,11 +501,11 @@ def _fence_orders(program: Program) -> Iterator[Rows]:
 def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:
     """Each choice of a co-maximal write for every cell."""
     by_cell = [
-        [e.index for e in program.events if e.kind == "W" and e.cell == c and not co[e.index]]
-        for c in range(len(program.cells))
+        [(c, w.index) for w in writes if not any(co[w.index] >> later.index & 1 for later in writes)]
+        for c, writes in _writes(program).items()
     ]
     for chosen in itertools.product(*by_cell):
-        yield dict(enumerate(chosen))
+        yield dict(chosen)
 
 
 __all__ = ["TooLarge", "decide", "strict_orders"]

@@ -94,18 +94,14 @@ class Session:
             solver.close()
 
     def _undefined(self, decision: Decision) -> None:
-        troubles = list(self.encoding.barriers.misuse)
-        troubles += [(self.encoding.wild, "an access to memory that belongs to no location")]
-        if self.encoding.mixed != FALSE and self.solver.solve([self.encoding.finishes, self.encoding.mixed]):
-            self.program.refuse_mixed()
-        for literal, reason in troubles:
+        for literal, reason in (*self.encoding.barriers.misuse, *self.encoding.troubles):
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
                 return
 
     def _outcomes(self, decision: Decision, max_states: int) -> None:
         encoding = self.encoding
-        base = [l for l in (encoding.finishes, self.filter, -encoding.wild, -encoding.mixed) if l != TRUE]
+        base = [l for l in (encoding.finishes, self.filter, -encoding.troubled) if l != TRUE]
         found: list[Outcome] = []
         while True:
             _check_time(self.deadline)

@@ -14,6 +14,8 @@ from axioms.program import Program, members_by_tag
 
 #: What is chosen, in this order.
 STAGES = ("", "rf", "sync_fence", "co")
+#: Relations that come with a choice: from `rf` and `co` follows `fr`.
+_WITH = {"fr": "co"}
 
 
 class Stages:
@@ -23,7 +25,8 @@ class Stages:
         level: dict[Node, int] = {}
         for n in model.nodes:
             if n.op == "base":
-                level[n] = STAGES.index(n.name) if n.name in STAGES else 0
+                name = _WITH.get(n.name, n.name)
+                level[n] = STAGES.index(name) if name in STAGES else 0
             else:
                 level[n] = max((level.get(a, 0) for a in n.args), default=0)
         # A recursion is solved as a whole, at the stage of its latest part.
@@ -55,13 +58,13 @@ class StagedEvaluation:
     def stages_of(model: Model) -> Stages:
         return Stages(model)
 
-    def extend(self, name: str, rows: Rows) -> StagedEvaluation | None:
-        """With the next choice made."""
+    def extend(self, name: str, rows: Rows, **more: Rows) -> StagedEvaluation | None:
+        """With the next choice made, and `more` relations that follow from it."""
         if self.broken:
             return None
         new = object.__new__(StagedEvaluation)
         new.model, new.size, new.stages = self.model, self.size, self.stages
-        new.base = {**self.base, name: rows}
+        new.base = {**self.base, name: rows, **more}
         new.stage = STAGES.index(name)
         new.values = dict(self.values)
         new.broken = not new._compute()

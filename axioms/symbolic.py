@@ -172,15 +172,12 @@ class _Symbolic:
 
     def decide(self, max_states: int) -> Decision:
         decision, encoding = Decision(), self.encoding
-        troubles = [*encoding.barriers.misuse, (encoding.wild, "an access to memory that belongs to no location")]
-        if encoding.mixed != FALSE and self.check(encoding.finishes, encoding.mixed):
-            self.program.refuse_mixed()
-        for literal, reason in troubles:
+        for literal, reason in (*encoding.barriers.misuse, *encoding.troubles):
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
         found: list[tuple[dict[str, int], Candidate, bool]] = []
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
-        while self.check(encoding.finishes, -encoding.wild, -encoding.mixed):
+        while self.check(encoding.finishes, -encoding.troubled):
             if len(found) == max_states:
                 decision.listed_all = False
                 self._rest(found)
@@ -200,7 +197,7 @@ class _Symbolic:
         for wanted in (True, False):
             if any(holds == wanted for _, _, holds in found):
                 continue
-            if self.check(self.encoding.finishes, -self.encoding.wild, -self.encoding.mixed, condition=wanted):
+            if self.check(self.encoding.finishes, -self.encoding.troubled, condition=wanted):
                 found.append(self._outcome())
 
     def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:

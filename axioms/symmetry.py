@@ -11,7 +11,7 @@ gives them back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from axioms.program import Event, Program
@@ -83,12 +83,14 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -
             if k not in (a, b) and (getattr(place, level) == of_a) != (getattr(place, level) == of_b):
                 return None
     mine, yours = by_thread.get(a, []), by_thread.get(b, [])
-    if [(e.kind, e.tags, e.cell, e.mapping) for e in mine] != [(e.kind, e.tags, e.cell, e.mapping) for e in yours]:
+    if [_kind(e) for e in mine] != [_kind(e) for e in yours]:
         return None
     exchange: dict[Term, Value] = {}
     for x, y in zip(mine, yours, strict=True):
-        if x.kind == "R" and type(x.value) is Term and type(y.value) is Term:
-            exchange[x.value], exchange[y.value] = y.value, x.value
+        if x.kind == "R":
+            for a_value, b_value in zip(x.values, y.values, strict=True):
+                if type(a_value) is Term and type(b_value) is Term:
+                    exchange[a_value], exchange[b_value] = b_value, a_value
         elif x.effect is not None and x.effect.result is not None and x.kind == "B":
             return None  # what a reducing barrier returns is not a matter of rf and co alone
     for asked in (program.condition, program.filter):
@@ -106,6 +108,11 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -
     for x, y in zip(mine, yours, strict=True):
         events[x.index], events[y.index] = y.index, x.index
     return Swap(tuple(events), labels)
+
+
+def _kind(e: Event) -> tuple[str, frozenset[str], Sequence[int], int]:
+    """What two events must have in common to stand for each other."""
+    return e.kind, e.tags, e.cells, e.mapping
 
 
 def _same(a: Value, b: Value) -> bool:

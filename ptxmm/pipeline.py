@@ -1,13 +1,15 @@
 """The way of a test to the engine: names become addresses, threads become events, the condition a truth value.
 
-test -> memory (cells at addresses) -> threads executed once, on symbols -> program
+test -> memory (objects at addresses) -> threads executed once, on symbols -> program
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.program import Cell, Observable, Program, Thread, UnsupportedProgram, Virtual, final_symbol
+from axioms.events import WILD
+from axioms.memory import Layout, Object, View
+from axioms.program import Observable, Program, Thread, UnsupportedProgram, final_symbol
 from litmus.formats.short import DIALECTS
 from litmus.test import (
     TYPE_WIDTHS,
@@ -29,13 +31,15 @@ from ptxcore.diagnostics import Diagnostic, InputError, fail
 from ptxcore.machine.code import ThreadCode, Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
+from ptxcore.machine.kernel.memory import CONST, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
-#: Where the first location lies, and how far apart locations are. Far from small numbers that programs compute with, and
-#: small enough for the 32-bit registers of the short dialect.
-_FIRST_ADDRESS = 0x4000_0000
+#: Where the first location of a state space lies, and how far apart locations are. Far from small numbers that programs
+#: compute with, and small enough for the 32-bit registers of the short dialect.
+_WINDOWS = {"const": CONST, "param": PARAM, "shared": SHARED}
+_GLOBAL = SHARED + (1 << WINDOW_BITS)
 _SPACING = 0x1_0000
 
 Side = RegisterTerm | LocationTerm | Constant | AddressOf
@@ -55,18 +59,20 @@ def build(test: Test, unroll: int = 4, all_registers: bool = False) -> Program:
 
 
 class _Memory:
-    """Cells and addresses. Shared variables exist once for each CTA that uses them."""
+    """Objects and where they stand. Shared variables exist once for each CTA that uses them, and in each CTA of a cluster
+    whose threads compute addresses in each other's: at one offset of each CTA's part of the window."""
 
     def __init__(self, test: Test) -> None:
-        self.cells: list[Cell] = []
-        self.addresses: dict[int, Virtual] = {}
-        self.first_cell: dict[tuple[str, int | None], int] = {}
+        self.test = test
+        self.objects: list[Object] = []
+        self.views: list[View] = []
         self.locations = {l.name: l for l in test.locations}
         self.of_cta: dict[str, list[int]] = {}
+        self._object_of: dict[tuple[str, int | None], int] = {}
         self._variables: dict[tuple[str, int | None], Variable] = {}
-        self._next = _FIRST_ADDRESS
-        self._mappings = 0
-        self._mapping_of: dict[tuple[str, int | None], int] = {}
+        self._next: dict[int, int] = {}
+        self._mapping_of: dict[str, int] = {}
+        self._ranks = _ranks(test)
         users = _users(test) if any(l.space == "shared" for l in test.locations) else {}
         for family in self._families().values():
             owners: list[int | None] = [None]
@@ -74,10 +80,8 @@ class _Memory:
                 ctas = list(dict.fromkeys(cta for l in family for cta in users.get(l.name, ())))
                 ctas = ctas or [test.threads[0].place.cta]
                 self.of_cta |= {l.name: ctas for l in family}
-                owners = [*ctas]
-            for location in family:
-                for cta in owners:
-                    self._place(location, cta)
+                owners = [*self._reachable(ctas)]
+            self._place(family, owners)
         for location in test.locations:
             for cta in self.of_cta.get(location.name, [None]):
                 self._initialise(location, cta)
@@ -102,40 +106,65 @@ class _Memory:
             root_of.update((l.name, root) for l in chain)
         return families
 
-    def _place(self, location: Location, cta: int | None) -> None:
-        root = self._root(location)
-        width = TYPE_WIDTHS[root.type]
-        count = root.elements or 1
-        key = location.name, cta
-        if location.alias_of is None:
-            self.first_cell[key] = len(self.cells)
-            several = cta is not None and len(self.of_cta[location.name]) > 1
-            suffix = f"@cta{cta}" if several else ""
-            for i in range(count):
-                index = "" if root.elements is None else f"[{i}]"
-                self.cells.append(Cell(f"{location.name}{index}{suffix}", width, 0))
-        else:
-            self.first_cell[key] = self.first_cell[location.alias_of, cta]
-        if location.alias_of is None or location.proxy == "generic":
-            self._mappings += 1
-            self._mapping_of[key] = self._mappings
-        else:
-            self._mapping_of[key] = self._mapping_of[location.alias_of, cta]
-        for i in range(count):
-            at = Virtual(self.first_cell[key] + i, self._mapping_of[key])
-            self.addresses[self._next + i * width // 8] = at
-        self._variables[key] = Variable(self._next, width, root.space, location.proxy, count)
-        self._next += max(_SPACING, -(-count * width // 8 // _SPACING) * _SPACING)
+    def _reachable(self, ctas: list[int]) -> list[int]:
+        """The CTAs, and where threads compute addresses across their clusters those of the clusters too."""
+        if not any(_crosses_ctas(s) for t in self.test.threads for s in t.statements):
+            return ctas
+        clusters = {t.place.cluster for t in self.test.threads if t.place.cta in ctas and not t.place.host}
+        return list(dict.fromkeys([*ctas, *(cta for cta, (cluster, _) in self._ranks.items() if cluster in clusters)]))
+
+    def _place(self, family: list[Location], owners: list[int | None]) -> None:
+        """Gives a location its objects, and it and its aliases their addresses."""
+        root = family[0]
+        width, count = TYPE_WIDTHS[root.type], root.elements or 1
+        size = count * width // 8
+        for cta in owners:
+            several = cta is not None and len(self.of_cta[root.name]) > 1
+            name = f"@cta{cta}" if several else ""
+            self._object_of[root.name, cta] = len(self.objects)
+            self.objects.append(Object(root.name, size, b"", width, root.elements, name, root.space))
+        for location in family:
+            # Another proxy is no other virtual address, though threads name it by another number.
+            renamed = location.alias_of is None or location.proxy == "generic"
+            before = "" if location.alias_of is None else location.alias_of
+            self._mapping_of[location.name] = len(self._mapping_of) if renamed else self._mapping_of[before]
+            address = self._room(root.space, size, location.align)
+            for cta in owners:
+                self._view(location, root, cta, address)
+
+    def _room(self, space: str, size: int, align: int | None) -> int:
+        """An address for so many bytes. Locations lie far apart, at multiples of much; where an alignment was declared, at
+        a multiple of just that."""
+        window = _WINDOWS.get(space, _GLOBAL)
+        begin = self._next.get(window, window)
+        address = begin + (align or 0)
+        self._next[window] = begin + -(-(address + size - begin) // _SPACING) * _SPACING
+        return address
+
+    def _view(self, location: Location, root: Location, cta: int | None, address: int) -> None:
+        """A location in one CTA, where the threads of the cluster see it; or one that all threads see."""
+        threads = None
+        if cta is not None:
+            cluster, rank = self._ranks[cta]
+            address += rank << SHARED_BITS
+            there = enumerate(self.test.threads)
+            threads = frozenset(t for t, x in there if x.place.cluster == cluster and not x.place.host)
+        number = self._object_of[root.name, cta]
+        self._object_of[location.name, cta] = number
+        self.views.append(View(number, address, self._mapping_of[location.name], threads))
+        width, count = TYPE_WIDTHS[root.type], root.elements or 1
+        self._variables[location.name, cta] = Variable(address, width, root.space, location.proxy, count)
 
     def _initialise(self, location: Location, cta: int | None) -> None:
         if location.alias_of is not None:
             return
         width = TYPE_WIDTHS[location.type]
-        first = self.first_cell[location.name, cta]
-        for i, value in enumerate(location.initial):
+        initial = b""
+        for value in location.initial:
             number = self.address(value.location, cta) if isinstance(value, AddressOf) else value
-            cell = self.cells[first + i]
-            self.cells[first + i] = Cell(cell.name, width, number & terms.mask(width))
+            initial += (number & terms.mask(width)).to_bytes(width // 8, "little")
+        number = self._object_of[location.name, cta]
+        self.objects[number] = self.objects[number]._replace(initial=initial)
 
     def _key(self, name: str, cta: int | None) -> tuple[str, int | None]:
         owners = self.of_cta.get(name)
@@ -150,8 +179,8 @@ class _Memory:
         """What the names mean in a thread of this CTA."""
         return {name: self._variables[self._key(name, cta)] for name in self.locations}
 
-    def cell(self, term: LocationTerm) -> tuple[int, Location]:
-        """The cell that a term of the condition names."""
+    def object_of(self, term: LocationTerm) -> tuple[int, Location]:
+        """The object whose bytes a term of the condition names, and how it was declared."""
         root = self._root(self.locations[term.location])
         owners = self.of_cta.get(term.location, [None])
         if len(owners) > 1:
@@ -160,7 +189,22 @@ class _Memory:
                 f"'{term.location}' is shared memory of {len(owners)} CTAs, so the condition does not say which",
                 "copy it to a register in the CTA that is meant",
             )
-        return self.first_cell[term.location, owners[0]] + (term.element or 0), root
+        return self._object_of[term.location, owners[0]], root
+
+
+def _ranks(test: Test) -> dict[int, tuple[int, int]]:
+    """The cluster of each CTA, and its rank there: CTAs of a cluster are numbered in the order of their numbers."""
+    members: dict[int, set[int]] = {}
+    for t in test.threads:
+        members.setdefault(t.place.cluster, set()).add(t.place.cta)
+    return {cta: (cluster, rank) for cluster, ctas in members.items() for rank, cta in enumerate(sorted(ctas))}
+
+
+def _crosses_ctas(statement: object) -> bool:
+    """Whether an instruction may reach the shared memory of another CTA of its cluster."""
+    if not isinstance(statement, Instruction):
+        return False
+    return statement.opcode == "mapa" or "shared::cluster" in statement.modifiers
 
 
 def _users(test: Test) -> dict[str, list[int]]:
@@ -204,12 +248,10 @@ class _Builder:
         if problems:
             raise InputError(sorted(problems, key=lambda d: d.span))
         program = self.assemble(threads)
-        for wild in program.wild:
-            if wild.condition == 1 and type(wild.effect.address) is int:
-                span = wild.effect.instruction.span
-                raise fail(span, f"address {wild.effect.address:#x} belongs to no location of the init block")
-        if any(trouble.condition == 1 for trouble in program.mixed):
-            program.refuse_mixed()
+        for trouble in program.troubles:
+            if trouble.condition == 1 and trouble.kind == WILD and trouble.address is not None:
+                span = trouble.instruction.span
+                raise fail(span, f"address {trouble.address:#x} belongs to no location of the init block")
         return program
 
     def _codes(self, problems: list[Diagnostic]) -> list[ThreadCode | None]:
@@ -233,19 +275,20 @@ class _Builder:
                 codes.append(None)
         return codes
 
-    def assemble(self, threads: Sequence[Thread]) -> Program:
+    def assemble(self, threads: Sequence[Thread], layout: Layout | None = None) -> Program:
         """The program of threads that have been executed, on symbols or on numbers."""
         self.registers = {t.name: t.execution.registers for t in threads}
         condition, filter_ = self.test.condition.proposition, self.test.filter
         return Program(
             threads,
-            self.memory.cells,
-            self.memory.addresses,
+            self.memory.objects,
+            self.memory.views,
             [self._observable(n) for n in self._listed()],
             self._truth(condition),
             1 if filter_ is None else self._truth(filter_),
             unroll=self.unroll,
             assemble=self.assemble,
+            layout=layout,
         )
 
     # What states list.
@@ -298,31 +341,12 @@ class _Builder:
             if register is None:
                 return 0, 32, False  # never written: the reader has refused that where it is a mistake
             return register.value, register.width, register.signed
-        if term.type is not None:
-            return self._bytes(term)
-        index, location = self.memory.cell(term)
-        width = TYPE_WIDTHS[location.type]
-        return final_symbol(index, width), width, location.type.startswith(".s")
-
-    def _bytes(self, term: LocationTerm) -> tuple[Value, int, bool]:
-        """`x.u8[1]`: the bytes of a location, read anew."""
-        assert term.type is not None
-        first, location = self.memory.cell(LocationTerm(term.location, None, None, term.span))
-        width, cell_width = TYPE_WIDTHS[term.type], TYPE_WIDTHS[location.type]
-        low = (term.element or 0) * width
-        count = location.elements or 1
-        if low + width > count * cell_width:
+        number, location = self.memory.object_of(term)
+        width = TYPE_WIDTHS[term.type or location.type]
+        offset = (term.element or 0) * width // 8
+        if offset + width // 8 > self.memory.objects[number].size:
             raise fail(term.span, f"'{term}' lies outside of '{term.location}'")
-        if width <= cell_width:
-            whole = final_symbol(first + low // cell_width, cell_width)
-            value = terms.extract(whole, low % cell_width + width - 1, low % cell_width)
-        else:
-            value = final_symbol(first + low // cell_width, cell_width)
-            for i in range(1, width // cell_width):
-                value = terms.concat(
-                    final_symbol(first + low // cell_width + i, cell_width), value, cell_width, i * cell_width
-                )
-        return value, width, term.type.startswith(".s")
+        return final_symbol(number, offset, width), width, (term.type or location.type).startswith(".s")
 
     # The condition.
 

@@ -1,0 +1,115 @@
+"""The relations that are known before any solving, as rows of bitsets: they hold if both events are executed."""
+
+from __future__ import annotations
+
+from axioms.events import Collector, Event
+from ptxcore.places import includes
+from ptxcore.values import terms
+
+
+def known_relations(collector: Collector) -> dict[str, list[int]]:
+    events = collector.events
+    n = len(events)
+    zero = [0] * n
+    names = ("po", "int", "ext", "rmw", "sr", "scta")
+    relations: dict[str, list[int]] = {name: list(zero) for name in names}
+    relations["id"] = [1 << i for i in range(n)]
+    everything = (1 << n) - 1
+
+    threads: dict[int, int] = {}
+    ordered: dict[int, int] = {}
+    for e in events:
+        if e.thread >= 0:
+            threads[e.thread] = threads.get(e.thread, 0) | 1 << e.index
+            if e.in_po:
+                ordered[e.thread] = ordered.get(e.thread, 0) | 1 << e.index
+    int_, po, ext, rmw = relations["int"], relations["po"], relations["ext"], relations["rmw"]
+    for e in events:
+        i = e.index
+        bit = 1 << i
+        mates = threads[e.thread] if e.thread >= 0 else bit
+        int_[i], ext[i] = mates, everything & ~mates
+        if e.in_po:
+            po[i] = ordered[e.thread] & -(bit << 1)
+            if e.effect is not None:
+                for other in collector.by_effect[e.thread][e.effect.index]:
+                    if terms.conj(e.guard, other.guard) == 0:
+                        po[i] &= ~(1 << other.index)  # the same access at another address
+        if e.kind == "R" and e.partner is not None:
+            rmw[i] = 1 << e.partner.index
+    _overlaps(collector, relations)
+    _scope_relations(collector, relations)
+    _groups(events, relations)
+    return relations
+
+
+def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
+    """`loc`: a byte in common; `vloc`: through one mapping too; `cov`: all bytes in common, through one mapping.
+
+    An initial write overlaps each mapping of its cell; it covers nothing but itself.
+    """
+    n = len(collector.events)
+    loc, vloc, cov = [0] * n, [0] * n, [0] * n
+    relations["loc"], relations["vloc"], relations["cov"] = loc, vloc, cov
+    by_cell: dict[int, int] = {}
+    by_mapping: dict[tuple[int, int], int] = {}
+    by_bytes: dict[tuple[int, int, int, int], int] = {}
+    memory = [e for e in collector.events if e.cells]
+    for e in memory:
+        bit = 1 << e.index
+        for c in e.cells:
+            by_cell[c] = by_cell.get(c, 0) | bit
+            key = c, e.mapping
+            by_mapping[key] = by_mapping.get(key, 0) | bit
+        if e.thread >= 0:
+            whole = e.object, e.offset, e.width, e.mapping
+            by_bytes[whole] = by_bytes.get(whole, 0) | bit
+    for e in memory:
+        i = e.index
+        for c in e.cells:
+            loc[i] |= by_cell[c]
+            vloc[i] |= by_cell[c] if e.thread < 0 else by_mapping[c, e.mapping] | by_mapping[c, -1]
+        cov[i] = 1 << i if e.thread < 0 else by_bytes[e.object, e.offset, e.width, e.mapping]
+
+
+def _groups(events: list[Event], relations: dict[str, list[int]]) -> None:
+    """`group`: elements of one instruction, which no program order relates."""
+    members: dict[tuple[int, int], dict[int, int]] = {}
+    for e in events:
+        if e.effect is not None and e.effect.group >= 0:
+            elements = members.setdefault((e.thread, e.effect.group), {})
+            elements[e.effect.index] = elements.get(e.effect.index, 0) | 1 << e.index
+    if not members:
+        return
+    rows = relations["group"] = [0] * len(events)
+    po = relations["po"]
+    for e in events:
+        if e.effect is not None and e.effect.group >= 0:
+            elements = members[e.thread, e.effect.group]
+            for element, mates in elements.items():
+                if element != e.effect.index:
+                    rows[e.index] |= mates
+            po[e.index] &= ~rows[e.index]
+
+
+def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> None:
+    """`sr` and `scta`. Events fall into few classes (thread and scope), so classes are compared and not events."""
+    classes: dict[tuple[int, str | None], int] = {}
+    for e in collector.events:
+        if e.thread >= 0 and e.effect is not None:
+            key = (e.thread, e.effect.scope if e.kind != "B" else None)
+            classes[key] = classes.get(key, 0) | 1 << e.index
+    places = [t.place for t in collector.threads]
+    sr, scta = relations["sr"], relations["scta"]
+    reach: dict[tuple[int, str | None], tuple[int, int]] = {}
+    for ta, sa in classes:
+        strong = same_cta = 0
+        for (tb, sb), members in classes.items():
+            if ta == tb or (places[ta].cta == places[tb].cta and not places[ta].host and not places[tb].host):
+                same_cta |= members
+            if sa and sb and includes(sa, places[ta], places[tb]) and includes(sb, places[tb], places[ta]):
+                strong |= members
+        reach[ta, sa] = strong, same_cta
+    for e in collector.events:
+        if e.thread >= 0 and e.effect is not None:
+            sr[e.index], scta[e.index] = reach[e.thread, e.effect.scope if e.kind != "B" else None]

@@ -1,0 +1,295 @@
+"""Physical memory in bytes, the addresses at which threads see it, and the cells that accesses cut it into.
+
+objects    stretches of physical bytes
+views      where an object stands in the address space, and for which threads: aliases are views of another mapping
+cells      the coarsest pieces of objects such that every access covers whole cells
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from math import gcd
+from typing import NamedTuple
+
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+
+class Object(NamedTuple):
+    """A stretch of physical memory. `initial` are its first bytes, zeros follow. `width` and `elements` (None for a
+    scalar) say what it was declared as and `owner` whose it is, for the names of its pieces only."""
+
+    name: str
+    size: int
+    initial: bytes = b""
+    width: int = 32
+    elements: int | None = None
+    owner: str = ""
+    space: str = "global"
+
+    def label(self, offset: int, size: int) -> str:
+        """What people call some of its bytes: `x`, `b[2]`, or `x.u8[1]` for a part that was not declared as one."""
+        bits = 8 * size
+        if bits == self.width and 8 * offset % bits == 0:
+            return self.name + ("" if self.elements is None else f"[{8 * offset // bits}]") + self.owner
+        if offset % size == 0:
+            return f"{self.name}.u{bits}[{offset // size}]{self.owner}"
+        return f"{self.name}.u8[{offset}..{offset + size - 1}]{self.owner}"
+
+    def number(self, offset: int, size: int) -> int:
+        """The initial value of some of its bytes."""
+        return int.from_bytes(self.initial[offset : offset + size], "little")
+
+
+class View(NamedTuple):
+    """An object (by its number) at an address. Bytes reached through one mapping have one virtual address, whatever the
+    number that a thread uses for it; those of different mappings are aliases. `threads`: who sees it, None for all."""
+
+    object: int
+    address: int
+    mapping: int = 0
+    threads: frozenset[int] | None = None
+
+
+class Cell(NamedTuple):
+    """Bytes of an object that are always accessed as a whole. `initial` is a number."""
+
+    object: int
+    offset: int
+    size: int
+    name: str
+    initial: int
+
+    @property
+    def width(self) -> int:
+        return 8 * self.size
+
+
+class Place(NamedTuple):
+    """Where an access may go, and the condition under which it does."""
+
+    guard: Value
+    object: int
+    offset: int
+    mapping: int
+
+
+class TooManyPlaces(Exception):
+    """An address may be any of more places than are worth telling apart."""
+
+
+#: An access with more possible places than this is refused.
+MAX_PLACES = 4096
+#: Accesses are aligned to their size, up to this.
+MAX_ALIGNMENT = 16
+
+
+class AddressSpace:
+    """Objects where threads see them."""
+
+    def __init__(self, objects: Sequence[Object], views: Sequence[View]) -> None:
+        self.objects = objects
+        self.views = sorted(views, key=lambda v: v.address)
+        self._same_for_all = all(v.threads is None for v in views)
+        self._visible: dict[int, tuple[list[View], list[int]]] = {}
+
+    def visible(self, thread: int) -> tuple[list[View], list[int]]:
+        """What a thread sees, by address, and the addresses."""
+        key = -1 if self._same_for_all else thread
+        found = self._visible.get(key)
+        if found is None:
+            views = [v for v in self.views if v.threads is None or thread in v.threads]
+            found = self._visible[key] = views, [v.address for v in views]
+        return found
+
+    def at(self, thread: int, address: int, size: int) -> tuple[View, int] | None:
+        """The view that holds all of `size` bytes at an address, and the offset there."""
+        views, addresses = self.visible(thread)
+        i = bisect_right(addresses, address) - 1
+        if i < 0:
+            return None
+        offset = address - addresses[i]
+        return (views[i], offset) if offset + size <= self.objects[views[i].object].size else None
+
+    def possible(
+        self, thread: int, address: Term, size: int, alignment: int
+    ) -> tuple[list[tuple[int, View, int]], bool]:
+        """Every aligned address at which an access of `size` bytes may find memory, as (address, view, offset there), and
+        whether the address may be nothing else."""
+        low, high, step = spread(address)
+        found: list[tuple[int, View, int]] = []
+        whole = 1 << address.width
+        views, _ = self.visible(thread)
+        for view in views:
+            last = view.address + self.objects[view.object].size - size
+            for shift in (0, -whole) if low < 0 else (0,):
+                first, end = max(low, view.address + shift), min(high, last + shift)
+                for a in _aligned(first, end, low, step, alignment):
+                    found.append((a - shift, view, a - shift - view.address))
+                    if len(found) > MAX_PLACES:
+                        raise TooManyPlaces
+        count = (high - low) // step + 1 if step else 1
+        return found, len(found) == count
+
+
+def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iterable[int]:
+    """The numbers from `first` to `last` that are `low` plus a multiple of `step`, and multiples of `alignment`."""
+    if step == 0:
+        return (low,) if first <= low <= last and low % alignment == 0 else ()
+    start = first + (low - first) % step
+    if low % alignment == 0 and step % alignment == 0:
+        return range(start, last + 1, step)
+    return (a for a in range(start, last + 1, step) if a % alignment == 0)
+
+
+class Spread(NamedTuple):
+    """Numbers `low`, `low + step`, ... `high`, of which a value is one modulo two to the power of its width."""
+
+    low: int
+    high: int
+    step: int
+
+
+def spread(value: Value) -> Spread:
+    """A progression that holds every number that a value can be."""
+    if type(value) is int:
+        return Spread(value, value, 0)
+    known: dict[Term, Spread] = {}
+    for t in terms.subterms([value]):
+        known[t] = _spread(
+            t, [known[a] if type(a) is Term else Spread(a, a, 0) for a in t.args if type(a) in (int, Term)]
+        )
+    return known[value]  # type: ignore[index]
+
+
+def _spread(t: Term, operands: list[Spread]) -> Spread:
+    whole = 1 << t.width
+    if t.width == 1:
+        return Spread(0, 1, 1)
+    if t.op == "add":
+        a, b = operands
+        return _fitting(a.low + b.low, a.high + b.high, gcd(a.step, b.step), whole)
+    if t.op in ("mul", "shl") and type(t.args[1]) is int:
+        a = operands[0]
+        factor = terms.signed(t.args[1], t.width) if t.op == "mul" else 1 << min(t.args[1], t.width)
+        low, high = sorted((a.low * factor, a.high * factor))
+        return _fitting(low, high, a.step * abs(factor), whole)
+    if t.op == "ite":
+        _, a, b = operands
+        return _fitting(min(a.low, b.low), max(a.high, b.high), gcd(a.step, b.step, a.low - b.low), whole)
+    if t.op == "sext":
+        half = 1 << (t.args[0].width - 1)
+        inner = operands[0]
+        if inner.low >= 0 and inner.high < half:
+            return inner
+        power = _power(inner.step, half)
+        return Spread(inner.low % power - half, half - 1 - (half - 1 - inner.low) % power, power)
+    a = operands[0] if operands else Spread(0, whole - 1, 1)
+    if a.low >= 0:
+        if t.op == "zext":
+            return a
+        if t.op == "extract" and t.args[2] == 0 and a.high < whole:
+            return a
+        if t.op == "and" and type(t.args[1]) is int:
+            m = t.args[1]
+            return Spread(0, m, m & -m) if a.high >= m else Spread(0, a.high, 1)
+        if t.op == "or" and type(t.args[1]) is int:
+            power = _power(a.step, whole)
+            if power > t.args[1] and a.low % power == 0:
+                return Spread(a.low + t.args[1], a.high + t.args[1], a.step)
+        if t.op == "lshr" and type(t.args[1]) is int:
+            return Spread(a.low >> t.args[1], a.high >> t.args[1], 1)
+        if t.op == "urem" and type(t.args[1]) is int and t.args[1]:
+            return Spread(0, min(a.high, t.args[1] - 1), 1)
+    return Spread(0, whole - 1, 1)
+
+
+def _power(step: int, whole: int) -> int:
+    """The largest power of two that divides a step; a step of none divides everything."""
+    return min(step & -step, whole) if step else whole
+
+
+def _fitting(low: int, high: int, step: int, whole: int) -> Spread:
+    """A progression as it is modulo `whole`: where it goes round, only its residue to a power of two remains."""
+    if high - low < whole:
+        return Spread(low, high, step) if low >= -whole and high < whole else _shifted(low, high, step, whole)
+    power = _power(step, whole)
+    return Spread(low % power, whole - power + low % power, power)
+
+
+def _shifted(low: int, high: int, step: int, whole: int) -> Spread:
+    by = low // whole * whole
+    low, high = low - by, high - by
+    return Spread(low, high, step) if high < whole else Spread(low - whole, high - whole, step)
+
+
+# Cells.
+
+#: Bytes of an object: its number, the first byte, and how many.
+Bytes = tuple[int, int, int]
+
+
+class Layout:
+    """The cells of a program. Those of one object have successive numbers in the order of their bytes."""
+
+    def __init__(self, objects: Sequence[Object], accesses: Iterable[Bytes], alike: Iterable[Sequence[Bytes]]) -> None:
+        """`accesses` must each cover whole cells, and those of each group in `alike` be cut in the same way."""
+        covered: dict[int, set[tuple[int, int]]] = {}
+        for number, offset, size in accesses:
+            covered.setdefault(number, set()).add((offset, offset + size))
+        cuts = {o: sorted({c for piece in pieces for c in piece}) for o, pieces in covered.items()}
+        _cut_alike(cuts, list(alike))
+        self.cells: list[Cell] = []
+        self._starts: dict[tuple[int, int], int] = {}
+        self._ranges: dict[Bytes, range] = {}
+        for number in sorted(covered):
+            for offset, end in _pieces(cuts[number], covered[number]):
+                self._starts[number, offset] = len(self.cells)
+                thing, size = objects[number], end - offset
+                self.cells.append(Cell(number, offset, size, thing.label(offset, size), thing.number(offset, size)))
+
+    def covering(self, number: int, offset: int, size: int) -> range:
+        """The cells that these bytes of an object are."""
+        key = number, offset, size
+        found = self._ranges.get(key)
+        if found is None:
+            first = last = self._starts[number, offset]
+            end = offset + size
+            while self.cells[last].offset + self.cells[last].size < end:
+                last += 1
+            found = self._ranges[key] = range(first, last + 1)
+        return found
+
+
+def _pieces(cuts: list[int], covered: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The pieces between cuts that some access covers."""
+    starts = sorted(covered)
+    following = 0
+    reach = -1
+    for i, cut in enumerate(cuts[:-1]):
+        while following < len(starts) and starts[following][0] <= cut:
+            reach = max(reach, starts[following][1])
+            following += 1
+        if cut < reach:
+            yield cut, cuts[i + 1]
+
+
+def _cut_alike(cuts: dict[int, list[int]], groups: list[Sequence[Bytes]]) -> None:
+    """Cuts the members of each group at the same bytes, until nothing changes."""
+    changed = True
+    while changed:
+        changed = False
+        for group in groups:
+            inner: set[int] = set()
+            for number, offset, size in group:
+                known = cuts[number]
+                inner |= {
+                    c - offset for c in known[bisect_right(known, offset) : bisect_right(known, offset + size - 1)]
+                }
+            for number, offset, _ in group if inner else ():
+                known = cuts[number]
+                missing = {offset + c for c in inner}.difference(known)
+                if missing:
+                    cuts[number] = sorted({*known, *missing})
+                    changed = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.kernel.faults import ThreadName, UndefinedValue, fault
 from ptxcore.machine.kernel.memory import Segment
@@ -18,6 +18,8 @@ Triple = tuple[int, int, int]
 WARP = 32
 #: Barriers of a CTA.
 _BARRIERS = 16
+#: Rounds that threads wait for others of their warp at an instruction without a member mask.
+_PATIENCE = 16
 
 
 class Barrier:
@@ -38,12 +40,17 @@ class Barrier:
         self.operator = ""
 
 
-class Meeting(NamedTuple):
-    """Threads of a warp that have come to an instruction they execute together; `how` is its use by the first of them."""
+class Meeting:
+    """Threads of a warp that have come to an instruction they execute together; `how` is its use by the first of them, and
+    `rounds` how long nobody has come any more."""
 
-    how: Use
-    threads: dict[int, Thread]
-    arguments: dict[int, tuple[Any, ...]]
+    __slots__ = ("arguments", "how", "rounds", "threads")
+
+    def __init__(self, how: Use) -> None:
+        self.how = how
+        self.threads: dict[int, Thread] = {}
+        self.arguments: dict[int, tuple[Any, ...]] = {}
+        self.rounds = 0
 
 
 #: What threads meet at: with a member mask, any instruction that has the same qualifiers and the same mask (section
@@ -70,9 +77,10 @@ class Warp:
         place: Place = (op, None) if mask is None else ((how.form, how.present), mask)
         meeting = self.meetings.get(place)
         if meeting is None:
-            meeting = self.meetings[place] = Meeting(how, {}, {})
+            meeting = self.meetings[place] = Meeting(how)
         meeting.threads[thread.lane] = thread
         meeting.arguments[thread.lane] = arguments
+        meeting.rounds = 0
         if mask is not None and self.complete(mask, meeting):
             return self.meet(place, thread)
         names = "the warp" if mask is None else f"lanes {mask:#x}"
@@ -106,6 +114,14 @@ class Warp:
                 self.meet(place, None)
                 return True
         return False
+
+    def wait(self) -> None:
+        """A round is over in which others got on. Whoever meets without a mask goes on when nobody has come for long: the
+        others may wait for just them."""
+        for place, meeting in list(self.meetings.items()):
+            meeting.rounds += 1
+            if place[1] is None and meeting.rounds > _PATIENCE:
+                self.meet(place, None)
 
 
 class Cta:

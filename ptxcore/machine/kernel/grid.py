@@ -261,12 +261,15 @@ class Launch:
             except BaseException:
                 cta.ready += threads[i + 1 :]
                 raise
-        if not self.progressed:
-            try:
+        try:
+            if self.progressed:
+                for warp in cta.warps.values():
+                    warp.wait()
+            else:
                 self.progressed = any(warp.settle() for warp in cta.warps.values())
-            except Fault as error:
-                kind, message = error.args
-                raise KernelError(kind, message, path=self.path) from None
+        except Fault as error:
+            kind, message = error.args
+            raise KernelError(kind, message, path=self.path) from None
         self.progressed = self.progressed or before
 
     def _turn(self, thread: Thread, turn: int) -> bool:

@@ -569,7 +569,8 @@ class _Preparation:
             target = Target(slot.index, bits, bits, False)
             self.asked.append(
                 Step(
-                    self.current, _ASKING, "effect", partial(_ask, name), None, False, (), (target,), (), (), (), "generic", bits,
+                    self.current, _ASKING, "effect", partial(_ask, name), None, False, (), (target,), (), (), (), "generic",
+                    bits,
                 )
             )  # fmt: skip
             return fetch_register(slot.index, bits, width, False)

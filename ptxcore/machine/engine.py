@@ -75,6 +75,7 @@ class Thread(Actions):
         self.code, self.unroll = code, unroll
         self.finishes: Value = 0
         self.cut: Value = 0
+        self.node: tuple[int, ...] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self._known: Value = 1  # the condition under which the result of the step in progress is one
@@ -110,9 +111,10 @@ class Thread(Actions):
             number, iterations, states = pending.pop(key)
             state = self._join(states, blocks[number].live, number == last)
             if number == last:
-                end = state
-                break
+                end = state  # others may still go round in a loop that leads nowhere
+                continue
             block = blocks[number]
+            self.node = key
             for depth in range(len(iterations)):
                 begun = key[: 2 * depth + 2]
                 if begun not in turns:

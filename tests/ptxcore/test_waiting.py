@@ -15,6 +15,7 @@ from ptxcore.machine.explore import explore
 from ptxcore.machine.loops import nest
 from ptxcore.machine.run import Trace, run
 from ptxcore.syntax.reader import read_statements
+from ptxcore.values.terms import eq, evaluate, negate
 
 VARIABLES = {"x": Variable(64), "f": Variable(128), "l": Variable(192)}
 
@@ -78,6 +79,16 @@ def test_a_loop_with_two_entries_is_bounded_and_runs() -> None:
     inside = explore(code(text, {"r9": 0, "r0": 0}), unroll=2)
     assert [e.address for e in inside.effects] == [192, 128, 192]
     assert inside.cut != 0
+
+
+def test_a_loop_that_never_ends_is_executed_too() -> None:
+    text = """ld.relaxed.gpu.u32 %r0, [f]; setp.ne.u32 %p0, %r0, 0; @%p0 bra B; bra A;
+        B: atom.cas.b32 %r1, [l], 0, 1; bra B; A:"""
+    loops = explore(code(text), unroll=1)
+    assert [e.kind for e in loops.effects] == ["load", "atom"]
+    first, last = loops.effects
+    assert first.result is not None and last.guard is negate(eq(first.result, 0))
+    assert evaluate(loops.cut, {first.result: 1, last.result: 0}) == 1  # type: ignore[dict-item]
 
 
 def test_inner_loops_start_anew_in_each_turn_of_the_outer_one() -> None:

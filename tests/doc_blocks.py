@@ -164,7 +164,7 @@ def _instructions() -> str:
 
 
 def _row(form: Form) -> str:
-    from ptxcore.machine.executable import EXPLORED_KINDS, NOT_EXPLORED
+    from ptxcore.machine.executable import explored
 
     types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
     syntax = form.shown().replace("|", "\\|")
@@ -182,13 +182,7 @@ def _row(form: Form) -> str:
             targets += [named + behind] if named else []
     if form.until:
         versions.append(f"until {form.until}")
-    executed = form.run is not None or form.kind in ("jump", "call")
-    explored = "no"
-    if form.run is not None and form.explored and form.kind in EXPLORED_KINDS:
-        words = {w for slot in (*form.pattern.slots, *form.pattern.types) for w in slot.words}
-        left_out = sorted(words & NOT_EXPLORED)
-        if not any(set(slot.words) <= NOT_EXPLORED for slot in form.pattern.types):
-            explored = "yes" + (f", but `{' '.join('.' + w for w in left_out)}`" if left_out else "")
+    executed = form.run is not None or form.kind in ("jump", "call", "nothing")
     cells = (
         shown,
         "; ".join(versions),
@@ -197,7 +191,7 @@ def _row(form: Form) -> str:
         "yes",
         "yes",
         "yes" if executed else "no",
-        explored,
+        "yes" if explored(form) else "no",
     )
     return f"| {' | '.join(cells)} |"
 

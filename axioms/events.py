@@ -170,21 +170,21 @@ class Collector:
             return [Place(guard, at[0].object, at[1], at[0].mapping)]
         assert type(address) is Term
         try:
-            possible, nowhere_else = self.space.possible(thread, address, size, alignment)
+            possible = self.space.possible(thread, address, size, alignment)
         except TooManyPlaces:
             raise UnsupportedProgram(
                 f"line {effect.instruction.span.line}: an address that may be any of thousands of places is not supported"
             ) from None
         places, inside = [], []
-        for a, view, offset in possible:
+        for a, view, offset in possible.places:
             here = terms.eq(address, a)
             if here != 0:
                 inside.append(here)
                 both = terms.conj(guard, here)
                 if both != 0:
                     places.append(Place(both, view.object, offset, view.mapping))
-        if not nowhere_else:
-            self._elsewhere(thread, effect, address, alignment, inside)
+        if not possible.nowhere_else:
+            self._elsewhere(thread, effect, address, 1 if possible.aligned else alignment, inside)
         return places
 
     def _elsewhere(self, thread: int, effect: Effect, address: Term, alignment: int, inside: list[Value]) -> None:

@@ -75,6 +75,15 @@ class Place(NamedTuple):
     mapping: int
 
 
+class Possible(NamedTuple):
+    """The aligned addresses at which an access may find memory, each as (address, view, offset there); whether the address
+    may be nothing else; and whether it is aligned in any case."""
+
+    places: list[tuple[int, View, int]]
+    nowhere_else: bool
+    aligned: bool
+
+
 class TooManyPlaces(Exception):
     """An address may be any of more places than are worth telling apart."""
 
@@ -112,11 +121,8 @@ class AddressSpace:
         offset = address - addresses[i]
         return (views[i], offset) if offset + size <= self.objects[views[i].object].size else None
 
-    def possible(
-        self, thread: int, address: Term, size: int, alignment: int
-    ) -> tuple[list[tuple[int, View, int]], bool]:
-        """Every aligned address at which an access of `size` bytes may find memory, as (address, view, offset there), and
-        whether the address may be nothing else."""
+    def possible(self, thread: int, address: Term, size: int, alignment: int) -> Possible:
+        """Where an access of `size` bytes at an address that is not known may go. Raises TooManyPlaces."""
         low, high, step = spread(address)
         found: list[tuple[int, View, int]] = []
         whole = 1 << address.width
@@ -130,7 +136,7 @@ class AddressSpace:
                     if len(found) > MAX_PLACES:
                         raise TooManyPlaces
         count = (high - low) // step + 1 if step else 1
-        return found, len(found) == count
+        return Possible(found, len(found) == count, low % alignment == 0 and step % alignment == 0)
 
 
 def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iterable[int]:

@@ -223,16 +223,21 @@ def extract(a: Value, high: int, low: int) -> Value:
         return a
     if a.op in ("zext", "sext") and type(a.args[0]) is Term and high < a.args[0].width:
         return extract(a.args[0], high, low)
-    if a.op == "zext" and low >= a.args[0].width:
-        return 0
+    if a.op == "zext" and type(a.args[0]) is Term:
+        inner = a.args[0].width
+        return zext(extract(a.args[0], inner - 1, low), high - low + 1) if low < inner else 0
+    if a.op == "sext" and low == 0 and type(a.args[0]) is Term:
+        return sext(a.args[0], a.args[0].width, high + 1)
     if a.op == "extract":
         return extract(a.args[0], a.args[2] + high, a.args[2] + low)
-    if a.op == "concat":  # within one of its parts
-        middle = a.width - width_of(a.args[0], 0) if type(a.args[0]) is Term else width_of(a.args[1], 0)
-        if 0 < middle <= low:
+    if a.op == "concat":
+        middle = _low_width(a)
+        if middle <= low:
             return extract(a.args[0], high - middle, low - middle)
         if high < middle:
             return extract(a.args[1], high, low)
+        upper, lower = extract(a.args[0], high - middle, 0), extract(a.args[1], middle - 1, low)
+        return concat(upper, lower, high - middle + 1, middle - low)
     return make("extract", high - low + 1, a, high, low)
 
 
@@ -265,6 +270,12 @@ def concat(high: Value, low: Value, high_width: int, low_width: int) -> Value:
     return make("concat", high_width + low_width, high, low)
 
 
+def _low_width(t: Term) -> int:
+    """The bits of the second operand of a `concat`."""
+    high, low = t.args
+    return low.width if type(low) is Term else t.width - high.width
+
+
 # Comparisons.
 
 
@@ -285,9 +296,41 @@ def eq(a: Value, b: Value) -> Value:
             return eq(a.args[0], b) if b <= mask(a.args[0].width) else 0
         if a.op == "add" and type(a.args[1]) is int:
             return eq(a.args[0], (b - a.args[1]) & mask(a.width))
+        if a.op in _EQUATIONS:
+            return _EQUATIONS[a.op](a, b)
     elif type(b) is Term and b.serial < a.serial:
         a, b = b, a
     return make("eq", 1, a, b)
+
+
+def _eq_sext(a: Term, b: int) -> Value:
+    inner: Term = a.args[0]
+    low = b & mask(inner.width)
+    return eq(inner, low) if signed(low, inner.width) & mask(a.width) == b else 0
+
+
+def _eq_concat(a: Term, b: int) -> Value:
+    low = _low_width(a)
+    return conj(eq(a.args[0], b >> low), eq(a.args[1], b & mask(low)))
+
+
+def _eq_scaled(a: Term, b: int) -> Value:
+    """A product with a power of two, or a shift to the left: the low bits are 0, the others are those of the operand."""
+    factor = a.args[1]
+    if type(factor) is int and a.op == "shl":
+        factor = 1 << factor if factor < a.width else 0
+    if type(factor) is not int or factor <= 1 or factor & (factor - 1):
+        return make("eq", 1, a, b)
+    by = factor.bit_length() - 1
+    return 0 if b % factor else eq(extract(a.args[0], a.width - by - 1, 0), b >> by)
+
+
+_EQUATIONS: dict[str, Callable[[Term, int], Value]] = {
+    "sext": _eq_sext,
+    "concat": _eq_concat,
+    "mul": _eq_scaled,
+    "shl": _eq_scaled,
+}
 
 
 def ne(a: Value, b: Value) -> Value:
@@ -566,8 +609,7 @@ def apply(term: Term, args: tuple[Any, ...]) -> int:
     if op == "sext":
         return signed(args[0], term.args[0].width) & mask(term.width)
     if op == "concat":
-        low_width = term.args[1].width if type(term.args[1]) is Term else term.width - term.args[0].width
-        return args[0] << low_width | args[1]  # type: ignore[no-any-return]
+        return args[0] << _low_width(term) | args[1]  # type: ignore[no-any-return]
     return _extended[op][0](term, args)
 
 
@@ -620,7 +662,7 @@ def rebuild(term: Term, args: list[Any]) -> Value:
     if op == "sext":
         return sext(args[0], term.args[0].width, term.width)
     if op == "concat":
-        low = term.args[1].width if type(term.args[1]) is Term else term.width - term.args[0].width
+        low = _low_width(term)
         return concat(args[0], args[1], term.width - low, low)
     return _extended[op][1](term, args)
 

@@ -49,6 +49,7 @@ class Actions:
         self._wait: Effect | None = None
         self._issue: Effect | None = None
         self._agent = -1
+        self._own_from = 0  # its first effect
         self._stopped: Value = 0
 
     def begin(self, step: Step, sources: list[Any], guard: Value, control: Dependencies) -> None:
@@ -56,6 +57,7 @@ class Actions:
         self._step, self._sources, self._guard, self._control = step, sources, guard, control
         self._returned, self._elements = NO_DEPENDENCIES, None
         self._wait = self._issue = None
+        self._own_from = len(self.effects)
 
     # Effects.
 
@@ -257,7 +259,9 @@ class Actions:
     def require(self, condition: Value, kind: str, message: str) -> None:
         """Behaviour is undefined where the condition does not hold."""
         if condition != 1 and self._guard != 0:
-            self.requirements.append(Requirement(self._guard, condition, kind, message, self._step.instruction))
+            own = bool(self.effects) and self.effects[-1].index >= self._own_from
+            last = self.effects[-1].index if own else -1
+            self.requirements.append(Requirement(self._guard, condition, kind, message, self._step.instruction, last))
 
     # Threads together.
 

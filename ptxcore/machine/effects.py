@@ -110,13 +110,15 @@ class Effect:
 
 class Requirement(NamedTuple):
     """What must hold lest the behaviour be undefined: under `guard`, the truth value `condition`. `kind` is one of the
-    machine's kinds of errors (`bad-mbarrier`, `misaligned`, ...), `message` says what is wrong otherwise."""
+    machine's kinds of errors (`bad-mbarrier`, `misaligned`, ...), `message` says what is wrong otherwise. `effect`: the last
+    effect of the instruction before it, -1 where there is none."""
 
     guard: Value
     condition: Value
     kind: str
     message: str
     instruction: Instruction
+    effect: int = -1
 
 
 class Cut(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, FinalRegister, Requirement
 from ptxcore.machine.explore import DEFAULT_UNROLL, thread_type
+from ptxcore.values.terms import Value
 
 
 @dataclass(slots=True)
@@ -25,17 +26,18 @@ class Trace:
     requirements: list[Requirement] = field(default_factory=list)
 
 
-def run(code: ThreadCode, answer: Callable[[Effect], int], *, unroll: int = DEFAULT_UNROLL) -> Trace:
-    """Executes one path. `answer` is asked, in program order, what each load, atomic and reducing barrier returns.
+def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DEFAULT_UNROLL) -> Trace:
+    """Executes one path. `answer` is asked, in program order, what each load, atomic and reducing barrier returns: a
+    number, or a symbol where nothing of the path depends on it.
 
     It may look at the effect's address, width and dependencies. It agrees with `explore`: with the same answers,
     exactly the effects whose guards hold, with the same values and dependencies. Raises InputError as `explore` does,
-    and whatever
-    `answer` raises.
+    and whatever `answer` raises.
     """
 
-    def known(effect: Effect, width: int) -> int:
-        return answer(effect) & ((1 << width) - 1)
+    def known(effect: Effect, width: int) -> Value:
+        value = answer(effect)
+        return value & ((1 << width) - 1) if type(value) is int else value
 
     thread = thread_type(code)(code, known, unroll)
     thread.run()

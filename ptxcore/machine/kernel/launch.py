@@ -13,7 +13,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
 from ptxcore.machine.kernel.cta import Triple
 from ptxcore.machine.kernel.grid import Launch, compile_program
-from ptxcore.machine.kernel.lowering import Parameter, Program, lower
+from ptxcore.machine.kernel.lowering import Code, Parameter, Program, lower
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, WINDOW_BITS, GlobalMemory, Segment
 
 
@@ -48,11 +48,7 @@ class Device:
 
     def kernel(self, entry: str) -> list[Parameter]:
         """The parameters of a kernel. Raises UsageError where there is none of that name."""
-        code = self.program.functions.get(entry)
-        if code is None or not code.entry:
-            kernels = [name for name, c in self.program.functions.items() if c.entry]
-            raise UsageError(f"the module has no kernel '{entry}'; it has {', '.join(kernels) or 'none'}")
-        return code.parameters
+        return kernel_of(self.program, entry).parameters
 
     def launch(
         self,
@@ -70,29 +66,56 @@ class Device:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
         and KernelError for what goes wrong in the kernel."""
         parameters = self.kernel(entry)
-        if len(arguments) != len(parameters):
-            raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
-        directives = self.program.functions[entry].directives
-        shape = cluster or _dimensions(directives, "reqnctapercluster") or (1, 1, 1)
-        if "blocksareclusters" in directives:  # the grid counts clusters
-            grid = grid[0] * shape[0], grid[1] * shape[1], grid[2] * shape[2]
-        _check_shape(grid, block, shape)
-        _check_directives(entry, directives, block, shape)
+        check_count(entry, parameters, arguments)
+        grid, shape = fitted(self.program, entry, grid, block, cluster)
         launch = Launch(
             self.program, self.compiled, self.memory, entry, grid, block, shape,
             dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
         )  # fmt: skip
         launch.constants = self.constants
-        size = max((p.offset + p.size for p in parameters), default=0)
-        launch.parameters = Segment(size, "kernel parameters")
-        for parameter, argument in zip(parameters, arguments, strict=True):
-            data = argument if isinstance(argument, bytes) else _bits(argument, parameter)
-            if len(data) > parameter.size:
-                raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, {len(data)} are given")
-            launch.parameters.data[parameter.offset : parameter.offset + len(data)] = data
+        data = parameter_bytes(parameters, arguments)
+        launch.parameters = Segment(len(data), "kernel parameters")
+        launch.parameters.data[:] = data
         launch.parameters.writable = False
         launch.run()
         return launch
+
+
+def kernel_of(program: Program, entry: str) -> Code:
+    """A kernel of a module. Raises UsageError where there is none of that name."""
+    code = program.functions.get(entry)
+    if code is None or not code.entry:
+        kernels = [name for name, c in program.functions.items() if c.entry]
+        raise UsageError(f"the module has no kernel '{entry}'; it has {', '.join(kernels) or 'none'}")
+    return code
+
+
+def check_count(entry: str, parameters: Sequence[Parameter], arguments: Sequence[object]) -> None:
+    """Raises UsageError where a kernel takes another number of arguments."""
+    if len(arguments) != len(parameters):
+        raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
+
+
+def fitted(program: Program, entry: str, grid: Triple, block: Triple, cluster: Triple | None) -> tuple[Triple, Triple]:
+    """The grid in CTAs and the cluster with which a kernel is launched. Raises UsageError for a launch that cannot be made."""
+    directives = program.functions[entry].directives
+    shape = cluster or _dimensions(directives, "reqnctapercluster") or (1, 1, 1)
+    if "blocksareclusters" in directives:  # the grid counts clusters
+        grid = grid[0] * shape[0], grid[1] * shape[1], grid[2] * shape[2]
+    _check_shape(grid, block, shape)
+    _check_directives(entry, directives, block, shape)
+    return grid, shape
+
+
+def parameter_bytes(parameters: Sequence[Parameter], arguments: Sequence[int | bytes]) -> bytes:
+    """The parameters of a kernel as they lie in memory. Raises UsageError for bytes that are too many."""
+    found = bytearray(max((p.offset + p.size for p in parameters), default=0))
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        data = argument if isinstance(argument, bytes) else _bits(argument, parameter)
+        if len(data) > parameter.size:
+            raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, {len(data)} are given")
+        found[parameter.offset : parameter.offset + len(data)] = data
+    return bytes(found)
 
 
 def _dimensions(directives: Mapping[str, tuple[int, ...]], name: str) -> Triple | None:
@@ -115,7 +138,9 @@ def _check_directives(entry: str, directives: Mapping[str, tuple[int, ...]], blo
         raise UsageError(f"'{entry}' has .maxntid {_numbers(most)}, and is launched with {prod(block)} threads")
     ranks = directives.get("maxclusterrank")
     if ranks and prod(cluster) > ranks[0]:
-        raise UsageError(f"'{entry}' has .maxclusterrank {ranks[0]}, and is launched in clusters of {prod(cluster)} CTAs")
+        raise UsageError(
+            f"'{entry}' has .maxclusterrank {ranks[0]}, and is launched in clusters of {prod(cluster)} CTAs"
+        )
 
 
 def _numbers(given: Triple) -> str:

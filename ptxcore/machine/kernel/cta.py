@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ptxcore.machine.kernel.faults import ThreadName, UndefinedValue, fault
-from ptxcore.machine.kernel.memory import Segment
-from ptxcore.machine.kernel.thread import Special, Thread
+from ptxcore.machine.kernel.faults import UndefinedValue, fault
+from ptxcore.machine.kernel.memory import Segment, words
+from ptxcore.machine.kernel.special import WARP, Registers, Triple
+from ptxcore.machine.kernel.thread import Thread
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
     from ptxcore.machine.kernel.grid import Launch
 
-Triple = tuple[int, int, int]
-
-WARP = 32
 #: Barriers of a CTA.
 _BARRIERS = 16
 #: Rounds that threads wait for others of their warp at an instruction without a member mask.
@@ -130,6 +128,10 @@ class Cta:
     def __init__(self, launch: Launch, index: Triple, rank: int, cluster: list[Cta]) -> None:
         self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
         self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
+        assert self.shared.known is not None
+        #: Shared memory as numbers, and for each whether it was written.
+        self.words, self.known_words = words(self.shared.data), words(self.shared.known)
+        self.special = Registers()
         self.barriers: dict[Any, Barrier] = {}
         self.warps: dict[int, Warp] = {}
         self.ready: list[Thread] = []
@@ -142,24 +144,20 @@ class Cta:
     def start(self) -> None:
         launch = self.launch
         code = launch.program.functions[launch.entry]
-        bx, by, bz = launch.block
-        common = launch.cta_registers(self)
-        flat = 0
-        for z in range(bz):
-            for y in range(by):
-                for x in range(bx):
-                    lane = flat % WARP
-                    special = Special(_LANES[lane], x, y, z, flat // WARP, common)
-                    thread = Thread(launch, self, ThreadName(self.index, (x, y, z)), code, special, flat)
-                    warp = self.warps.get(flat // WARP)
-                    if warp is None:
-                        warp = self.warps[flat // WARP] = Warp(self)
-                    warp.threads[lane] = thread
-                    warp.running |= 1 << lane
-                    self.threads.append(thread)
-                    flat += 1
-        self.alive = flat
+        self.special = launch.cta_registers(self)
+        for place in launch.places:
+            warp = self.warps.get(place.warp)
+            if warp is None:
+                warp = self.warps[place.warp] = Warp(self)
+            thread = warp.threads[place.lane] = Thread(launch, self, place, code)
+            warp.running |= 1 << place.lane
+            self.threads.append(thread)
+        self.alive = len(self.threads)
         self.ready = self.threads[:]
+
+    def end(self) -> None:
+        """All threads have ended: nothing of them is needed any more."""
+        self.threads, self.warps = [], {}
 
     # Barriers (section 9.7.13.1).
 
@@ -290,8 +288,11 @@ class Cta:
     def finished(self, thread: Thread) -> None:
         """A thread has ended: who waits for all need not wait for it."""
         self.alive -= 1
-        self.warps[thread.warp].running &= ~(1 << thread.lane)
+        warp = self.warps[thread.warp]
+        warp.running &= ~(1 << thread.lane)
         home = self.cluster[0]
+        if not home.barriers and not self.barriers and not warp.meetings:
+            return
         if thread.passed == home.passed:  # its end counts as an arrival, and it had arrived
             home.barriers["cluster", 0].arrived -= 1
         for level, identity in [*self.barriers, *(k for k in home.barriers if k[0] == "cluster" and home is not self)]:
@@ -301,7 +302,6 @@ class Cta:
                 if at is self and thread.warp in barrier.passing:
                     self._pass(barrier, thread.warp, None)
                 self.complete(level, identity, None)
-        warp = self.warps[thread.warp]
         for place, meeting in list(warp.meetings.items()):
             mask = place[1]
             if mask is not None and mask >> thread.lane & 1 and warp.complete(mask, meeting):
@@ -314,16 +314,3 @@ _REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
     "and": lambda operands: int(all(operands)),
     "or": lambda operands: int(any(operands)),
 }
-
-#: What the special registers of a lane hold.
-_LANES = [
-    {
-        "laneid": lane,
-        "lanemask_eq": 1 << lane,
-        "lanemask_lt": (1 << lane) - 1,
-        "lanemask_le": (2 << lane) - 1,
-        "lanemask_gt": 0xFFFFFFFF & ~((2 << lane) - 1),
-        "lanemask_ge": 0xFFFFFFFF & ~((1 << lane) - 1),
-    }
-    for lane in range(WARP)
-]

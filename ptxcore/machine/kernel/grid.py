@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from ptxcore.machine.collective import mask_position
 from ptxcore.machine.kernel.codegen import Compiled, Compiler, polls
-from ptxcore.machine.kernel.cta import WARP, Cta, Triple
+from ptxcore.machine.kernel.cta import Cta
 from ptxcore.machine.kernel.faults import Fault, KernelError, Undefined, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
-from ptxcore.machine.kernel.thread import Asleep, Polled, Suspended, Thread
+from ptxcore.machine.kernel.special import Registers, Shape, Triple, of_cta, places
+from ptxcore.machine.kernel.thread import NOWHERE, Asleep, Polled, Suspended, Thread
 from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Launch:
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
         self.read_parameters = Parameters(self)
+        self.places = places(block)
         self.executed = self._asked = 0
         self.started = time.monotonic_ns()
         self._functions = {address: name for name, address in program.layout.functions.items()}
@@ -97,31 +99,15 @@ class Launch:
         self.progressed = self.busy = False
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
+        self.shape = Shape(grid, block, cluster, self.shared_bytes, dynamic_shared, self.workspace)
         #: What `vprintf` printed.
         self.output: list[str] = []
 
     # Registers of CTAs.
 
-    def cta_registers(self, cta: Cta) -> dict[str, int]:
+    def cta_registers(self, cta: Cta) -> Registers:
         """The special registers that all threads of a CTA share."""
-        gx, gy, gz = self.grid
-        bx, by, bz = self.block
-        kx, ky, kz = self.cluster
-        x, y, z = cta.index
-        found = {
-            "ntid.x": bx, "ntid.y": by, "ntid.z": bz, "nctaid.x": gx, "nctaid.y": gy, "nctaid.z": gz,
-            "ctaid.x": x, "ctaid.y": y, "ctaid.z": z, "nwarpid": -(-bx * by * bz // WARP), "smid": 0, "nsmid": 1,
-            "gridid": 1, "is_explicit_cluster": int(self.cluster != (1, 1, 1)),
-            "clusterid.x": x // kx, "clusterid.y": y // ky, "clusterid.z": z // kz,
-            "nclusterid.x": gx // kx, "nclusterid.y": gy // ky, "nclusterid.z": gz // kz,
-            "cluster_ctaid.x": x % kx, "cluster_ctaid.y": y % ky, "cluster_ctaid.z": z % kz,
-            "cluster_nctaid.x": kx, "cluster_nctaid.y": ky, "cluster_nctaid.z": kz,
-            "cluster_ctarank": cta.rank, "cluster_nctarank": kx * ky * kz,
-            "total_smem_size": self.shared_bytes, "dynamic_smem_size": self.dynamic_shared,
-            "aggr_smem_size": self.shared_bytes,
-            "envreg1": self.workspace >> 32, "envreg2": self.workspace & 0xFFFFFFFF,
-        }  # fmt: skip
-        return found
+        return of_cta(self.shape, cta.index)
 
     def clock(self, name: str) -> int:
         """Clocks count instructions, and how often they were asked; timers nanoseconds."""
@@ -186,6 +172,7 @@ class Launch:
             for cta in ended:
                 threads -= len(cta.threads)
                 finished += 1
+                cta.end()
             if ended:
                 resident = [cta for cta in resident if cta.alive]
                 if self.progress is not None:
@@ -297,7 +284,7 @@ class Launch:
             thread.pc = pc
             self.executed += executed - costs[pc]
             self.progressed = self.progressed or pc not in thread.slept
-            thread.slept.add(pc)
+            thread.slept |= {pc}
             thread.cta.sleeping.append(thread)
             return False
         except Suspended:
@@ -311,7 +298,7 @@ class Launch:
         self.executed += executed
         self.progressed = self.progressed or not spins
         if thread.slept:
-            thread.slept.clear()
+            thread.slept = NOWHERE
         self._check_limit(thread)
         if thread.done:
             try:

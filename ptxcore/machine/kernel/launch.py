@@ -11,10 +11,10 @@ from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
-from ptxcore.machine.kernel.cta import Triple
 from ptxcore.machine.kernel.grid import Launch, compile_program
 from ptxcore.machine.kernel.lowering import Code, Parameter, Program, lower
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, WINDOW_BITS, GlobalMemory, Segment
+from ptxcore.machine.kernel.special import Triple
 
 
 class UsageError(Exception):
@@ -44,7 +44,7 @@ class Device:
                 segment = Segment(max(placed.size, len(placed.data)), placed.name)
                 segment.data[: len(placed.data)] = placed.data
                 self.memory.segments[placed.address >> GLOBAL_BITS] = segment
-        self.constants.writable = False
+        self.constants.protect()
 
     def kernel(self, entry: str) -> list[Parameter]:
         """The parameters of a kernel. Raises UsageError where there is none of that name."""
@@ -76,7 +76,7 @@ class Device:
         data = parameter_bytes(parameters, arguments)
         launch.parameters = Segment(len(data), "kernel parameters")
         launch.parameters.data[:] = data
-        launch.parameters.writable = False
+        launch.parameters.protect()
         launch.run()
         return launch
 

@@ -40,6 +40,7 @@ class SharedVariable:
     align: int
     kernel: str
     offset: int = 0
+    name: str = ""
 
 
 @dataclass(slots=True)
@@ -56,12 +57,12 @@ class Layout:
     #: Where each kernel's variables of shared memory end; "" for those of all kernels.
     _shared_ends: dict[str, int] = field(default_factory=lambda: {"": 0})
 
-    def shared(self, size: int, align: int, dynamic: bool, kernel: str) -> int:
+    def shared(self, name: str, size: int, align: int, dynamic: bool, kernel: str) -> int:
         """The number of a variable of shared memory; `DYNAMIC` for memory whose size the launch gives."""
         if dynamic:
             self._dynamic_align = max(self._dynamic_align, align)
             return DYNAMIC
-        self.shared_variables.append(SharedVariable(size, align, kernel))
+        self.shared_variables.append(SharedVariable(size, align, kernel, name=name))
         return len(self.shared_variables) - 1
 
     def dynamic(self, kernel: str) -> int:

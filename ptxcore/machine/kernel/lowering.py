@@ -265,7 +265,7 @@ class _Lowering:
         elif symbol.space == "shared":
             dynamic = symbol.linkage == "extern" and not size
             kernel = self.code.name if self.code is not None and self.code.entry else ""
-            self.shared[id(symbol)] = self.layout.shared(size, symbol.alignment, dynamic, kernel)
+            self.shared[id(symbol)] = self.layout.shared(name, size, symbol.alignment, dynamic, kernel)
         else:
             self.layout.place(name, symbol, id(symbol))
 

@@ -1,0 +1,91 @@
+"""Special registers (PTX ISA 9.0, chapter 10) of a launch: what each thread and each CTA reads there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Triple = tuple[int, int, int]
+
+WARP = 32
+
+#: Those that change while a thread runs are asked of it.
+CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
+
+#: What the special registers of a lane hold.
+LANES = [
+    {
+        "laneid": lane,
+        "lanemask_eq": 1 << lane,
+        "lanemask_lt": (1 << lane) - 1,
+        "lanemask_le": (2 << lane) - 1,
+        "lanemask_gt": 0xFFFFFFFF & ~((2 << lane) - 1),
+        "lanemask_ge": 0xFFFFFFFF & ~((1 << lane) - 1),
+    }
+    for lane in range(WARP)
+]
+#: Those of the thread itself; all others are those of its CTA.
+OF_THREAD = frozenset(("tid.x", "tid.y", "tid.z", "tid.w", "warpid", *LANES[0]))
+
+
+class Registers(dict[str, int]):
+    """Special registers by name; what is not told is 0."""
+
+    __slots__ = ()
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
+class Place(NamedTuple):
+    """A thread's place in its CTA, the same in all CTAs, and its special registers."""
+
+    index: Triple
+    warp: int
+    lane: int
+    special: Registers
+
+
+def places(block: Triple) -> list[Place]:
+    """The threads of a CTA, in order."""
+    bx, by, bz = block
+    found: list[Place] = []
+    for z in range(bz):
+        for y in range(by):
+            for x in range(bx):
+                warp, lane = divmod(len(found), WARP)
+                special = Registers(LANES[lane])
+                special.update({"tid.x": x, "tid.y": y, "tid.z": z, "warpid": warp})
+                found.append(Place((x, y, z), warp, lane, special))
+    return found
+
+
+class Shape(NamedTuple):
+    """The sizes of a launch, and `workspace`, the address of the buffer through which the threads of a grid synchronize."""
+
+    grid: Triple
+    block: Triple
+    cluster: Triple
+    shared_bytes: int
+    dynamic_shared: int
+    workspace: int = 0
+
+
+def of_cta(shape: Shape, index: Triple) -> Registers:
+    """What all threads of a CTA read."""
+    (gx, gy, gz), (bx, by, bz), (kx, ky, kz) = shape.grid, shape.block, shape.cluster
+    x, y, z = index
+    rank = x % kx + kx * (y % ky + ky * (z % kz))
+    registers = {
+        "ntid.x": bx, "ntid.y": by, "ntid.z": bz, "nctaid.x": gx, "nctaid.y": gy, "nctaid.z": gz,
+        "ctaid.x": x, "ctaid.y": y, "ctaid.z": z, "nwarpid": -(-bx * by * bz // WARP), "smid": 0, "nsmid": 1,
+        "gridid": 1, "is_explicit_cluster": int(shape.cluster != (1, 1, 1)),
+        "clusterid.x": x // kx, "clusterid.y": y // ky, "clusterid.z": z // kz,
+        "nclusterid.x": gx // kx, "nclusterid.y": gy // ky, "nclusterid.z": gz // kz,
+        "cluster_ctaid.x": x % kx, "cluster_ctaid.y": y % ky, "cluster_ctaid.z": z % kz,
+        "cluster_nctaid.x": kx, "cluster_nctaid.y": ky, "cluster_nctaid.z": kz,
+        "cluster_ctarank": rank, "cluster_nctarank": kx * ky * kz,
+        "total_smem_size": shape.shared_bytes, "dynamic_smem_size": shape.dynamic_shared,
+        "aggr_smem_size": shape.shared_bytes,
+        "envreg1": shape.workspace >> 32, "envreg2": shape.workspace & 0xFFFFFFFF,
+    }  # fmt: skip
+    return Registers(registers)

@@ -1,0 +1,239 @@
+"""The threads of a warp, explored together: what they compute from each other's operands (`shfl`, `vote`, `match`, `redux`,
+`elect`, `activemask`) is put together from what each of them brings.
+
+Each thread is explored by itself first, with symbols for what such instructions return. Then it is known who executes
+which of them, and with which operands, and the symbols are defined; with these definitions the threads are explored anew,
+until nothing changes, since what is known now may decide branches and addresses. Executions of an instruction belong
+together where they are at the same place of the unrolled code, under one member mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from ptxcore.diagnostics import InputError, fail
+from ptxcore.machine.code import ThreadCode
+from ptxcore.machine.collective import resolve
+from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.explore import thread_type
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, negate, substitute, symbol, symbols_of
+
+#: Where an effect is: the place in the unrolled graph, line and column, and how many effects of that instruction came before.
+Site = tuple[tuple[int, ...], int, int, int]
+
+#: Lanes that may or may not take part: as many different conditions are told apart.
+_MOST_CONDITIONS = 4
+#: How often a warp is explored anew.
+_MOST_ROUNDS = 40
+
+
+class Lane(NamedTuple):
+    """A thread of a warp: its number there, its code, its name for symbols."""
+
+    number: int
+    code: ThreadCode
+    name: str
+
+
+class Explored(NamedTuple):
+    """`execution` of one thread; `sites` of the effects that returned something, by index."""
+
+    execution: ThreadExecution
+    sites: dict[int, Site]
+
+
+def explore_warp(lanes: Sequence[Lane], unroll: int) -> tuple[list[ThreadExecution], dict[Term, Value]]:
+    """All executions of the threads of a warp, and what the symbols of collective instructions stand for: terms over what
+    the threads read. Raises InputError where it depends on the execution who takes part, in too many ways."""
+    defined: dict[Term, Value] = {}
+    for _ in range(_MOST_ROUNDS):
+        explored = [_explore(lane, unroll, defined) for lane in lanes]
+        if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
+            return [x.execution for x in explored], {}
+        found, required = _Warp(lanes, explored).definitions()
+        if all(s in found and _same(found[s], defined[s]) for s in defined) and len(found) == len(defined):
+            for x, more in zip(explored, required, strict=True):
+                x.execution.requirements += more
+            return [x.execution for x in explored], found
+        defined = found
+    instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
+    raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
+
+
+def _same(a: Value, b: Value) -> bool:
+    return a is b or (type(a) is int and a == b)
+
+
+def _explore(lane: Lane, unroll: int, defined: Mapping[Term, Value]) -> Explored:
+    """One thread; symbols that are defined are what they stand for."""
+    sites: dict[int, Site] = {}
+    counts: dict[tuple[tuple[int, ...], int, int], int] = {}
+    symbols: dict[int, Term] = {}
+
+    def answer(effect: Effect, width: int) -> Value:
+        at = thread.node, effect.instruction.span.line, effect.instruction.span.column
+        count = counts[at] = counts.get(at, -1) + 1
+        site = sites[effect.index] = (*at, count)
+        fresh = symbols[effect.index] = symbol((lane.name, site), width)
+        return defined.get(fresh, fresh)
+
+    thread = thread_type(lane.code)(lane.code, answer, unroll)
+    thread.run()
+    for index, fresh in symbols.items():
+        thread.effects[index].result, thread.effects[index].answer = fresh, None
+    execution = ThreadExecution(
+        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck
+    )
+    return Explored(execution, sites)
+
+
+class _Warp:
+    """What the collective instructions of explored threads return."""
+
+    def __init__(self, lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:
+        self.lanes, self.explored = lanes, explored
+        self.known: dict[Term, Value] = {}
+        self.required: list[list[Requirement]] = [[] for _ in lanes]
+        #: By site, the effect of each thread that comes there.
+        self.groups: dict[Site, dict[int, Effect]] = {}
+        for i, x in enumerate(explored):
+            for e in x.execution.effects:
+                if e.kind == "collective":
+                    self.groups.setdefault(x.sites[e.index], {})[i] = e
+        self.unknown = {e.result for group in self.groups.values() for e in group.values()}
+
+    def definitions(self) -> tuple[dict[Term, Value], list[list[Requirement]]]:
+        """What each symbol stands for, and what must hold in each thread. Symbols of which that is not known yet, since it
+        hangs on others, are left out."""
+        waiting = list(self.groups.values())
+        while waiting:
+            later = [group for group in waiting if not self.define(group)]
+            if len(later) == len(waiting):
+                break
+            waiting = later
+        if not self.known:
+            effect = next(iter(self.groups.values()))
+            raise self.refused(next(iter(effect.values())), "hangs on what it returns itself")
+        return self.known, self.required
+
+    def settled(self, value: Value) -> Value | None:
+        """A value with what is known put in; None where something is not."""
+        if type(value) is not Term:
+            return value
+        value = substitute(value, self.known)
+        return None if symbols_of(value) & self.unknown - self.known.keys() else value
+
+    def define(self, group: dict[int, Effect]) -> bool:
+        """Defines what an instruction returns in each thread; whether all that it hangs on is known."""
+        guards: dict[int, Value] = {}
+        masks: dict[int, Value] = {}
+        operands: dict[int, tuple[Value, ...]] = {}
+        for i, e in group.items():
+            guard, mask = self.settled(e.guard), self.settled(e.mask)
+            given = [self.settled(o) for o in e.operands if o is not None]
+            if guard is None or mask is None or any(o is None for o in given):
+                return False
+            if guard != 0:
+                guards[i], masks[i] = guard, mask
+                operands[i] = tuple(o for o in given if o is not None)
+        found: dict[Term, Value] = {}
+        settled: dict[tuple[int, ...], dict[int, Value]] = {}
+        for i in guards:
+            effect = group[i]
+            assert effect.result is not None
+            found[effect.result] = self.result(i, effect, guards, masks[i], operands, settled)
+        self.known.update(found)
+        self.unknown -= {e.result for i, e in group.items() if i not in guards}  # they are never there
+        return True
+
+    def result(
+        self,
+        i: int,
+        effect: Effect,
+        guards: Mapping[int, Value],
+        mask: Value,
+        operands: Mapping[int, tuple[Value, ...]],
+        settled: dict[tuple[int, ...], dict[int, Value]],
+    ) -> Value:
+        """What the instruction returns in one thread. `settled` has results that are known, by who takes part."""
+        sure: list[int] = []
+        unsure: dict[Value, list[int]] = {}
+        for j, lane in enumerate(self.lanes):
+            wanted: Value = 1 if not _has_mask(effect) else extract(mask, lane.number, lane.number)
+            here = guards.get(j, 0)
+            if j != i and wanted != 0 and _has_mask(effect):
+                self.together(i, j, effect, guards[i], wanted, here)
+            if wanted == 0 or here == 0:
+                continue
+            if j == i or conj(guards[i], negate(here)) == 0:
+                sure.append(j)
+            elif conj(guards[i], here) != 0:
+                unsure.setdefault(here, []).append(j)
+        if len(unsure) > _MOST_CONDITIONS:
+            raise self.refused(effect, "is executed by threads of the warp each under a condition of its own")
+        value: Value | None = None
+        for chosen in product((False, True), repeat=len(unsure)):
+            members = tuple(
+                sorted([*sure, *(j for js, take in zip(unsure.values(), chosen, strict=True) if take for j in js)])
+            )
+            if members not in settled:
+                assert effect.how is not None
+                of = {self.lanes[j].number: operands[j] for j in members}
+                results = resolve(effect.how, of)
+                settled[members] = {j: results[self.lanes[j].number] for j in members}
+            case = all_of(c if take else negate(c) for c, take in zip(unsure, chosen, strict=True))
+            result = settled[members][i]
+            value = result if value is None else ite(case, result, value, effect.width)
+        assert value is not None
+        return value
+
+    def together(self, i: int, j: int, effect: Effect, guard: Value, wanted: Value, here: Value) -> None:
+        """Notes that a thread of the member mask must come to the instruction as well, unless it has ended."""
+        if conj(conj(guard, wanted), negate(here)) == 0 or not self.may_be_elsewhere(i, j, effect, here):
+            return
+        condition = disj(negate(wanted), here)
+        self.required[i].append(
+            Requirement(
+                guard, condition, "divergent",
+                f"the thread of lane {self.lanes[j].number}, which the member mask names, does not execute this instruction",
+                effect.instruction,
+            )
+        )  # fmt: skip
+
+    def may_be_elsewhere(self, i: int, j: int, effect: Effect, here: Value) -> bool:
+        """Whether a thread that does not come to an instruction may wait at another one: not so where it has ended."""
+        mine, theirs = self.explored[i].execution.effects, self.explored[j].execution.effects
+        before = {_place(e.instruction) for e in mine[: effect.index] if e.kind in _WAITING}
+        first = next(
+            (e.index for e in theirs if e.kind == effect.kind and _place(e.instruction) == _place(effect.instruction)),
+            -1,
+        )
+        for e in theirs:
+            if e.kind in _WAITING and conj(e.guard, negate(here)) != 0:
+                if first >= 0 and e.index <= first:
+                    continue
+                if first < 0 and _place(e.instruction) in before:
+                    continue
+                return True
+        return False
+
+    def refused(self, effect: Effect, why: str) -> InputError:
+        instruction = effect.instruction
+        return fail(
+            instruction.span, f"'{'.'.join((instruction.opcode, *instruction.modifiers))}' {why}, which is not explored"
+        )
+
+
+#: Effects at which threads wait for others.
+_WAITING = ("barrier", "collective")
+
+
+def _place(instruction: Instruction) -> tuple[int, int]:
+    return instruction.span.line, instruction.span.column
+
+
+def _has_mask(effect: Effect) -> bool:
+    return effect.how is not None and bool(effect.how.form.mask)

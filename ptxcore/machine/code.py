@@ -14,7 +14,7 @@ from ptxcore.isa.operand import Parameter
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
-from ptxcore.machine.executable import lookup
+from ptxcore.machine.executable import alternatives, chosen
 from ptxcore.machine.loops import Loop, nest
 from ptxcore.machine.operands import Fetch, arrange, choices, constant, float_bits, together, type_of
 from ptxcore.machine.operands import fetch as fetch_register
@@ -129,7 +129,7 @@ class ThreadCode(NamedTuple):
 CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
 
 #: The carry flag (section 9.7.2), a register that no operand names.
-_CARRY = "CC.CF"
+CARRY = "CC.CF"
 #: Operands without influence on what happens.
 _HINTS = ("policy", "cache-policy")
 #: Instructions whose result may be dropped although their forms say nothing of it.
@@ -193,6 +193,7 @@ class _Preparation:
         self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
         self.labels: dict[str, int] = {}
         self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
+        self.several: dict[int, list[Use]] = {}  # the forms of instructions that may have more than one
         self.special = special
         self.current: Instruction | None = None  # whose operands are looked at
         self.asked: list[Step] = []  # what must be asked before it
@@ -212,6 +213,7 @@ class _Preparation:
         for instruction, use, operands in self.instructions:
             self.widths(instruction, use, operands)
         self.settle()
+        self.choose_again()
         steps: list[tuple[Step, int | None]] = []
         starts: list[int] = []
         for instruction, use, operands in self.instructions:
@@ -235,7 +237,10 @@ class _Preparation:
         for statement in self.statements:
             try:
                 if isinstance(statement, Instruction):
-                    use = lookup(statement, self.dialect, self.is_predicate)
+                    uses = alternatives(statement, self.dialect)
+                    use = chosen(uses, statement, self.declared_bits)
+                    if len(uses) > 1:
+                        self.several[len(self.instructions)] = uses
                     self.instructions.append((statement, *choices(use, arrange(statement, use))))
                 elif isinstance(statement, Label):
                     if statement.name in self.labels:
@@ -300,10 +305,23 @@ class _Preparation:
             return self.register(operand.name)
         return None
 
-    def is_predicate(self, name: str) -> bool:
-        """Whether a name is that of a predicate that was declared."""
+    def declared_bits(self, name: str) -> int | None:
+        """The bits of a register that was declared."""
         slot = self.slots.get(name.lstrip("%"))
-        return slot is not None and slot.declared and slot.width == 1
+        return slot.width if slot is not None and slot.declared else None
+
+    def settled_bits(self, name: str) -> int | None:
+        """The bits of a register, when all are settled."""
+        slot = None if name in self.variables or self.is_special(name) else self.slots.get(name.lstrip("%"))
+        return slot.width if slot is not None else None
+
+    def choose_again(self) -> None:
+        """Where an instruction may have several forms, the types of registers decide."""
+        for number, uses in self.several.items():
+            instruction = self.instructions[number][0]
+            use = chosen(uses, instruction, self.settled_bits)
+            if use.form is not self.instructions[number][1].form:
+                self.instructions[number] = (instruction, *choices(use, arrange(instruction, use)))
 
     def is_special(self, name: str) -> bool:
         """Whether a name is that of a special register."""
@@ -326,7 +344,7 @@ class _Preparation:
         if instruction.guard is not None:
             self.meet(instruction.guard, 1, True, False)
         for parameter, operand in zip(use.parameters, operands, strict=True):
-            if operand is None or parameter.role == "label":
+            if operand is None or parameter.role in ("label", "function"):
                 continue
             if parameter.role == "memory":
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
@@ -379,6 +397,8 @@ class _Preparation:
             parameter = e.parameter
             if operand is None:
                 sources.append(None)
+            elif parameter.role == "function":
+                continue  # a kernel that a host names: who takes the effect finds it in the instruction
             elif parameter.role == "label":
                 target = self.label(operand)
             elif parameter.role == "destination":
@@ -403,12 +423,12 @@ class _Preparation:
                     elements = parts
         carry = use.form.carry.split()
         if "in" in carry:
-            flag = self.hidden(_CARRY, 1)
+            flag = self.hidden(CARRY, 1)
             sources.append(fetch_register(flag.index, 1, 1, False))
             reads.append(flag.index)
             data.append(flag.index)
         if "out" in carry:
-            targets.append(Target(self.hidden(_CARRY, 1).index, 1, 1, False))
+            targets.append(Target(self.hidden(CARRY, 1).index, 1, 1, False))
         address_reads = tuple(dict.fromkeys(r for _, read in addresses for r in read))
         step = Step(
             instruction, use, use.form.kind, use.form.run or nothing, predicate, negated, tuple(sources), tuple(targets),

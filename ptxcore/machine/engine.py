@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
-from ptxcore.machine.code import Block, Step, Target, ThreadCode
+from ptxcore.machine.code import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.machine.dependencies import choose, gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, FinalRegister, Stuck
 from ptxcore.machine.private import Memory
@@ -369,7 +369,7 @@ class Thread(Actions):
         message = f"register '{name}' is read here, but not written on every path that leads here"
         if type(state.defined[register]) is int:
             message = f"register '{name}' is read here before anything wrote it"
-        hint = f"give it a value first, or in the init block, as in P0:{name}=0"
+        hint = None if name == CARRY else f"give it a value first, or in the init block, as in P0:{name}=0"
         self._undefined.setdefault(Diagnostic(span, message, hint))
 
     def _finish(self, end: State | None) -> None:

@@ -3,13 +3,14 @@ name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Form, Misfit, Use, words
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import TYPED, Dialect, candidates, explain
+from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.tree import Instruction, Name, Operand, Sink, Vector
 
 #: What the explorer does with a form.
@@ -30,11 +31,17 @@ def explored(form: Form) -> bool:
     return executed and form.kind in _KINDS and (form.kind == "value" or form.mnemonic not in _UNEXPLORED)
 
 
-def lookup(
-    instruction: Instruction, dialect: Dialect = TYPED, is_predicate: Callable[[str], bool] | None = None
-) -> Use:
-    """The form that an instruction has, with its modifiers; where several have, the first that its operands suit: as many,
-    vectors where it has them, predicates (as `is_predicate` knows them by name) where it wants some.
+#: The bits of the register that has a name, as far as they are known; None for everything else.
+Bits = Callable[[str], int | None]
+
+
+def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
+    """The form that an instruction has, see `alternatives` and `chosen`."""
+    return chosen(alternatives(instruction, dialect), instruction, lambda name: None)
+
+
+def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> list[Use]:
+    """The forms that an instruction may have, with its modifiers.
 
     Raises InputError when it has none, and when it has no meaning here.
     """
@@ -46,31 +53,31 @@ def lookup(
     if not uses:
         name = ".".join((opcode, *modifiers[: opcode in _FAMILIES]))
         raise fail(instruction.span, f"'{name}' is not supported in litmus tests")
-    if use_space(uses[0]) in _SPACES:
+    if uses[0].space in _SPACES and uses[0].form.kind == "effect":
         raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
+    return uses
+
+
+def chosen(uses: Sequence[Use], instruction: Instruction, bits: Bits) -> Use:
+    """The first form that the operands suit: as many, vectors where it has them, registers of its types."""
     if len(uses) == 1:
         return uses[0]
-    return next((use for use in uses if _takes(use, instruction, is_predicate)), uses[0])
+    return next((use for use in uses if _takes(use, instruction, bits)), uses[0])
 
 
-def use_space(use: Use) -> str:
-    """The state space that an access names."""
-    return use.space if use.form.kind == "effect" else ""
-
-
-def _takes(use: Use, instruction: Instruction, is_predicate: Callable[[str], bool] | None) -> bool:
+def _takes(use: Use, instruction: Instruction, bits: Bits) -> bool:
     """Whether a form has as many operands, and such as these."""
     places = arrange(use, len(instruction.operands))
     if places is None:
         return False
     return all(
-        _suits(e, instruction.operands[place], is_predicate)
+        _suits(e, instruction.operands[place], bits)
         for e, place in zip(use.expected, places, strict=True)
         if e is not None and place is not None
     )
 
 
-def _suits(e: Expected, operand: Operand, is_predicate: Callable[[str], bool] | None) -> bool:
+def _suits(e: Expected, operand: Operand, bits: Bits) -> bool:
     flags = e.parameter.flags
     if isinstance(operand, Vector):
         return len(operand.elements) == (e.length or ("braced" in flags))
@@ -78,15 +85,16 @@ def _suits(e: Expected, operand: Operand, is_predicate: Callable[[str], bool] | 
         return not flags.isdisjoint(("sink", "dropped")) or (e.length > 0 and e.parameter.role == "destination")
     if "dropped" in flags:
         return False
-    if isinstance(operand, Name):
-        if (operand.prefix == "-") > bool(flags & {"negative", "negated"}) or ("negated" in flags) > (
-            operand.prefix == "-"
-        ):
-            return False
-        if operand.name in SPECIAL_REGISTERS and SPECIAL_REGISTERS[operand.name].vector:
-            return bool(e.length)
-        if e.parameter.role == "source" and is_predicate is not None and is_predicate(operand.name):
-            return e.type == "pred"
-        if operand.negated and not e.parameter.negatable:
-            return False
+    if not isinstance(operand, Name):
+        return not e.length
+    minus = operand.prefix == "-"
+    if minus > bool(flags & {"negative", "negated"}) or ("negated" in flags) > minus:
+        return False
+    if operand.negated and not e.parameter.negatable:
+        return False
+    if operand.name in SPECIAL_REGISTERS and SPECIAL_REGISTERS[operand.name].vector:
+        return bool(e.length)
+    has = bits(operand.name) if e.parameter.role == "source" and e.type else None
+    if has is not None and (has != WIDTHS[e.type] if "loose" not in flags else has < WIDTHS[e.type]):
+        return False
     return not e.length

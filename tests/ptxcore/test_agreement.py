@@ -74,6 +74,17 @@ def programs(draw: st.DrawFn, lines: st.SearchStrategy[str]) -> str:
     return "\n".join(line if line.endswith(":") else f"{line};" for line in body)
 
 
+#: Fields of effects that are no values, and those that are.
+SAME = (
+    "kind", "instruction", "semantics", "scope", "proxy", "space", "width", "returns", "barrier", "operator", "instance",
+    "restrict", "operation", "level", "aligned", "mechanism", "reads", "how",
+)  # fmt: skip
+VALUES = (
+    "address", "value", "writes", "identity", "count", "operand", "complete", "mask", "source", "size", "fill", "selected",
+    "pending",
+)  # fmt: skip
+
+
 def agree(code: ThreadCode, answers: list[int], unroll: int) -> str:
     given_out: list[int] = []
 
@@ -99,15 +110,19 @@ def agree(code: ThreadCode, answers: list[int], unroll: int) -> str:
         if effect.result is not None:
             assert same.answer is not None
             known[effect.result] = same.answer
-        for field in ("kind", "instruction", "semantics", "scope", "proxy", "space", "width", "returns", "barrier",
-                      "operator", "instance"):  # fmt: skip
+        for field in SAME:
             assert getattr(effect, field) == getattr(same, field), field
-        for field in ("address", "value", "writes", "identity", "count", "operand"):
+        for field in VALUES:
             assert number(getattr(effect, field)) == getattr(same, field), field
+        assert tuple(map(number, effect.operands)) == same.operands
+        assert index.get(effect.agent, -1) == same.agent
+        assert index.get(effect.group, -1) == same.group
         for field in ("address_dependencies", "data_dependencies", "control_dependencies"):
             holds = {index[i] for i, condition in getattr(effect, field).items() if number(condition)}
             assert holds == set(getattr(same, field)), field
     assert next(concrete, None) is None, "the concrete execution has an effect too many"
+    broken = [r for r in every.requirements if number(r.guard) and not number(r.condition)]
+    assert [(r.message, r.instruction) for r in broken] == [(r.message, r.instruction) for r in trace.requirements]
     finishes, cut = number(every.finishes), number(every.cut)
     assert trace.status == ("finished" if finishes else "cut" if cut else "waits")
     assert not (finishes and cut)
@@ -133,3 +148,83 @@ def test_exploring_and_running_agree_on_ptx(text: str, answers: list[int], unrol
 def test_exploring_and_running_agree_on_the_short_dialect(text: str, answers: list[int], unroll: int) -> None:
     statements = read_statements(text, bare_addresses=True)
     event(agree(prepare(statements, SHORT, VARIABLES, {"r2": 128}), answers, unroll))
+
+
+# What only the whole model knows: vectors, barrier objects, asynchronous operations, what threads of a warp do together.
+
+WIDE = st.sampled_from(("%rd0", "%rd1", "%rd2"))
+FLOATS = st.sampled_from(("%f0", "%f1"))
+HALVES = st.sampled_from(("%r1", "%r2"))
+OBJECTS = st.sampled_from(("[m]", "[m]", "[n]"))
+COUNTS = st.sampled_from(("1", "2", "%r0", "%r1"))
+MASKS = st.sampled_from(("3", "-1", "%r1"))
+DONE = "mbarrier::complete_tx::bytes"
+
+WHOLE_INSTRUCTIONS = st.one_of(
+    shaped("ld.v2.u32 {{{a}, {b}}}, {m}", a=st.just("%r0"), b=st.just("%r2"), m=LOCATIONS),
+    shaped("st.v4.u32 {m}, {{{a}, {b}, {c}, 7}}", a=REGISTERS, b=SOURCES, c=REGISTERS, m=LOCATIONS),
+    shaped("ld.relaxed.gpu.b128 %q0, {m}", m=LOCATIONS),
+    shaped("mov.b128 %q0, {{{a}, {b}}}", a=WIDE, b=WIDE),
+    shaped("mov.b64 {{%r0, %r1}}, {a}", a=WIDE),
+    shaped("st.b128 {m}, %q0", m=LOCATIONS),
+    shaped("atom.global.add.noftz.f16x2 {d}, [x], {a}", d=HALVES, a=HALVES),
+    shaped("atom.global.v2.f32.add {{%f0, %f1}}, [x], {{{a}, {b}}}", a=FLOATS, b=FLOATS),
+    shaped("red.global.v2.f16x2.max.noftz [x], {{{a}, {b}}}", a=HALVES, b=HALVES),
+    shaped("fma.rn.f32 {d}, {a}, {b}, 0f3F000000", d=FLOATS, a=FLOATS, b=FLOATS),
+    shaped("ld.f32 {d}, {m}", d=FLOATS, m=LOCATIONS),
+    shaped("setp.gt.f32 {p}, {a}, {b}", p=PREDICATES, a=FLOATS, b=FLOATS),
+    shaped("add.cc.u32 {d}, {a}, {b}", d=REGISTERS, a=SOURCES, b=SOURCES),
+    shaped("addc.cc.u32 {d}, {a}, {b}", d=REGISTERS, a=SOURCES, b=SOURCES),
+    shaped("mbarrier.init.shared.b64 {o}, {c}", o=OBJECTS, c=COUNTS),
+    shaped("mbarrier.inval.shared.b64 {o}", o=OBJECTS),
+    shaped("mbarrier.arrive{w}.shared.b64 {d}, {o}", w=st.sampled_from(("", ".release.cluster")), d=WIDE, o=OBJECTS),
+    shaped("mbarrier.arrive.noComplete.shared.b64 _, {o}, {c}", o=OBJECTS, c=COUNTS),
+    shaped("mbarrier.arrive_drop.expect_tx.shared.b64 {d}, {o}, {c}", d=WIDE, o=OBJECTS, c=COUNTS),
+    shaped("mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 {o}, {c}", o=OBJECTS, c=COUNTS),
+    shaped("mbarrier.{w}_wait.shared.b64 {p}, {o}, {s}", w=st.sampled_from(("test", "try")), p=PREDICATES, o=OBJECTS, s=WIDE),
+    shaped("mbarrier.try_wait.parity.relaxed.cta.shared.b64 {p}, {o}, {c}", p=PREDICATES, o=OBJECTS, c=COUNTS),
+    shaped("cp.async.ca.shared.global [s], {m}, 4, {a}", m=LOCATIONS, a=SOURCES),
+    shaped("cp.async.mbarrier.arrive{w}.shared.b64 {o}", w=st.sampled_from(("", ".noinc")), o=OBJECTS),
+    shaped(f"cp.async.bulk.shared::cluster.global.{DONE}.multicast::cluster [s], [x], {{z}}, {{o}}, %h0",
+           z=st.sampled_from(("16", "%r2")), o=OBJECTS),
+    shaped("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [x], [s], {a}", a=SOURCES),
+    shaped(f"st.async.shared::cluster.{DONE}.v2.u32 [s], {{{{{{a}}, {{b}}}}}}, {{o}}", a=REGISTERS, b=REGISTERS, o=OBJECTS),
+    shaped(f"red.async.relaxed.cluster.shared::cluster.{DONE}.add.u32 [s], {{a}}, {{o}}", a=REGISTERS, o=OBJECTS),
+    shaped("shfl.sync.bfly.b32 {d}|{p}, {a}, {b}, 31, {m}", d=REGISTERS, p=PREDICATES, a=REGISTERS, b=SOURCES, m=MASKS),
+    shaped("vote.sync.ballot.b32 {d}, {q}, {m}", d=REGISTERS, q=PREDICATES, m=MASKS),
+    shaped("elect.sync {d}|{p}, {m}", d=REGISTERS, p=PREDICATES, m=MASKS),
+    shaped("bar.warp.sync {m}", m=MASKS),
+    shaped("mov.u64 {d}, %globaltimer", d=WIDE),
+    shaped("mapa.shared::cluster.u64 {d}, {a}, {b}", d=WIDE, a=WIDE, b=SOURCES),
+    shaped("getctarank.shared::cluster.u64 {d}, {a}", d=REGISTERS, a=WIDE),
+    shaped("isspacep.{s} {p}, {a}", s=st.sampled_from(("global", "shared::cta", "shared::cluster")), p=PREDICATES, a=WIDE),
+    st.sampled_from((
+        "cp.async.commit_group", "cp.async.wait_group 1", "cp.async.wait_all", "cp.async.bulk.wait_group.read 0",
+        "barrier.cluster.arrive.relaxed", "barrier.cluster.wait", "fence.mbarrier_init.release.cluster", "trap",
+        "fence.proxy.tensormap::generic.acquire.gpu [x], 128", "griddepcontrol.wait", "discard.global.L2 [x], 128",
+    )),
+)  # fmt: skip
+WHOLE_LINES = st.one_of(
+    st.builds(str.__add__, GUARDS, WHOLE_INSTRUCTIONS),
+    st.builds(str.__add__, GUARDS, TYPED_INSTRUCTIONS),
+    st.builds("{}bra {}".format, GUARDS, LABELS),
+)
+SHARED = 4 << 28
+WHOLE_VARIABLES = {
+    **VARIABLES,
+    **{name: Variable(SHARED + 64 * i, 64, "shared") for i, name in enumerate("smn")},
+}
+OBJECT = 1 << 63 | 1 << 20 | 1
+WHOLE_ANSWERS = st.lists(st.sampled_from((0, 1, 2, 3, OBJECT, OBJECT + 1, OBJECT | 1 << 61, 0x3F80_0000)), max_size=12)
+DECLARED = ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .b16 %h0; .reg .f32 %f<2>; .reg .pred %p<2>; .reg .b128 %q0;\n"
+
+
+@settings(max_examples=300, deadline=None)
+@given(programs(WHOLE_LINES), WHOLE_ANSWERS, st.integers(1, 3))
+def test_exploring_and_running_agree_on_all_of_concurrency(text: str, answers: list[int], unroll: int) -> None:
+    initial = {"r0": 0, "r1": 1, "r2": 16, "p0": 0, "p1": 1, "rd0": 64, "rd1": OBJECT, "rd2": SHARED, "f0": 0, "f1": 1 << 30}
+    initial |= {"h0": 2, "q0": 5}
+    special = {"cluster_ctarank": 0, "cluster_nctarank": 2}
+    statements = read_statements(DECLARED + "add.cc.u32 %r0, %r0, 0;" + text)
+    code = prepare(statements, TYPED, WHOLE_VARIABLES, initial, special=special)
+    event(agree(code, answers, unroll))

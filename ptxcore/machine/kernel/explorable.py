@@ -23,6 +23,7 @@ from ptxcore.machine.kernel.layout import DYNAMIC, Layout
 from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.machine.kernel.own_memory import OWN_SPACES, KernelThread
+from ptxcore.machine.kernel.special import CHANGING
 from ptxcore.machine.operands import Fetch, constant, fetch
 from ptxcore.machine.private import Constants, Private
 from ptxcore.syntax.tree import Instruction
@@ -35,8 +36,6 @@ _MOST_BLOCKS = 20_000
 _FRAME_ALIGN = 16
 #: The register that has the address of the shared memory of the thread's CTA.
 SHARED_BASE = "shared memory"
-#: Special registers that change while a thread runs.
-_CLOCKS = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
 #: Effects that only compute: where nobody uses the result they may be left out.
 _COMPUTING = (
     data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value,
@@ -46,20 +45,25 @@ _COMPUTING = (
 @dataclass(slots=True)
 class Explorable:
     """A kernel ready to explore. `special` has the register of each special register that it reads; `lines` file and line of
-    the source by line of the PTX. `labels` are the labels of each loop header, `places` the lines in each loop, with loops
-    by their headers, the innermost first."""
+    the source by line of the PTX."""
 
     code: ThreadCode
     special: dict[str, int]
     lines: dict[int, tuple[str, int]]
 
+    @property
+    def constant(self) -> frozenset[int]:
+        """The addresses of the variables that never change."""
+        assert self.code.private is not None
+        return frozenset(c.address for c in self.code.private.constants)
+
     def thread(self, special: Mapping[str, int]) -> ThreadCode:
-        """The code of one thread, whose special registers are known (`SHARED_BASE` among them)."""
+        """The code of one thread, whose special registers are known (`SHARED_BASE` among them). Raises KeyError with one
+        that is not."""
         registers = list(self.code.registers)
         for name, register in self.special.items():
-            if name not in special:
-                raise KeyError(name)
-            registers[register] = registers[register]._replace(initial=special[name] & mask(registers[register].width))
+            value = 0 if name.endswith(".w") else special[name]
+            registers[register] = registers[register]._replace(initial=value & mask(registers[register].width))
         return self.code._replace(registers=tuple(registers), special=special)
 
     def bounded(self, bounds: Mapping[str, int]) -> Explorable:
@@ -474,7 +478,7 @@ class _Maker:
         if kind == "shared":
             register = self.special_register(SHARED_BASE, 64)
             return _offset(fetch(register, 64, 64, False), self.shared(source), 64), (register,)
-        if kind == "special" and source.name in _CLOCKS:
+        if kind == "special" and source.name in CHANGING:
             assert op is not None and before is not None
             register = self.register(f"%{source.name}", source.has)
             before.append(_clock(op, source.name, register, source.has, self.guard(at, op)))

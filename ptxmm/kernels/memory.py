@@ -1,0 +1,144 @@
+"""The memory of launches: which objects there are, where they stand, and who sees them.
+
+Addresses are those of `ptxcore.machine.kernel.memory`: buffers and module variables far apart, each CTA's shared memory in
+its part of the window, where the threads of its cluster see it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxcore.diagnostics import nearest
+from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, SHARED, SHARED_BITS
+from ptxcore.values.terms import mask
+from ptxmm.kernels.launch import Buffer, Element
+
+if TYPE_CHECKING:
+    from axioms.memory import Object, View
+    from ptxcore.machine.kernel.layout import Layout
+
+#: Bytes of the buffer through which the threads of a grid synchronize.
+WORKSPACE = 64
+
+
+class Memory:
+    """Objects and views so far; objects are known by their numbers."""
+
+    def __init__(self) -> None:
+        self.objects: list[Object] = []
+        self.views: list[View] = []
+        self.buffers: dict[str, tuple[Buffer, int, int]] = {}  # with its object and address
+        self._modules: set[str] = set()
+        self._variables = False
+        self._next = 1
+
+    # Global memory.
+
+    def buffer(self, wanted: Buffer) -> int:
+        """The address of a buffer. Raises UsageError for two different ones of one name."""
+        known = self.buffers.get(wanted.name)
+        if known is not None:
+            if known[0] != wanted:
+                raise UsageError(f"'{wanted.name}' is declared in two ways: {known[0]} and {wanted}")
+            return known[2]
+        width = _bits(wanted.type)
+        if wanted.elements < 1:
+            raise UsageError(f"'{wanted.name}' has {wanted.elements} elements: a buffer has at least one")
+        if len(wanted.init) > wanted.elements:
+            raise UsageError(
+                f"'{wanted.name}' has {wanted.elements} elements, and {len(wanted.init)} values at the start"
+            )
+        initial = b"".join((value & mask(width)).to_bytes(width // 8, "little") for value in wanted.init)
+        elements = None if wanted.elements == 1 else wanted.elements
+        address = self._global(max(1, wanted.align))
+        self._place(wanted.name, wanted.elements * width // 8, initial, width, elements, address)
+        self.buffers[wanted.name] = wanted, len(self.objects) - 1, address
+        return address
+
+    def workspace(self, number: int) -> int:
+        """The address of the buffer through which the threads of a launch synchronize."""
+        address = self._global(WORKSPACE)
+        self._place(
+            "grid workspace" + (f" {number + 1}" if number else ""), WORKSPACE, b"", 32, WORKSPACE // 4, address
+        )
+        return address
+
+    def _global(self, align: int) -> int:
+        """The next address for a buffer: a multiple of `align` and of nothing larger, as far as that matters."""
+        address = (self._next << GLOBAL_BITS) + align
+        self._next += 1
+        return address
+
+    def module(self, text: str, layout: Layout, constant: frozenset[int]) -> None:
+        """The variables of a module, but those that never change. Launches of one module share them."""
+        if text in self._modules:
+            return
+        changing = [p for p in layout.variables if p.space == "global" and p.address not in constant and p.size]
+        self._modules.add(text)
+        if changing and self._variables:
+            from axioms.program import UnsupportedProgram
+
+            raise UnsupportedProgram("launches of several modules that have variables of their own are not supported")
+        self._variables = self._variables or bool(changing)
+        for placed in changing:
+            width = WIDTHS.get(placed.variable.type, 32)
+            elements = None if placed.size == width // 8 else placed.size * 8 // width
+            self._place(placed.name, placed.size, placed.data, width, elements, placed.address)
+
+    def _place(
+        self, name: str, size: int, initial: bytes, width: int, elements: int | None, address: int,
+        owner: str = "", space: str = "global", threads: frozenset[int] | None = None,
+    ) -> None:  # fmt: skip
+        from axioms.memory import Object, View
+
+        self.views.append(View(len(self.objects), address, 0, threads))
+        self.objects.append(Object(name, size, initial, width, elements, owner, space))
+
+    # Shared memory.
+
+    def shared(self, layout: Layout, entry: str, dynamic: int, rank: int, owner: str, threads: frozenset[int]) -> None:
+        """The shared memory of a CTA: `threads` are those of its cluster."""
+        base = SHARED | rank << SHARED_BITS
+        for variable in layout.shared_variables:
+            if variable.kernel in ("", entry) and variable.size:
+                self._place(
+                    _demangled(variable.name), variable.size, b"", 32, max(1, variable.size // 4), base + variable.offset,
+                    owner, "shared", threads,
+                )  # fmt: skip
+        if dynamic:
+            start = layout.dynamic(entry)
+            self._place("dynamic", dynamic, b"", 32, max(1, dynamic // 4), base + start, owner, "shared", threads)
+
+    # Final values.
+
+    def final(self, name: str, number: int) -> Element:
+        """An element of a buffer at the end. Raises KeyError and IndexError where there is none."""
+        from axioms.program import final_symbol
+
+        buffer, thing, _ = self.buffers[name]
+        if not 0 <= number < buffer.elements:
+            raise IndexError(f"'{name}' has {buffer.elements} elements, no number {number}")
+        width = _bits(buffer.type)
+        label = f"{name}[{number}]"
+        return Element(label, final_symbol(thing, number * width // 8, width), width, buffer.type[:1] == "s")
+
+
+def _bits(kind: str) -> int:
+    width = WIDTHS.get(kind, 0)
+    if width < 8:
+        hint = nearest(kind, WIDTHS)
+        raise UsageError(f"'{kind}' is no type of an element" + (f": {hint}" if hint else ""))
+    return width
+
+
+def _demangled(name: str) -> str:
+    """The name that a variable of a function has in CUDA C++, where its symbol tells it: `_ZZ1kE3bar` is `bar`."""
+    rest = name.partition("E")[2] if name.startswith("_ZZ") else name
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    if name.startswith("_ZZ") and digits:
+        length = int(rest[:digits])
+        if len(rest) >= digits + length:
+            return rest[digits : digits + length]
+    return name

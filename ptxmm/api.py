@@ -7,17 +7,21 @@ read.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptxmm.result import KINDS, Result, Witness, observation_of, verdict_of
+from ptxmm.result import KINDS, Loop, Result, Spot, Witness, observation_of, verdict_of
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from axioms.cat.model import Model
+    from axioms.program import Program
     from litmus.test import Test
+    from ptxmm.kernels.files import Variant
+    from ptxmm.kernels.test import KernelTest
 
 DEFAULT_MODEL = "ptx-9.0"
 #: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
@@ -26,15 +30,29 @@ LONGEST_FILE = 32 << 20
 _shipped: dict[str, Model] = {}  # read once; there are three
 
 
-def load(path: str | PathLike[str]) -> Test:
-    """Reads a litmus test from a file. Raises InputError for what is wrong in it, OSError where it cannot be read."""
+def load(path: str | PathLike[str]) -> Test | KernelTest:
+    """Reads a test from a file: a litmus test, or a kernel test from `lock.toml`, or `lock.toml:weak` for one variant of
+    several. Raises InputError for what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
+    from ptxmm.kernels.files import Variant, split
 
+    if str(path).endswith(".toml"):
+        return load_variant(Variant(str(path), ""))
+    variant = split(str(path))
+    if variant is not None:
+        return load_variant(variant)
     with open(path, "rb") as file:
         data = file.read(LONGEST_FILE + 1)
     if len(data) > LONGEST_FILE:
         raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a litmus test")
     return read(data, str(path))
+
+
+def load_variant(variant: Variant) -> KernelTest:
+    """Reads one test of a kernel test file; an empty name is the only one that there is."""
+    from ptxmm.kernels.toml import read
+
+    return read(variant.path).test(variant.name)
 
 
 def parse(text: str | bytes, path: str = "<input>") -> Test:
@@ -65,7 +83,7 @@ def model_named(name: str) -> Model:
 
 
 def check(
-    test: Test,
+    test: Test | KernelTest,
     model: str | Model = DEFAULT_MODEL,
     *,
     unroll: int = 4,
@@ -76,13 +94,14 @@ def check(
     explain: bool = False,
     witnesses: bool = True,
 ) -> Result:
-    """Decides a test under a model.
+    """Decides a test under a model: a litmus test, or a kernel test.
 
     `model`: a name of `models()`, the path of a .cat file, or a model that was read already. `unroll`: how many times a
-    loop body may execute at most. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`:
-    `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list
-    all registers that the test names. `explain`: for an outcome that does not occur, also find the axioms that forbid
-    it. `witnesses`: write out the execution of each state (all are re-checked either way).
+    loop body may execute at most, where a kernel test does not say so itself. `timeout`: seconds, after which the
+    verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`;
+    None: the faster one. `all_registers`: states list all registers that the test names, or all elements of buffers.
+    `explain`: for an outcome that does not occur, also find the axioms that forbid it. `witnesses`: write out the
+    execution of each state (all are re-checked either way).
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -92,10 +111,18 @@ def check(
     from axioms.engine import decide
     from axioms.result import OutOfTime
     from litmus.formats.printer import write_proposition
+    from litmus.test import Test
     from ptxcore.diagnostics import InputError
     from ptxmm.pipeline import build
 
     loaded = model_named(model) if isinstance(model, str) else model
+    if not isinstance(test, Test):
+        from ptxmm.kernels import check as kernels
+
+        return kernels.check(
+            test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_elements=all_registers,
+            model_name=model if isinstance(model, str) else loaded.name,
+        )  # fmt: skip
     condition = test.condition
     result = Result(
         path=test.path,
@@ -105,6 +132,7 @@ def check(
         kind=KINDS[condition.quantifier],
         condition=write_proposition(condition.proposition),
         expectation=test.expectation,
+        spot=_condition_spot(test),
     )
     start = time.perf_counter()
     deadline = None if timeout is None else time.monotonic() + timeout
@@ -125,7 +153,14 @@ def check(
     result.states = decision.states
     result.positive, result.negative = decision.positive, decision.negative
     result.complete, result.listed_all = decision.complete, decision.listed_all
-    result.races, result.satisfied = decision.races, decision.satisfied
+    result.loops = [] if decision.complete else _loops_cut(program, test.path)
+    result.satisfied = decision.satisfied
+    if decision.races:
+        from ptxmm.races import entry
+        from ptxmm.story import Cast
+
+        cast = Cast(lambda thread: test.threads[thread].name, lambda event: Spot(test.path, event.line or 0))
+        result.races = [entry(race, cast) for race in decision.races]
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     title = f"{test.name}  ({loaded.name})"
     result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
@@ -135,6 +170,28 @@ def check(
     else:
         result.verdict = verdict_of(condition.quantifier, result.positive, result.negative)
     return result
+
+
+_CONDITION = re.compile(r"^[ \t]*(?:~[ \t]*exists|exists|forall)\b", re.MULTILINE)
+
+
+def _condition_spot(test: Test) -> Spot:
+    """Where the condition stands: behind the program, so the last that looks like one."""
+    found = list(_CONDITION.finditer(test.text))
+    return Spot(test.path, test.text.count("\n", 0, found[-1].end()) + 1 if found else 0)
+
+
+def _loops_cut(program: Program, path: str) -> list[Loop]:
+    """The loops that bounds may have cut, each with its threads."""
+    threads: dict[tuple[str, int, int], dict[str, None]] = {}
+    for thread in program.threads:
+        for cut in thread.execution.cuts:
+            line = cut.instruction.span.line if cut.instruction else 0
+            threads.setdefault((cut.label, line, cut.turns), {})[thread.name] = None
+    return [
+        Loop("bounded", Spot(path, line), None, label, turns, tuple(names))
+        for (label, line, turns), names in threads.items()
+    ]
 
 
 def out_of_time(timeout: float | None) -> str:

@@ -8,10 +8,13 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.defects import defect
+from ptxmm.findings import Finding
+from ptxmm.kernels.files import Item
 from ptxmm.result import Result
 
 if TYPE_CHECKING:
     from litmus.test import Test
+    from ptxmm.kernels.test import KernelTest
 
 _SMALL = """PTX warm
 { x=0; y=0; }
@@ -38,11 +41,14 @@ class Settings(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A result, light enough to send between processes: its witnesses stay behind, their drawings come along."""
+    """A result, light enough to send between processes: its witnesses stay behind, their drawings come along.
+
+    `findings` is what is wrong with the test, once whoever reports it has looked."""
 
     result: Result
     drawings: dict[str, list[str]]
     digest: str = ""
+    findings: tuple[Finding, ...] = ()
 
 
 class Checker:
@@ -66,13 +72,14 @@ class Checker:
         with contextlib.suppress(Exception):  # what fails here fails again where it can be told
             Checker(plain)._decide(api.parse(_SMALL))
 
-    def __call__(self, path: str) -> Outcome:
+    def __call__(self, item: Item) -> Outcome:
         from axioms.program import UnsupportedProgram
         from ptxcore.diagnostics import InputError
 
         start = time.perf_counter()
+        path = str(item)
         try:
-            outcome = self._check(path)
+            outcome = self._check(item)
         except InputError as error:
             if error.path == "<input>":
                 error.path = path
@@ -91,12 +98,12 @@ class Checker:
         outcome.result.seconds = time.perf_counter() - start
         return outcome
 
-    def _check(self, path: str) -> Outcome:
+    def _check(self, item: Item) -> Outcome:
         from ptxmm import api
 
-        return self._decide(api.load(path))
+        return self._decide(api.load(item) if isinstance(item, str) else api.load_variant(item))
 
-    def _decide(self, test: Test) -> Outcome:
+    def _decide(self, test: Test | KernelTest) -> Outcome:
         from ptxmm import api
 
         wanted = self.settings
@@ -124,30 +131,37 @@ class Checker:
         chosen = self.settings
         return f"model {chosen.model}, engine {chosen.engine}, backend {chosen.backend or 'default'}, unroll {chosen.unroll}"
 
-    def late(self, path: str, seconds: float) -> Outcome:
+    def late(self, item: Item, seconds: float) -> Outcome:
         """For a test whose worker had to be stopped at its time limit."""
         from ptxmm.api import out_of_time
 
-        outcome = self._failure(path, "undecided", out_of_time(self.settings.timeout))
+        outcome = self._failure(str(item), "undecided", out_of_time(self.settings.timeout))
         outcome.result.seconds = seconds
         return outcome
 
-    def lost(self, path: str, reason: str) -> Outcome:
+    def lost(self, item: Item, reason: str) -> Outcome:
         """For a test whose worker died more than once."""
+        path = str(item)
         return self._failure(path, "error", f"{path}: error: its worker process {reason}, twice; was memory short?")
 
 
 def stem(path: str) -> str:
-    """A name for a test that could not be read: its file's."""
+    """A name for a test that could not be read: its file's, and the variant's."""
+    if ".toml:" in path:
+        return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
 
 
-def digest(test: Test) -> str:
+def digest(test: Test | KernelTest) -> str:
     """A hash of everything in a test that counts for its verdict: not its name, comments, meta lines or file layout."""
     from dataclasses import replace
     from hashlib import md5
 
     from litmus.formats.printer import write
+    from litmus.test import Test
 
-    bare = replace(test, name="test", comments=(), meta=())
-    return md5(write(bare).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    if isinstance(test, Test):
+        text = write(replace(test, name="test", comments=(), meta=()))
+    else:
+        text = repr((test.launches, test.parameters, [str(c) for c in test.checks]))
+    return md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from axioms.execution import ExecutedEvent, Execution
@@ -13,6 +13,57 @@ if TYPE_CHECKING:
 VERDICTS = ("ok", "no", "undecided", "undefined", "error")
 #: How a quantifier is named in results.
 KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
+
+
+class Spot(NamedTuple):
+    """Where something stands: a file, a line and a column from 1 (0: the file as a whole)."""
+
+    path: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+class Loop(NamedTuple):
+    """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns`; or `waiting`, reduced to its last
+    turn, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was compiled from.
+    `label` may be empty; `threads` are the names of the threads that run it."""
+
+    kind: str
+    spot: Spot
+    source: Spot | None
+    label: str
+    turns: int
+    threads: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = f" ({self.label})" if self.label else ""
+        where = f"{self.spot}{named}" + (f", from {self.source}" if self.source else "")
+        if self.kind == "waiting":
+            return f"the loop at {where} only waits: its last turn stands for all"
+        return f"the loop at {where} was cut after {self.turns} turn{'s' * (self.turns != 1)}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Checked:
+    """One check of a kernel test. `text` is the check as written, `spot` where. `holds` is None where that was not decided.
+
+    What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`, the
+    outcome; `story`, the execution, a line for each step. `place` tells it from other findings of its kind, and stays the
+    same when unrelated lines change.
+    """
+
+    kind: str
+    text: str
+    spot: Spot | None = None
+    holds: bool | None = None
+    message: str = ""
+    spots: list[tuple[Spot, str]] = field(default_factory=list)
+    state: dict[str, int] = field(default_factory=dict)
+    story: list[str] = field(default_factory=list)
+    place: str = ""
 
 
 class Witness:
@@ -62,9 +113,17 @@ class Result:
     order. `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut
     executions off. `seconds` is the time for executing and deciding (on the command line also for reading). `error`
     says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the
-    forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough.
+    forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where
+    the condition stands.
     `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says
-    it should have.
+    it should have; where several are right, `|` stands between them.
+
+    `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`), the
+    `reason`, and the steps of the `execution` in which nothing orders them.
+
+    `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. Of a kernel test,
+    `checks` has what became of each check, and `notes` what was assumed. `known` is set where a baseline accepts what is
+    wrong with the test.
     """
 
     path: str
@@ -81,17 +140,22 @@ class Result:
     listed_all: bool = True
     seconds: float = 0.0
     error: str | None = None
-    races: list[object] = field(default_factory=list)
+    races: list[dict[str, Any]] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
     satisfied: list[bool] = field(default_factory=list)
+    checks: list[Checked] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    spot: Spot | None = None
+    known: bool = False
 
     @property
     def passed(self) -> bool:
         """Whether the test answers as it says it should."""
-        return self.verdict == self.expectation
+        return self.verdict in self.expectation.split("|")
 
 
 def verdict_of(quantifier: str, positive: int, negative: int) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, stem
 from ptxmm.cli.options import LATER_OPTIONS
+from ptxmm.findings import Finding, findings
+from ptxmm.kernels.files import Item, expand, is_test
 from ptxmm.result import Result
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ptxmm.baseline import Baseline
     from ptxmm.cli.progress import Bar
     from ptxmm.report import Report
     from ptxmm.report.drawings import Drawings
@@ -37,7 +40,8 @@ class Status:
         elif result.verdict == "undecided":
             self._seen.add(3)
         elif not result.passed:
-            self._seen.add(1)
+            if not result.known:
+                self._seen.add(1)
         elif self._require_complete and not result.complete:
             self._seen.add(3)
 
@@ -70,7 +74,7 @@ def check(options: Namespace) -> int:
         drawings=tuple(folders),
         digest=options.format == "herd",
     )
-    found = find(options.paths)
+    found = expand(find(options.paths, is_test))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
     checker = Checker(settings)
@@ -89,7 +93,23 @@ def check(options: Namespace) -> int:
             drawings = Drawings(folders)
         except OSError as error:
             return _refuse(f"cannot make the folder {error.filename}: {error.strerror}")
-    return _Run(options, checker, drawings).run(found)
+    try:
+        baseline = _baseline(options)
+    except (OSError, ValueError) as error:
+        return _refuse(str(error))
+    return _Run(options, checker, drawings, baseline).run(found)
+
+
+def _baseline(options: Namespace) -> Baseline | None:
+    """The known findings. Raises OSError and ValueError, each with what to say, where there are none to read."""
+    if not options.baseline:
+        return None
+    from ptxmm.baseline import Baseline
+
+    try:
+        return Baseline.read(options.baseline)
+    except OSError as error:
+        raise OSError(f"--baseline {options.baseline}: {error.strerror or error}") from None
 
 
 def _refuse(message: str) -> int:
@@ -101,20 +121,24 @@ class _Run:
     """One run over the files found: problems with paths are outcomes too, so that every report shows them in their
     place."""
 
-    def __init__(self, options: Namespace, checker: Checker, drawings: Drawings | None) -> None:
-        self._options, self._checker, self._drawings = options, checker, drawings
+    def __init__(
+        self, options: Namespace, checker: Checker, drawings: Drawings | None, baseline: Baseline | None
+    ) -> None:
+        self._options, self._checker, self._drawings, self._baseline = options, checker, drawings, baseline
         self._status = Status(options.require_complete)
         self._report = _report(options)
         self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
+        self._found: list[Finding] = []
 
-    def run(self, found: list[tuple[str, str | None]]) -> int:
-        paths = [path for path, problem in found if problem is None]
-        self._report.begin([path for path, _ in found])
+    def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
+        items = [item for item, problem in found if problem is None]
+        self._report.begin([str(item) for item, _ in found])
         try:
-            with _progress(len(found)) as progress, closing(self._outcomes(paths)) as outcomes:
-                for path, problem in found:
-                    self._add(next(outcomes) if problem is None else _bad_path(path, problem, self._options.model))
+            with _progress(len(found)) as progress, closing(self._outcomes(items)) as outcomes:
+                for item, problem in found:
+                    model = self._options.model
+                    self._add(next(outcomes) if problem is None else _bad_path(str(item), problem, model))
                     progress.advance()
         except BrokenPipeError:
             raise
@@ -124,13 +148,29 @@ class _Run:
             self._end()
             raise
         self._end()
+        if self._baseline:
+            for test, kind, place in self._baseline.vanished():
+                sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
+        if self._options.write_baseline:
+            self._write_baseline(self._options.write_baseline)
         return self._status.code
+
+    def _write_baseline(self, path: str) -> None:
+        from ptxmm.baseline import write
+
+        try:
+            count = write(path, self._found)
+        except OSError as error:
+            self._status.bad_input()
+            sys.stderr.write(f"{path}: error: cannot write: {error.strerror or error}\n")
+            return
+        sys.stderr.write(f"{path}: {count} known finding{'s' * (count != 1)}\n")
 
     def _end(self) -> None:
         self._report.end(time.perf_counter() - self._start)
         sys.stdout.flush()
 
-    def _outcomes(self, paths: list[str]) -> Generator[Outcome, None, None]:
+    def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
         if self._options.timeout is None and min(jobs, len(paths)) <= 1:
             from ptxmm.cli.interrupt import PromptInterrupt
@@ -157,6 +197,12 @@ class _Run:
 
     def _add(self, outcome: Outcome) -> None:
         result = outcome.result
+        found = findings(result, require_complete=self._options.require_complete)
+        self._found += found
+        if self._baseline:
+            found = self._baseline.marked(result.path, found)
+            result.known = bool(found) and all(f.known for f in found)
+        outcome = outcome._replace(findings=tuple(found))
         self._status.add(result)
         if result.verdict == "error":
             sys.stdout.flush()  # so that both streams tell the story in the same order
@@ -192,6 +238,18 @@ def _report(options: Namespace) -> Report:
         from ptxmm.report.herd import HerdReport
 
         return HerdReport()
+    if options.format == "junit":
+        from ptxmm.report.junit import JunitReport
+
+        return JunitReport(options.model)
+    if options.format == "sarif":
+        from ptxmm.report.sarif import SarifReport
+
+        return SarifReport(options.model, baseline=options.baseline is not None)
+    if options.format == "github":
+        from ptxmm.report.github import GithubReport
+
+        return GithubReport(options.model, unroll=options.unroll)
     from ptxmm.report.text import TextReport
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -47,17 +47,21 @@ def parser() -> argparse.ArgumentParser:
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = commands.add_parser(
         "check",
-        help="decide litmus tests",
-        description="Decides litmus tests: which outcomes a memory model allows, and whether the condition holds.",
+        help="decide litmus tests and kernel tests",
+        description="Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
+        "whether what the test says of them holds.",
         epilog="exit status: 0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
         "3 nothing failed but something stayed undecided",
         allow_abbrev=False,
     )
-    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, a folder (searched for *.litmus), or @list")
+    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, or @list")
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )
-    check.add_argument("--format", choices=("text", "herd", "json"), default="text", help="default: %(default)s")
+    formats = ("text", "herd", "json", "junit", "sarif", "github")
+    check.add_argument("--format", choices=formats, default="text", help="default: %(default)s")
+    check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
+    check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
     check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
     check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
     check.add_argument(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.positions import Place, Way, positions
-from ptxmm.kernels.test import Spot
+from ptxmm.result import Spot
 
 _AT = re.compile(
     r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column (?P<column>\d+)\)| \(at end of document\))?$", re.S

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
+from ptxmm.kernels.files import identity
 from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
+from ptxmm.result import Spot
 
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
 QUANTIFIERS = ("forall", "exists", "never")
@@ -15,15 +17,6 @@ PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
 EXPECTED = ("ok", "no", "undefined")
 
 Parameter = Buffer | Scalar
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where in a file something stands: `path`, line and column from 1 (0: the file as a whole)."""
-
-    path: str
-    line: int = 0
-    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +40,7 @@ class KernelTest:
     """`path` is the file it stands in, `variant` its name there (empty where a file is one test).
 
     `parameters` are all buffers and scalars that expressions may name. `expect` are the verdicts that are right.
+    `bounded`: it says itself how many turns its loops may take; else whoever asks does.
     """
 
     path: str
@@ -55,6 +49,7 @@ class KernelTest:
     parameters: tuple[Parameter, ...]
     checks: tuple[Check, ...]
     expect: tuple[str, ...] = ("ok",)
+    bounded: bool = False
     #: The file that tells of each launch's PTX: itself, or the source that was compiled.
     sources: tuple[str, ...] = ()
 
@@ -64,11 +59,6 @@ class KernelTest:
     def identity(self) -> str:
         """`FILE:NAME`"""
         return identity(self.path, self.variant)
-
-
-def identity(path: str, variant: str) -> str:
-    """How a test is called in every report: `FILE:NAME`, and `FILE` where a file is one test."""
-    return f"{path}:{variant}" if variant else path
 
 
 def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:

@@ -29,7 +29,7 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.arguments import argument
 from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
 from ptxmm.kernels.expressions import ExpressionError, parse
@@ -201,7 +201,7 @@ class KernelFile:
 
     def test(self, variant: str = "") -> KernelTest:
         """One of the tests, with its PTX. Raises InputError for PTX that is not there or does not fit."""
-        view = self._view(self.variants.index(variant))
+        view = self._view(self._number(variant))
         parameters = self._parameters(view)
         expect = view.get("expect")
         launches, sources = self._launches(view, parameters)
@@ -213,8 +213,23 @@ class KernelFile:
             parameters=tuple(parameters.values()),
             checks=self._checks(view, parameters),
             expect=_expected(expect.value if expect else "ok"),
+            bounded=view.below("bounds").get("default") is not None,
             sources=sources,
         )
+
+    def _number(self, variant: str) -> int:
+        """Which test is meant; an empty name is the only one."""
+        if variant in self.variants:
+            return self.variants.index(variant)
+        if not variant and len(self.variants) == 1:
+            return 0
+        listed = ", ".join(self.variants)
+        if not variant:
+            message, hint = f"there are {len(self.variants)} tests in this file", f"say which: {listed}"
+        else:
+            message = f"no variant is called '{variant}'"
+            hint = nearest(variant, self.variants) or (f"there are {listed}" if listed else "the file is one test")
+        raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], self.path, self.document.text)
 
     # What stands in the file.
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ptxmm import __version__
 from ptxmm.checker import Outcome
-from ptxmm.result import Result
+from ptxmm.findings import Finding
+from ptxmm.result import Checked, Loop, Result, Spot
 
 
 class JsonReport:
@@ -20,7 +21,7 @@ class JsonReport:
         pass
 
     def add(self, outcome: Outcome) -> None:
-        self._tests.append(entry(outcome.result))
+        self._tests.append(entry(outcome.result) | {"findings": [_finding(f) for f in outcome.findings]})
 
     def end(self, seconds: float) -> None:
         document = {"ptxmm": __version__, "model": self._model, "tests": self._tests}
@@ -46,4 +47,34 @@ def entry(result: Result) -> dict[str, Any]:
         "expected": result.expectation,
         "listed_all": result.listed_all,
         "forbidding": list(result.forbidding),
+        "checks": [_check(check) for check in result.checks],
+        "loops": [_loop(loop) for loop in result.loops],
+        "notes": result.notes,
     }
+
+
+def _check(check: Checked) -> dict[str, Any]:
+    return {
+        "kind": check.kind,
+        "check": check.text,
+        "holds": check.holds,
+        "message": check.message,
+        "state": check.state,
+        "places": [_place(spot, what) for spot, what in check.spots],
+        "execution": check.story,
+    }
+
+
+def _loop(loop: Loop) -> dict[str, Any]:
+    source = loop.source and {"file": loop.source.path, "line": loop.source.line}
+    place = {"file": loop.spot.path, "line": loop.spot.line, "label": loop.label}
+    return {"kind": loop.kind, **place, "source": source, "turns": loop.turns, "threads": list(loop.threads)}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    places = [_place(spot, what) for spot, what in finding.spots]
+    return {"kind": finding.kind, "message": finding.message, "places": places, "known": finding.known}
+
+
+def _place(spot: Spot, what: str) -> dict[str, Any]:
+    return {"file": spot.path, "line": spot.line, "column": spot.column, "what": what}

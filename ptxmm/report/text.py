@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from ptxmm.checker import Outcome
+from ptxmm.findings import bound_of
 from ptxmm.report import plain
-from ptxmm.result import Result
+from ptxmm.result import Checked, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
@@ -21,7 +22,7 @@ class TextReport:
         self._model, self._colour, self._unroll = model, colour, unroll
         self._single, self._width = False, 0
         self._results: dict[str, int] = {}
-        self._failed = 0
+        self._failed = self._known = 0
         self._count = 0
 
     def begin(self, paths: list[str]) -> None:
@@ -32,12 +33,13 @@ class TextReport:
         result = outcome.result
         self._count += 1
         self._results[result.verdict] = self._results.get(result.verdict, 0) + 1
-        self._failed += result.verdict in ("ok", "no", "undefined") and not result.passed
+        self._failed += result.verdict in ("ok", "no", "undefined") and not result.passed and not result.known
+        self._known += sum(finding.known for finding in outcome.findings)
         if self._single:
             if result.verdict != "error":  # that is on standard error already
                 sys.stdout.write("\n".join(self._page(result)) + "\n")
         else:
-            sys.stdout.write(self._row(result) + "\n")
+            sys.stdout.write("\n".join([self._row(result), *self._brief(outcome)]) + "\n")
 
     def end(self, seconds: float) -> None:
         if self._single:
@@ -48,6 +50,8 @@ class TextReport:
         text = f"{self._count} test{'s' * (self._count != 1)} under {plain(self._model)}: {counts or 'nothing done'}; "
         if self._failed:
             text += self._paint("bad", f"{self._failed} not as expected") + "; "
+        if self._known:
+            text += f"{self._known} known finding{'s' * (self._known != 1)}; "
         sys.stdout.write(text + f"{seconds:.2f} s\n")
 
     # Pieces.
@@ -76,10 +80,14 @@ class TextReport:
         if result.verdict == "error":
             notes.append("see the message")
         elif not result.passed and result.verdict != "undecided":
-            notes.append(self._paint("bad", f"expected {result.expectation}"))
+            expected = f"expected {result.expectation.replace('|', ' or ')}"
+            notes.append(f"{expected}, but known" if result.known else self._paint("bad", expected))
         elif result.passed and result.expectation != "ok":
             notes.append("as expected")
-        if not result.complete:
+        cut = [loop for loop in result.loops if loop.kind == "bounded"]
+        if cut:
+            notes.append(bound_of(result))
+        elif not result.complete:
             notes.append(f"loops cut after {self._unroll} turn{'s' * (self._unroll != 1)}")
         return notes
 
@@ -89,7 +97,9 @@ class TextReport:
         notes = self._notes(result)
         if notes:
             page.append("    " + "; ".join(notes))
-        if result.kind is not None:
+        if result.checks:
+            page += self._checks(result)
+        elif result.kind is not None:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
         if result.observation is None:
             return page
@@ -107,6 +117,34 @@ class TextReport:
             joined = ", by " if result.forbidding_each else " and "
             page.append(f"    {what} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
         return page
+
+    def _checks(self, result: Result) -> list[str]:
+        """Each check of a kernel test, and below those that fail what shows it."""
+        lines = []
+        for check in result.checks:
+            word, style = {True: ("holds", "good"), False: ("fails", "bad"), None: ("open", "open")}[check.holds]
+            lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
+        for check in result.checks:
+            if check.holds is False:
+                lines += ["", *_told(check)]
+        lines += [f"    {plain(str(loop))}" for loop in result.loops if loop.kind == "waiting"]
+        return lines + [f"    {plain(note)}" for note in result.notes]
+
+    def _brief(self, outcome: Outcome) -> list[str]:
+        """Below the row of a kernel test that fails: what is wrong, and where."""
+        if not outcome.result.checks or outcome.result.known:
+            return []
+        lines = []
+        for finding in outcome.findings:
+            lines.append(f"    {plain(finding.message)}")
+            lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in finding.spots if what]
+        return lines
+
+
+def _told(check: Checked) -> list[str]:
+    lines = [f"    {plain(check.message)}"]
+    lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
+    return lines + [f"      {plain(line)}" for line in check.story] + [""] * bool(check.story)
 
 
 def _each(result: Result) -> str:

@@ -1,0 +1,185 @@
+"""What is wrong with a test, finding by finding: what gates show, annotate, and may accept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ptxmm.result import Result, Spot
+
+#: The kinds of finding, with what each means: rules to a tool that lists them.
+KINDS = {
+    "condition": "the final condition of a litmus test does not hold as its quantifier says",
+    "forall": "an execution ends with buffers that break a condition which all must satisfy",
+    "exists": "no execution ends with buffers that satisfy a condition which some must",
+    "never": "an execution ends with buffers that satisfy a condition which none must",
+    "data-race": "conflicting accesses that nothing orders, at least one of them weak",
+    "mixed-size-race": "conflicting accesses of different sizes that nothing orders",
+    "proxy-race": "conflicting accesses through different proxies without a proxy fence between them",
+    "async-race": "an asynchronous operation and an access that its completion does not order",
+    "war-race": "a write through another proxy that may overtake an earlier read",
+    "race_free": "a kernel has races, or has none, other than its test says",
+    "no_deadlock": "threads may wait for one another at barriers for ever",
+    "terminates": "a thread may wait for ever",
+    "no_trap": "a thread may execute a trap",
+    "undefined": "the model gives the program no meaning",
+    "expectation": "a test that was expected to fail does not",
+    "undecided": "the question was not decided in the time allowed",
+    "incomplete": "the answer rests on loop bounds, and complete ones are required",
+    "error": "a test that cannot be read or decided",
+}
+#: Findings that no baseline accepts: they say nothing of the test.
+_NEVER_KNOWN = frozenset({"undecided", "incomplete", "error"})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`test` is what every report calls it, `kind` one of `KINDS`. `message` is one line, `details` are further lines;
+    `spots` say where, each with what happens there, and never are empty. `place` tells it from others of its kind in
+    its test, and stays the same when unrelated lines change. `known`: a baseline accepts it."""
+
+    test: str
+    kind: str
+    message: str
+    spots: tuple[tuple[Spot, str], ...]
+    place: str = ""
+    details: tuple[str, ...] = ()
+    known: bool = False
+
+    @property
+    def may_be_known(self) -> bool:
+        return self.kind not in _NEVER_KNOWN
+
+
+def findings(result: Result, *, require_complete: bool = False) -> list[Finding]:
+    """What is wrong with a test; nothing, where it answers as it says it should."""
+    if result.verdict == "error":
+        return [_error(result)]
+    if result.verdict == "undecided":
+        return [_of(result, "undecided", result.error or "undecided")]
+    if result.passed:
+        cut = [loop for loop in result.loops if loop.kind == "bounded"]
+        if not require_complete or result.complete:
+            return []
+        return [_of(result, "incomplete", bound_of(result), spots=[(loop.spot, str(loop)) for loop in cut])]
+    if result.verdict == "undefined" and "undefined" not in result.expectation:
+        return [_undefined(result), *_races(result)]
+    if result.verdict == "no":
+        found = [*_checks(result), *_races(result)]
+        if found:
+            return found
+        if result.kind is not None:
+            return [_condition(result)]
+    message = f"the verdict is {result.verdict}, and {' or '.join(result.expectation.split('|'))} was expected"
+    return [_of(result, "expectation", message, place=result.expectation)]
+
+
+def bound_of(result: Result) -> str:
+    """How far loops were followed, in words; empty for a complete answer."""
+    if result.complete:
+        return ""
+    cut = [str(loop) for loop in result.loops if loop.kind == "bounded"]
+    return "; ".join(cut) or "loops were cut at their bounds"
+
+
+def home(result: Result) -> Spot:
+    """Where to point when nothing better is known: the condition, or the file."""
+    return result.spot or Spot(file_of(result))
+
+
+def file_of(result: Result) -> str:
+    """The file of a test, without the name of a variant."""
+    if result.spot is not None:
+        return result.spot.path
+    name = result.name.rpartition(":")[2]
+    return result.path.removesuffix(f":{name}") if ":" in result.name else result.path
+
+
+def _of(
+    result: Result,
+    kind: str,
+    message: str,
+    *,
+    spots: list[tuple[Spot, str]] | None = None,
+    place: str = "",
+    details: list[str] | None = None,
+) -> Finding:
+    return Finding(result.path, kind, message, tuple(spots or [(home(result), "")]), place, tuple(details or ()))
+
+
+_PLACED = re.compile(r"^(?P<path>.+?):(?P<line>\d+):(?P<column>\d+): (?:error|warning): (?P<message>.*)$")
+
+
+def _error(result: Result) -> Finding:
+    """An error as readers write it, taken apart again: the first line has its place."""
+    lines = (result.error or "error").splitlines() or ["error"]
+    found = _PLACED.match(lines[0])
+    if found is None:
+        first = lines[0].removeprefix(f"{result.path}: error: ")
+        return _of(result, "error", first, details=lines[1:])
+    spot = Spot(found["path"], int(found["line"]), int(found["column"]))
+    return _of(result, "error", found["message"], spots=[(spot, "")], details=lines[1:])
+
+
+def _undefined(result: Result) -> Finding:
+    reason = result.error or "the model gives the program no meaning"
+    for check in result.checks:
+        if check.kind == "undefined":
+            return _of(result, "undefined", reason, spots=check.spots, place=check.place, details=check.story)
+    return _of(result, "undefined", reason, place=shape(reason))
+
+
+def _condition(result: Result) -> Finding:
+    quantifier = {"not exists": "~exists"}.get(result.kind or "", result.kind)
+    total = result.positive + result.negative
+    count = f"{result.positive} of {total} outcomes satisfy it" if total else "no execution ends"
+    message = f"{quantifier} {result.condition} does not hold: {count}"
+    telling = result.kind != "forall"
+    states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
+    details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
+    return _of(result, "condition", message, place=f"{quantifier} {result.condition}", details=details)
+
+
+def _checks(result: Result) -> Iterator[Finding]:
+    for check in result.checks:
+        if check.holds is False and not (check.kind == "race_free" and result.races):
+            spots = check.spots or ([(check.spot, "")] if check.spot else None)
+            yield _of(
+                result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.story
+            )
+
+
+def _races(result: Result) -> Iterator[Finding]:
+    """A finding for each pair of instructions that race, whichever threads execute them."""
+    seen: set[tuple[Any, ...]] = set()
+    for race in result.races:
+        events = race["events"]
+        pair = (race["kind"], *sorted((str(e.get("line")), e["instruction"]) for e in events))
+        if pair in seen:
+            continue
+        seen.add(pair)
+        spots = [(_event_spot(result, e), event_text(e)) for e in events]
+        place = " / ".join(sorted(shape(e["instruction"]) for e in events))
+        message = f"{race['kind']} race between {' and '.join(event_text(e) for e in events)}"
+        details = [text for text in (race.get("reason"), *race.get("execution", ())) if text]
+        yield _of(result, f"{race['kind']}-race", message, spots=spots, place=place, details=details)
+
+
+def event_text(event: Mapping[str, Any]) -> str:
+    where = f" at {event['source']}" if event.get("source") else ""
+    return f"{event['thread']}, line {event['line']}{where}: {event['instruction']}"
+
+
+def _event_spot(result: Result, event: Mapping[str, Any]) -> Spot:
+    return Spot(event.get("file") or file_of(result), event.get("line") or 0)
+
+
+_REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")
+_NUMBERED = re.compile(r"\bline \d+")
+
+
+def shape(text: str) -> str:
+    """An instruction, or words about one, without what unrelated changes change: the numbers of registers and lines."""
+    return " ".join(_NUMBERED.sub("line", _REGISTER.sub(r"%\1", text)).split())

@@ -1,0 +1,298 @@
+"""Kernel tests decided: one program, and each check a question to it.
+
+launches -> program (see `build`) -> outcomes -> each check on each outcome -> verdict, with an execution for what fails
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from axioms.engine import decide
+from axioms.execution import ExecutedEvent, Execution
+from axioms.program import Program, UnsupportedProgram
+from axioms.result import Decision, OutOfTime
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.places import Place
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+from ptxmm.kernels.build import Built, build
+from ptxmm.kernels.launch import Buffer, Element, Final
+from ptxmm.kernels.test import Check, KernelTest, observed, resolver
+from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of
+from ptxmm.story import Cast, Story
+
+if TYPE_CHECKING:
+    from axioms.cat.model import Model
+
+#: What a check makes of an outcome: whether one that satisfies the expression is wanted.
+_SAFE = ("forall", "never")
+
+
+class Question:
+    """A test, its program, and how long there is to answer."""
+
+    def __init__(
+        self,
+        test: KernelTest,
+        model: Model,
+        *,
+        engine: str = "solve",
+        backend: str | None = None,
+        deadline: float | None = None,
+        all_elements: bool = False,
+    ) -> None:
+        """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
+        self.test, self.model = test, model
+        self.engine, self.backend, self.deadline = engine, backend, deadline
+        elements = observed(test.checks)
+        if all_elements:
+            every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
+            elements = list(dict.fromkeys([*elements, *every]))
+        self._elements: dict[tuple[str, int], Element] = {}
+        try:
+            self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final))
+        except UsageError as error:
+            raise InputError([Diagnostic(Span(0, 0, 0), str(error))], test.path) from None
+        self.cast = Cast(self._name, self._spot, self._source)
+
+    def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:
+        self._elements = {key: final(*key) for key in elements}
+        safe = [self.truth(c, final) for c in self.test.checks if c.kind in _SAFE]
+        found = [self.truth(c, final) for c in self.test.checks if c.kind == "exists"]
+        return terms.all_of(safe) if safe else terms.all_of(found)
+
+    def truth(self, check: Check, final: Final) -> Value:
+        """That an outcome is as a check wants it."""
+        assert check.expression is not None
+        truth = check.expression.truth(resolver(self.test.parameters, final))
+        return terms.negate(truth) if check.kind == "never" else truth
+
+    def holds(self, check: Check, state: dict[str, int]) -> bool:
+        """Whether an outcome is as a check wants it."""
+
+        def final(name: str, index: int) -> Element:
+            element = self._elements[name, index]
+            return replace(element, value=state[element.label] & terms.mask(element.width))
+
+        return bool(self.truth(check, final))
+
+    def decide(self, condition: Value | None = None) -> Decision:
+        """All outcomes; with a condition of its own at least one that satisfies it, where there is any."""
+        program = self.built.program
+        if condition is not None:
+            program = _asking(program, condition)
+        return decide(program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline)
+
+    # Who is who.
+
+    def _name(self, thread: int) -> str:
+        info = self.built.threads[thread]
+        kernel = f"kernel {info.launch + 1}, " if len(self.test.launches) > 1 else ""
+        return f"{kernel}CTA {_numbers(info.cta)} thread {_numbers(info.thread)}"
+
+    def _spot(self, event: ExecutedEvent) -> Spot | None:
+        if event.thread < 0:
+            return None
+        return Spot(self.test.launches[self.built.threads[event.thread].launch].path, event.line or 0)
+
+    def _source(self, event: ExecutedEvent) -> Spot | None:
+        if event.thread < 0 or event.line is None:
+            return None
+        launch = self.built.threads[event.thread].launch
+        lines = self.built.lines[launch] if launch < len(self.built.lines) else {}
+        found = lines.get(event.line)
+        return None if found is None else self.source_spot(launch, found)
+
+    def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
+        """A place of the source, its file as it is found from here."""
+        path, line = place
+        beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
+        if not os.path.exists(path) and os.path.exists(beside):
+            path = beside
+        return Spot(os.path.relpath(path) if os.path.isabs(path) and _is_below(path) else path, line)
+
+    def shown_at(self, event: ExecutedEvent) -> Spot | None:
+        """Where to point for an event: at the source where that is there to look at, else at the PTX."""
+        source = self._source(event)
+        return source if source is not None and os.path.exists(source.path) else self._spot(event)
+
+
+def _is_below(path: str) -> bool:
+    return not os.path.relpath(path).startswith("..")
+
+
+def _numbers(triple: tuple[int, int, int]) -> str:
+    x, y, z = triple
+    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)
+
+
+def _asking(program: Program, condition: Value) -> Program:
+    from copy import copy
+
+    other = copy(program)
+    other.condition = condition
+    return other
+
+
+def check(
+    test: KernelTest,
+    model: Model,
+    *,
+    unroll: int = 4,
+    engine: str = "solve",
+    backend: str | None = None,
+    timeout: float | None = None,
+    all_elements: bool = False,
+    model_name: str = "",
+) -> Result:
+    """Decides a kernel test. Raises InputError, and UnsupportedProgram for what is not decided."""
+    from ptxmm.api import out_of_time
+
+    if not test.bounded:
+        test = replace(test, launches=tuple(replace(launch, unroll=unroll) for launch in test.launches))
+    result = Result(
+        path=test.identity,
+        name=name_of(test),
+        model=model_name or model.name,
+        verdict="undecided",
+        expectation="|".join(test.expect),
+        spot=test.checks[0].spot if test.checks else None,
+        checks=[Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c)) for c in test.checks],
+    )
+    start = time.perf_counter()
+    deadline = None if timeout is None else time.monotonic() + timeout
+    try:
+        question = Question(test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements)
+        _answer(question, result)
+    except (OutOfTime, TimeoutError):
+        result.error = out_of_time(timeout)
+    finally:
+        result.seconds = time.perf_counter() - start
+    return result
+
+
+def name_of(test: KernelTest) -> str:
+    """`lock.toml:weak`; `lock` where the file is one test."""
+    file = os.path.basename(test.path)
+    return f"{file}:{test.variant}" if test.variant else os.path.splitext(file)[0] or file
+
+
+def _answer(question: Question, result: Result) -> None:
+    test = question.test
+    decision = question.decide()
+    _take(question, decision, result)
+    if decision.undefined:
+        result.verdict, result.error = "undefined", decision.undefined
+        return
+    for checked, wanted in zip(result.checks, test.checks, strict=True):
+        _JUDGES[wanted.kind](question, decision, wanted, checked)
+    result.verdict = "ok" if all(c.holds for c in result.checks) else "no"
+
+
+def _take(question: Question, decision: Decision, result: Result) -> None:
+    """What is true of all checks together."""
+    test = question.test
+    result.states, result.satisfied = decision.states, decision.satisfied
+    result.complete, result.listed_all = decision.complete, decision.listed_all
+    result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
+    result.notes = list(question.built.notes)
+    result.witnesses = [
+        Witness(replace(w, title=f"{result.name}  ({result.model})", threads=_named(question, w)))
+        for w in decision.witnesses
+    ]
+    safe = [c for c in test.checks if c.kind in _SAFE]
+    asked = safe or [c for c in test.checks if c.kind == "exists"]
+    if asked:
+        result.kind = "forall" if safe else "exists"
+        result.condition = " && ".join(_written(c, len(asked) > 1) for c in asked)
+        result.positive, result.negative = decision.positive, decision.negative
+        result.observation = observation_of(result.positive, result.negative)
+
+
+def _named(question: Question, execution: Execution) -> tuple[tuple[str, Place], ...]:
+    return tuple((question.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
+
+
+def _written(check: Check, several: bool) -> str:
+    assert check.expression is not None
+    text = check.expression.text
+    if check.kind == "never":
+        return f"!({text})"
+    return f"({text})" if several else text
+
+
+def _loops(question: Question) -> list[Loop]:
+    found = []
+    for note in question.built.loops:
+        source = question.source_spot(note.launch, note.source) if note.source else None
+        spot = Spot(question.test.launches[note.launch].path, note.line)
+        found.append(Loop(note.kind, spot, source, note.label, note.turns, note.threads))
+    return found
+
+
+# Each kind of check.
+
+_Judge = Callable[[Question, Decision, Check, Checked], None]
+
+
+def _judge_all(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    """`forall`, `never`: no outcome that is not as wanted."""
+    bad = next((i for i, state in enumerate(decision.states) if not question.holds(check, state)), None)
+    if bad is None and not decision.listed_all:
+        decision = question.decide(_truth(question, check))
+        bad = next((i for i, holds in enumerate(decision.satisfied) if not holds), None)
+    checked.holds = bad is None
+    if bad is not None:
+        what = "does not hold" if check.kind == "forall" else "happens"
+        checked.state = decision.states[bad]
+        checked.message = f"{check} {what}: {_shown(checked.state)}"
+        _tell(question, decision.witnesses[bad], checked)
+
+
+def _judge_some(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    """`exists`: some outcome is as wanted."""
+    checked.holds = any(question.holds(check, state) for state in decision.states)
+    if not checked.holds and not decision.listed_all:
+        checked.holds = question.decide(_truth(question, check)).positive > 0
+    if not checked.holds:
+        checked.message = f"{check} does not hold: no outcome satisfies it"
+        checked.story = [_shown(state) for state in decision.states[:10]]
+
+
+def _truth(question: Question, check: Check) -> Value:
+    return question.truth(check, lambda name, index: question._elements[name, index])
+
+
+def _shown(state: dict[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in state.items()) or "an outcome"
+
+
+def _tell(question: Question, execution: Execution, checked: Checked) -> None:
+    """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
+    story = Story(execution, question.cast)
+    checked.story = story.told()
+    for read, missed in list(story.stale())[:3]:
+        for index, what in ((read, "this read is out of date"), (missed, "what it misses is written here")):
+            spot = question.shown_at(story.events[index])
+            if spot is not None and (spot, what) not in checked.spots:
+                checked.spots.append((spot, what))
+
+
+def _judge_property(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    raise UnsupportedProgram(f"'{check.kind}' is not decided yet")
+
+
+_JUDGES: dict[str, _Judge] = {
+    "forall": _judge_all,
+    "never": _judge_all,
+    "exists": _judge_some,
+    "race_free": _judge_property,
+    "no_deadlock": _judge_property,
+    "terminates": _judge_property,
+    "no_trap": _judge_property,
+}

@@ -1,0 +1,117 @@
+"""Results as SARIF 2.1.0, which code-scanning services read: a result for each finding, with its place."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from ptxmm import __version__
+from ptxmm.checker import Outcome
+from ptxmm.findings import KINDS, Finding, bound_of, home
+from ptxmm.result import Result, Spot
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_NOTICES = ("error", "undecided")  # of the run rather than of the code
+
+
+class SarifReport:
+    def __init__(self, model: str, *, baseline: bool = False) -> None:
+        self._model, self._baseline = model, baseline
+        self._results: list[dict[str, Any]] = []
+        self._notices: list[dict[str, Any]] = []
+
+    def begin(self, paths: list[str]) -> None:
+        pass
+
+    def add(self, outcome: Outcome) -> None:
+        result = outcome.result
+        for finding in outcome.findings:
+            if finding.kind in _NOTICES:
+                self._notices.append(self._notice(finding))
+            else:
+                self._results.append(self._result(finding))
+        if not result.complete and all(f.kind != "incomplete" for f in outcome.findings):
+            self._results.append(self._bound(result))
+
+    def end(self, seconds: float) -> None:
+        run = {
+            "tool": {
+                "driver": {
+                    "name": "ptxmm",
+                    "version": __version__,
+                    "rules": [{"id": kind, "shortDescription": {"text": text}} for kind, text in KINDS.items()],
+                }
+            },
+            "columnKind": "unicodeCodePoints",
+            "properties": {"model": self._model},
+            "invocations": [{"executionSuccessful": not self._notices, "toolExecutionNotifications": self._notices}],
+            "results": self._results,
+        }
+        document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+
+    def _result(self, finding: Finding) -> dict[str, Any]:
+        written = {
+            "ruleId": finding.kind,
+            "ruleIndex": list(KINDS).index(finding.kind),
+            "level": "error",
+            "message": {"text": "\n".join([f"{finding.test}: {finding.message}", *finding.details])},
+            "locations": [_location(*finding.spots[0])],
+            "partialFingerprints": {"ptxmm/v1": fingerprint(finding)},
+        }
+        if len(finding.spots) > 1:
+            written["relatedLocations"] = [
+                {"id": i, **_location(spot, what)} for i, (spot, what) in enumerate(finding.spots[1:], 1)
+            ]
+        if self._baseline:
+            written["baselineState"] = "unchanged" if finding.known else "new"
+        return written
+
+    def _bound(self, result: Result) -> dict[str, Any]:
+        spots = [(loop.spot, str(loop)) for loop in result.loops if loop.kind == "bounded"]
+        return {
+            "ruleId": "incomplete",
+            "ruleIndex": list(KINDS).index("incomplete"),
+            "level": "note",
+            "message": {"text": f"{result.path}: {bound_of(result)}"},
+            "locations": [_location(*(spots[0] if spots else (home(result), "")))],
+        }
+
+    def _notice(self, finding: Finding) -> dict[str, Any]:
+        return {
+            "level": "error",
+            "message": {"text": "\n".join([f"{finding.test}: {finding.message}", *finding.details])},
+            "descriptor": {"id": finding.kind},
+            "locations": [_location(*finding.spots[0])],
+        }
+
+
+def fingerprint(finding: Finding) -> str:
+    """What tells a finding from all others, and stays the same when unrelated lines change."""
+    key = "\0".join((_relative(finding.test), finding.kind, finding.place))
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _location(spot: Spot, what: str) -> dict[str, Any]:
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri(spot.path)}}
+    if spot.line:
+        physical["region"] = {"startLine": spot.line} | ({"startColumn": spot.column} if spot.column else {})
+    return {"physicalLocation": physical} | ({"message": {"text": what}} if what else {})
+
+
+def _relative(path: str) -> str:
+    """A path as seen from here, where it lies below."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+    return (path if relative.startswith("..") else relative).replace(os.sep, "/")
+
+
+def uri(path: str) -> str:
+    relative = _relative(path)
+    if os.path.isabs(relative):
+        return PurePath(relative).as_uri()
+    return quote(relative.encode("utf-8", "surrogateescape"))

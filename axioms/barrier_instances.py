@@ -1,4 +1,4 @@
-"""CTA barriers on numbers, for brute force: every way to put the arrivals of a concrete program into instances.
+"""Barriers on numbers, for brute force: every way to put the arrivals of a concrete program into instances.
 
 The rules are those that `axioms.barriers` states; they are written here a second time, on purpose and in another way, since
 the two engines must not share what decides.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows, closure
@@ -20,12 +20,16 @@ _WARP = 32
 
 @dataclass(slots=True)
 class BarrierChoice:
-    """`pairs` are arrivals with the waits that receive from them; `flows` the same for `bar.red`. `misuse` is a reason."""
+    """`pairs` are arrivals with the waits that receive from them; `flows` the same for `bar.red`. `phases` are the same for
+    barriers of clusters, and `phase_order` says which of their events come first. `misuse` is a reason. `order` is what comes
+    before what besides: instances of one barrier, and exits of threads before waits that do without them."""
 
     pairs: tuple[tuple[int, int], ...] = ()
     flows: tuple[tuple[int, int], ...] = ()
     misuse: str | None = None
-    order: tuple[tuple[int, int], ...] = field(default=())
+    order: tuple[tuple[int, int], ...] = ()
+    phases: tuple[tuple[int, int], ...] = ()
+    phase_order: tuple[tuple[int, int], ...] = ()
 
     def rows(self, size: int) -> Rows:
         rows = [0] * size
@@ -74,6 +78,7 @@ def barrier_choices(
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
     counted: dict[tuple[int, object], list[_Arrival]] = {}
+    of_warps: dict[tuple[int, object], list[_Arrival]] = {}
     for e in program.events:
         if "BA" not in e.tags:
             continue
@@ -81,13 +86,17 @@ def barrier_choices(
         made = program.by_effect[e.thread][e.effect.index]
         arrival = _Arrival(e, made[1] if len(made) > 1 else None)
         cta = program.threads[e.thread].place.cta
-        if e.effect.instance is None:
+        if e.effect.level == "warp":
+            of_warps.setdefault((program.threads[e.thread].place.warp, e.effect.mask), []).append(arrival)
+        elif e.effect.instance is None:
             counted.setdefault((cta, e.effect.identity), []).append(arrival)
         else:
             named.setdefault((cta, e.effect.instance, e.effect.identity), []).append(arrival)
             instructions.setdefault((cta, e.effect.instance), []).append(arrival)
     groups = [list(_named(program, members, reached, tick, cut)) for members in named.values()]
     groups += [list(_counted(program, cta, members, tick, cut)) for (cta, _), members in counted.items()]
+    groups += [[_of_warp(program, warp, mask, members)] for (warp, mask), members in of_warps.items()]
+    groups += [[choice] for choice in _of_clusters(program)]
     for combination in itertools.product(*groups):
         tick()
         whole = BarrierChoice(
@@ -95,8 +104,10 @@ def barrier_choices(
             tuple(p for c in combination for p in c.flows),
             next((c.misuse for c in combination if c.misuse), None),
             tuple(p for c in combination for p in c.order),
+            tuple(p for c in combination for p in c.phases),
+            tuple(p for c in combination for p in c.phase_order),
         )
-        if counted and not _runs(program, whole):
+        if len(groups) > len(named) and not _runs(program, whole):
             continue
         if cut or all(_agrees(program, whole, a) for members in counted.values() for a in members):
             yield whole
@@ -105,7 +116,7 @@ def barrier_choices(
 def _runs(program: Program, choice: BarrierChoice) -> bool:
     """Whether the arrivals and waits can happen one after the other: they are in no circle."""
     rows = list(program.relations["po"])
-    for i, j in (*choice.pairs, *choice.order):
+    for i, j in (*choice.pairs, *choice.order, *choice.phases):
         rows[i] |= 1 << j
     return not any(row >> i & 1 for i, row in enumerate(closure(rows)))
 
@@ -208,6 +219,7 @@ def _deal(
     number = {m.event.index: k for k, group in instances.items() for m in group}
     pairs: list[tuple[int, int]] = []
     flows: list[tuple[int, int]] = []
+    exits: list[tuple[int, int]] = []
     for k, group in sorted(instances.items()):
         waiting = [m for m in group if m.wait is not None]
         if waiting and (len({m.count for m in group}) > 1):
@@ -218,6 +230,14 @@ def _deal(
         for m in group if choice.misuse is None and not cut else []:
             if not _complete(program, threads, by_thread, number, k, group, m):
                 return None
+        present = {m.event.thread for m in group}
+        for b in waiting:
+            if b.count is None:
+                exits += _exits(program, [t for t in threads if t not in present], b.wait)
+            else:
+                warps = {program.threads[t].place.warp for t in present}
+                mates = [t for t in threads if program.threads[t].place.warp in warps]
+                exits += _exits(program, [t for t in mates if t not in present], b.wait)
         for a in group:
             for b in waiting:
                 assert b.wait is not None
@@ -225,7 +245,17 @@ def _deal(
                 if b.kind == "red":
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
-    return BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, tuple(order))
+    return BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits))
+
+
+def _exits(program: Program, threads: Sequence[int], wait: Event | None) -> list[tuple[int, int]]:
+    """All that these threads do at barriers comes before that wait, for which they have exited."""
+    assert wait is not None
+    return [(e.index, wait.index) for e in program.events if e.thread in threads and _is_of_barrier(e)]
+
+
+def _is_of_barrier(e: Event) -> bool:
+    return e.effect is not None and e.effect.kind == "barrier"
 
 
 def _complete(
@@ -239,15 +269,80 @@ def _complete(
 ) -> bool:
     """Whether instance `k` has the arrivals that `m` asks for (no more of them, where `m` does not wait)."""
     present = {a.event.thread for a in group}
+    gone = {t for t in threads if all(number[a.event.index] <= k for a in by_thread[t])}
     if m.count is None:
-        if m.wait is None:
-            return True
-        return all(t in present or all(number[a.event.index] <= k for a in by_thread[t]) for t in threads)
+        return m.wait is None or present | gone >= set(threads)
     warps = {program.threads[t].place.warp for t in present}
     if m.wait is None:
         return m.count % _WARP == 0 and len(warps) * _WARP <= m.count
-    whole = all(t in present for t in threads if program.threads[t].place.warp in warps)
+    whole = all(t in present or t in gone for t in threads if program.threads[t].place.warp in warps)
     return whole and len(warps) * _WARP == m.count
+
+
+def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival]) -> BarrierChoice:
+    """`bar.warp.sync` with one mask: each thread's first with each other's first, and so on."""
+    assert type(mask) is int
+    mates = [t for t, thread in enumerate(program.threads) if thread.place.warp == warp]
+    meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
+    by_thread = {t: [m for m in members if m.event.thread == t] for t in mates}
+    pairs: list[tuple[int, int]] = []
+    exits: list[tuple[int, int]] = []
+    for k in range(max(map(len, by_thread.values()))):
+        here = [mine[k] for mine in by_thread.values() if k < len(mine)]
+        for b in here:
+            assert b.wait is not None
+            pairs += [(a.event.index, b.wait.index) for a in here]
+            exits += _exits(program, [t for t in meeting if len(by_thread[t]) <= k], b.wait)
+    strange = any(m.event.thread not in meeting for m in members)
+    misuse = "bar.warp.sync by a thread that its member mask does not name" if strange else None
+    return BarrierChoice(tuple(pairs), (), misuse, tuple(exits))
+
+
+def _of_clusters(program: Program) -> Iterator[BarrierChoice]:
+    """The barrier of each cluster: everybody's first arrival before everybody's first wait, and so on."""
+    clusters: dict[int, dict[int, list[Event]]] = {}
+    for t, thread in enumerate(program.threads):
+        if not thread.place.host:
+            clusters.setdefault(thread.place.cluster, {})[t] = []
+    for e in program.events:
+        if _is_of_barrier(e) and e.effect is not None and e.effect.level == "cluster":
+            clusters[program.threads[e.thread].place.cluster][e.thread].append(e)
+    for by_thread in clusters.values():
+        if any(by_thread.values()):
+            yield _of_cluster(program, by_thread)
+
+
+def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierChoice:
+    misuse = None
+    steps: dict[int, list[Event]] = {}  # arrivals of phase k at 2k, waits at 2k + 1
+    for events in by_thread.values():
+        counts = {"MA": 0, "MW": 0}
+        for e in events:
+            tag = "MA" if "MA" in e.tags else "MW"
+            if tag == "MA" and counts["MA"] > counts["MW"]:
+                misuse = "barrier.cluster.arrive by a thread that has not waited since it arrived before"
+            if tag == "MW" and counts["MA"] != counts["MW"] + 1:
+                misuse = misuse or "barrier.cluster.wait by a thread that has not arrived"
+            steps.setdefault(2 * counts[tag] + (tag == "MW"), []).append(e)
+            counts[tag] += 1
+    phases: list[tuple[int, int]] = []
+    exits: list[tuple[int, int]] = []
+    for step, waits in steps.items():
+        if step % 2:
+            arrivals = steps.get(step - 1, [])
+            present = {a.thread for a in arrivals}
+            phases += [(a.index, w.index) for a in arrivals for w in waits]
+            for w in waits:
+                exits += _exits(program, [t for t in by_thread if t not in present], w)
+    order = [
+        (a.index, b.index)
+        for k, some in steps.items()
+        for l, more in steps.items()
+        if k < l
+        for a in some
+        for b in more
+    ]
+    return BarrierChoice((), (), misuse, tuple(exits), tuple(phases), tuple(order))
 
 
 __all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices"]

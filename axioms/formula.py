@@ -161,6 +161,28 @@ class Formula:
             self.add([-l, longer])
             so_far = longer
 
+    def count(self, literals: Iterable[int], most: int) -> list[int]:
+        """The literals of "at least 0, 1, ..., `most` of these hold", as far as there are so many."""
+        so_far = [TRUE]
+        for l in literals:
+            so_far = self.one_more(so_far, l)[: most + 1]
+        return so_far
+
+    def one_more(self, at_least: list[int], literal: int) -> list[int]:
+        """The literals of "at least 0, 1, ..." with one more that may hold."""
+        more = [TRUE]
+        for k in range(1, len(at_least) + 1):
+            already = at_least[k] if k < len(at_least) else FALSE
+            more.append(self.disj([already, self.conj(at_least[k - 1], literal, BOTH)], BOTH))
+        while more[-1] == FALSE:
+            more.pop()
+        return more
+
+    def exactly(self, at_least: list[int]) -> list[int]:
+        """The literals of "exactly 0, 1, ...", from those of "at least"."""
+        last = len(at_least) - 1
+        return [self.conj(l, -at_least[k + 1], BOTH) if k < last else l for k, l in enumerate(at_least)]
+
     def equal(self, a: int, b: int) -> None:
         self.add([-a, b])
         self.add([a, -b])

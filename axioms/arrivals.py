@@ -1,0 +1,95 @@
+"""What is gathered of barriers, however their instances are found: arrivals, who waits for whom, what is misused."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from axioms.events import Event
+from axioms.formula import BOTH, FALSE, TRUE, Formula
+from axioms.program import Program
+from axioms.relations import Executed
+from axioms.values import Lowering
+from ptxcore.machine.effects import Effect
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+#: Threads that a warp counts for at a barrier.
+WARP = 32
+
+MIXED = "bar.red mixed with other barriers in one instance of a barrier"
+DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
+
+#: Pairs of events, each with literals any of which relates them.
+Rows = dict[int, dict[int, list[int]]]
+
+
+class Arrival(NamedTuple):
+    """One barrier instruction: its arrival event, and its waiting event if it waits, with the literals of both."""
+
+    arrive: Event
+    wait: Event | None
+    effect: Effect
+    executed: int
+    passes: int
+
+
+class Gathered:
+    """`rows` relate arrivals to the waits of their instance; `order` says what else comes before what at barriers.
+    `together` has for two arrivals the literal of "in one instance", where a reduction asks for it. `misuse` has literals and
+    the reasons why behaviour is undefined where they hold."""
+
+    def __init__(self, program: Program, executed: Executed, lowering: Lowering, formula: Formula) -> None:
+        self.program, self.executed, self.lowering, self.formula = program, executed, lowering, formula
+        self.rows: Rows = {}
+        self.order: Rows = {}
+        self.together: dict[tuple[int, int], int] = {}
+        self.reductions: list[tuple[Arrival, list[Arrival]]] = []
+        self.misuse: list[tuple[int, str]] = []
+        # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for ever.
+        self.cut = formula.disj([lowering.condition(t.execution.cut) for t in program.threads], BOTH)
+
+    def same(self, a: Arrival, b: Arrival) -> int:
+        """The literal of "at one barrier"."""
+        x, y = a.effect.identity, b.effect.identity
+        if x is None or y is None:
+            return TRUE if x is y else FALSE
+        return self.lowering.condition(terms.eq(x, y))
+
+    def relate(self, rows: Rows, a: Event, b: Event, literal: int) -> None:
+        """Relates two events where both are executed and the literal holds."""
+        if literal != FALSE:
+            both = self.formula.conj(literal, self.executed.pair(a.index, b.index), BOTH)
+            if both != FALSE:
+                rows.setdefault(a.index, {}).setdefault(b.index, []).append(both)
+
+    def edge(self, a: Arrival, b: Arrival, literal: int) -> None:
+        """`b` waits for `a`."""
+        if b.wait is not None:
+            self.relate(self.rows, a.arrive, b.wait, literal)
+
+    def meet(self, a: Event, b: Event, literal: int) -> None:
+        """`literal` says that two arrivals are in one instance."""
+        known = self.together.get((a.index, b.index), FALSE)
+        self.together[a.index, b.index] = self.formula.disj([known, literal], BOTH)
+
+    def exits(self, thread: int, wait: Event | None, literal: int) -> None:
+        """The thread has exited when somebody passes that wait: all it does at barriers comes before."""
+        if wait is not None and literal != FALSE:
+            for made in self.program.by_effect[thread].values():
+                for e in made:
+                    if e.effect is not None and e.effect.kind == "barrier":
+                        self.relate(self.order, e, wait, literal)
+
+    def reduce(self, members: list[Arrival]) -> None:
+        """Members that return something return what the predicates of their instance reduce to."""
+        self.reductions += [(b, members) for b in members if b.effect.result is not None]
+
+    def counts(self, count: Value | None) -> list[tuple[int, int]]:
+        """The numbers that a count can be, each with its literal. Only numbers up to the threads at hand tell apart."""
+        if type(count) is int:
+            return [(count, TRUE)]
+        assert type(count) is Term
+        possible = range(WARP * len(self.program.threads) + 1)
+        found = [(n, self.lowering.condition(terms.eq(count, n))) for n in possible]
+        rest = self.formula.conj_all((-l for _, l in found), BOTH)
+        return [*found, (possible[-1] + 1, rest)]

@@ -1,0 +1,198 @@
+"""What an mbarrier object goes through: its states, what each operation makes of them, and which of them can be reached.
+
+The contents of an object and what operations do to them are those of `ptxcore.isa.mbarrier`. Here a state also counts
+how often the object was initialised and how many phases it has completed since then, without bound. A misused object has no
+state any more (None): behaviour is undefined from there on, and whatever looks at it finds one of `WRECKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from axioms.barrier_events import is_of_state
+from axioms.cat.evaluate import bits
+from axioms.events import Event, UnsupportedProgram
+from axioms.program import Program
+from ptxcore.isa.mbarrier import Contents, contents, packed
+from ptxcore.machine.effects import Requirement
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+
+class State(NamedTuple):
+    """`content` are the 64 bits of the object, `life` counts its initialisations, `phase` the phases completed since."""
+
+    content: int
+    life: int
+    phase: int
+
+    @property
+    def is_valid(self) -> bool:
+        return bool(contents(self.content).valid)
+
+    @property
+    def epoch(self) -> tuple[int, int]:
+        return self.life, self.phase
+
+
+#: Memory that no `init` has made an object of.
+START = State(0, 0, 0)
+
+
+def _number(value: Value) -> int:
+    assert type(value) is int
+    return value
+
+
+#: What operations on a misused object and waits for it return, any of them: somebody who waits may go on.
+WRECKS = tuple(_number(packed(Contents(1, 1, 0, phase, 1))) for phase in range(4))
+
+#: The operations of a phase that threads perform themselves.
+
+ARRIVALS = ("arrive", "arrive_drop")
+
+
+def next_state(state: State, operation: str, content: int) -> State:
+    """The state after an operation that left `content`."""
+    if operation == "init":
+        return State(content, state.life + 1, 0)
+    old, new = contents(state.content), contents(content)
+    return State(content, state.life, state.phase + (bool(new.valid) and old.phase != new.phase))
+
+
+class Step:
+    """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them."""
+
+    def __init__(self, event: Event, checks: Sequence[Requirement]) -> None:
+        effect = event.effect
+        assert effect is not None
+        self.event, self.checks = event, checks
+        self.operation = effect.operation
+        self.result, self.value = effect.result, effect.value
+        self._known: dict[State, tuple[State | None, str]] = {}
+        if self.value is not None and not terms.symbols_of(self.value) <= {self.result}:
+            line = effect.instruction.span.line
+            raise UnsupportedProgram(
+                f"line {line}: an mbarrier operation whose count comes from memory is not supported yet"
+            )
+
+    @property
+    def waits(self) -> bool:
+        return self.operation == "wait"
+
+    def after(self, state: State) -> tuple[State | None, str]:
+        """The next state, or None and what is wrong."""
+        found = self._known.get(state)
+        if found is None:
+            found = self._known[state] = self._after(state)
+        return found
+
+    def _after(self, state: State) -> tuple[State | None, str]:
+        if self.operation == "init" and state.is_valid:
+            return None, "mbarrier.init on a valid mbarrier object"
+        seen: Mapping[Term, int] = {} if self.result is None else {self.result: state.content}
+        for check in self.checks:
+            if not terms.evaluate(check.condition, seen):
+                return None, check.message
+        if self.value is None:
+            return state, ""
+        return next_state(state, self.operation, terms.evaluate(self.value, seen)), ""
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for operations that do the same."""
+        if self.result is None or self.value is None:
+            return self.operation, self.value
+        plain = {self.result: terms.symbol("state", 64)}
+        return (
+            self.operation,
+            terms.substitute(self.value, plain),
+            tuple(terms.substitute(c.condition, plain) for c in self.checks),
+        )
+
+
+def steps(program: Program) -> dict[object, list[Step]]:
+    """The operations and waits on each object of a program, by its place."""
+    found: dict[object, list[Step]] = {}
+    checks: dict[tuple[int, int], list[Requirement]] = {}
+    for t, thread in enumerate(program.threads):
+        for requirement in thread.execution.requirements:
+            if is_of_state(requirement, thread.execution.effects):
+                checks.setdefault((t, requirement.effect), []).append(requirement)
+    for e in program.events:
+        if e.effect is not None and e.effect.kind == "mbarrier":
+            found.setdefault(place(e), []).append(Step(e, checks.get((e.thread, e.effect.index), ())))
+    return found
+
+
+def place(event: Event) -> tuple[int, int]:
+    """Where the object of an operation is."""
+    return event.object, event.offset
+
+
+#: Sets of executed operations that are told apart when reachable states are computed.
+_MAX_SETS = 3000
+_MAX_COUNTS = 100_000
+
+
+def reachable(operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int]) -> list[set[State | None]]:
+    """The states that an object can be in after 0, 1, 2, ... operations.
+
+    `before[i]` is the bitset of operations that precede operation i whenever both are executed; `certain` says which are
+    executed in any case. Where too many sets of operations would have to be told apart, operations that do the same count
+    as one, whatever precedes them: that only adds states.
+    """
+    found: list[set[State | None]] = [set() for _ in range(len(operations) + 1)]
+    level: dict[tuple[int, int], set[State | None]] = {(0, 0): {START}}  # (operations dealt with, executed) -> states
+    sets = 0
+    while level:
+        following: dict[tuple[int, int], set[State | None]] = {}
+        for (done, executed), states in level.items():
+            found[executed] |= states
+            sets += 1
+            if sets > _MAX_SETS:
+                return _counted(operations, certain, before)
+            for i, step in enumerate(operations):
+                if done >> i & 1 or before[i] & ~done:
+                    continue
+                with_it = done | 1 << i
+                following.setdefault((with_it, executed + 1), set()).update(_following(step, states))
+                if not certain[i]:
+                    following.setdefault((with_it, executed), set()).update(states)
+        level = following
+    return found
+
+
+def _following(step: Step, states: set[State | None]) -> set[State | None]:
+    return {None if s is None else step.after(s)[0] for s in states}
+
+
+def _counted(operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int]) -> list[set[State | None]]:
+    """As `reachable`, by how many operations of each kind were executed. Each one at a position where it can stand."""
+    windows = [window(i, certain, before) for i in range(len(operations))]
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for i, step in enumerate(operations):
+        kinds.setdefault(step.key(), []).append(i)
+    classes = list(kinds.values())
+    found: list[set[State | None]] = [set() for _ in range(len(operations) + 1)]
+    level: dict[tuple[int, ...], set[State | None]] = {(0,) * len(classes): {START}}
+    for position in range(len(operations) + 1):
+        following: dict[tuple[int, ...], set[State | None]] = {}
+        for counts, states in level.items():
+            found[position] |= states
+            for k, members in enumerate(classes):
+                able = sum(1 for i in members if windows[i][0] <= position + 1)
+                if counts[k] < able and any(windows[i][0] <= position + 1 <= windows[i][1] for i in members):
+                    key = (*counts[:k], counts[k] + 1, *counts[k + 1 :])
+                    following.setdefault(key, set()).update(_following(operations[members[0]], states))
+        if len(following) > _MAX_COUNTS:
+            raise UnsupportedProgram("an mbarrier object with this many different operations is not supported yet")
+        level = following
+    return found
+
+
+def window(i: int, certain: Sequence[bool], before: Sequence[int]) -> tuple[int, int]:
+    """The first and the last position that operation i can have among those of its object, counted from 1."""
+    first = 1 + sum(1 for j in bits(before[i]) if certain[j])
+    last = len(before) - sum(1 for row in before if row >> i & 1)
+    return first, last

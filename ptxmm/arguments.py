@@ -70,7 +70,8 @@ class Arguments:
         if size > LARGEST:
             raise UsageError(f"'{name}': a buffer has at most {LARGEST} bytes, not {size}")
         address = self._memory.allocate(size, name)
-        self._memory.at(address).writable = writable
+        if not writable:
+            self._memory.at(address).protect()
         self._buffers.append(address)
         return address
 

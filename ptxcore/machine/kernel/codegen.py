@@ -17,6 +17,7 @@ from ptxcore.machine.kernel.expressions import Printer
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Op, Program, Source, Target, Targets
 from ptxcore.machine.kernel.memory import PARAM, SHARED
+from ptxcore.machine.kernel.special import CHANGING, OF_THREAD
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 #: What ends a thread.
@@ -25,17 +26,16 @@ DONE = -1
 #: Instructions, but for the collective ones, that may have to wait for others.
 _WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier"))
 #: How a thread reads and writes a state space that the instruction names; elsewhere the address tells.
+#: Each is there for some numbers of bytes too, with that number behind its name.
 _READS = {"global": "read_global", "shared": "read_shared"}
 _WRITES = {"global": "write_global", "shared": "write_shared"}
+_WORDS = (1, 2, 4, 8)
 _LOADS = (data_movement.ld,)
 _STORES = (data_movement.st,)
 #: Loads that may see what others write meanwhile.
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 #: Instructions that end a block.
 _ENDS = ("branch", "exit", "jump", "call", "return")
-
-#: Special registers that never change while a thread runs are looked up in its table; the others are asked of it.
-_CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
 
 
 class Compiled:
@@ -212,7 +212,11 @@ class Compiler:
                 return f"(T.dynamic + {source.offset})"
             return f"(T.shared + {self.program.layout.shared_variables[source.value].offset + source.offset})"
         elif kind == "special":
-            text = f"T.ask({source.name!r})" if source.name in _CHANGING else f"T.special[{source.name!r}]"
+            text = (
+                f"T.ask({source.name!r})"
+                if source.name in CHANGING
+                else f"{_keeper(source.name)}.special[{source.name!r}]"
+            )
             return f"({text} & {mask(source.width)})" if source.has > source.width else text
         else:
             return f"({''.join(self.argument(part) + ', ' for part in source.parts)})"
@@ -239,31 +243,36 @@ class Compiler:
         targets = op.targets[0]
         size = op.use.width // 8
         read = _READS.get(op.use.space.partition("::")[0], "read")
+        whole = size * len(targets) if isinstance(targets, list) else size
+        access = f"T.{read}_{whole}({address})" if whole in _WORDS else f"T.{read}({address}, {whole})"
         if isinstance(targets, Target) and source.kind == "constant" and PARAM <= source.value < SHARED:
             return [f"R[{targets.slot}] = {_extended(targets, f'P[{address}, {size}]')}"]  # a parameter of the kernel
         if isinstance(targets, list):
-            lines = [f"v = T.{read}({address}, {size * len(targets)})"]
+            lines = [f"v = {access}"]
             for i, target in enumerate(targets):
                 if target is not None:
                     part = f"v >> {i * op.use.width} & {mask(op.use.width)}" if i else f"v & {mask(op.use.width)}"
                     lines.append(f"R[{target.slot}] = {_extended(target, f'({part})')}")
             return lines
         if targets is None:
-            return [f"T.{read}({address}, {size})"]
-        return [f"R[{targets.slot}] = {_extended(targets, f'T.{read}({address}, {size})')}"]
+            return [access]
+        return [f"R[{targets.slot}] = {_extended(targets, access)}"]
 
     def store(self, op: Op) -> list[str]:
         address, value = self.argument(op.sources[0]), op.sources[1]
         assert value is not None
         width = op.use.width
         write = _WRITES.get(op.use.space.partition("::")[0], "write")
+        size, text = width // 8, self.argument(value)
         if value.kind == "vector":
-            joined = " | ".join(
+            size *= len(value.parts)
+            text = " | ".join(
                 f"{self.argument(part._replace(width=width))} << {i * width}" if i else self.argument(part)
                 for i, part in enumerate(value.parts)
             )
-            return [f"T.{write}({address}, {width // 8 * len(value.parts)}, {joined})"]
-        return [f"T.{write}({address}, {width // 8}, {self.argument(value)})"]
+        if size in _WORDS:
+            return [f"T.{write}_{size}({address}, {text})"]
+        return [f"T.{write}({address}, {size}, {text})"]
 
     # Values.
 
@@ -360,6 +369,11 @@ def _awaiting(compiler: Compiler, compiled: Compiled, code: Code, cuts: list[int
         return compiled.blocks[number](*arguments)
 
     return block
+
+
+def _keeper(name: str) -> str:
+    """Who has a special register."""
+    return "T" if name in OF_THREAD else "T.cta"
 
 
 def _spread(targets: Targets, name: str) -> list[str]:

@@ -7,6 +7,7 @@ access beyond its end never meets another one.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ptxcore.machine.kernel.faults import fault
@@ -22,11 +23,25 @@ WRITTEN = b"\xff"
 #: What a buffer may hold.
 LARGEST = 1 << 31
 
+#: Memory as numbers of 1, 2, 4 and 8 bytes: what access by their index.
+Words = tuple[Any, Any, Any, Any]
+#: Of memory that has to be looked at more closely: no index is within.
+NO_WORDS: Words = ((), (), (), ())
+
+
+def words(data: bytearray) -> Words:
+    """Memory whose size does not change any more, as little-endian numbers."""
+    if sys.byteorder != "little":
+        return NO_WORDS
+    whole, size = memoryview(data), len(data)
+    return whole, whole[: size & -2].cast("H"), whole[: size & -4].cast("I"), whole[: size & -8].cast("Q")
+
 
 class Segment:
-    """A stretch of memory. `known`, where it is kept, has a 1 for each bit that was written."""
+    """A stretch of memory. `known`, where it is kept, has a 1 for each bit that was written. `loads` and `stores`: its numbers,
+    where nothing but the size restricts reading and writing them."""
 
-    __slots__ = ("data", "known", "name", "size", "writable")
+    __slots__ = ("data", "known", "loads", "name", "size", "stores", "writable")
 
     def __init__(self, size: int, name: str, *, known: bool = True, writable: bool = True) -> None:
         if size > LARGEST:
@@ -34,6 +49,12 @@ class Segment:
         self.data = bytearray(size)
         self.size, self.name, self.writable = size, name, writable
         self.known = None if known else bytearray(size)
+        self.loads = words(self.data) if known else NO_WORDS
+        self.stores = self.loads if writable else NO_WORDS
+
+    def protect(self) -> None:
+        """Nothing can be written from now on."""
+        self.writable, self.stores = False, NO_WORDS
 
     def read(self, offset: int, size: int) -> int:
         """The little-endian number at an offset; where nothing was written, an `Uninitialised` value, which behaves as an

@@ -39,7 +39,7 @@ class Registers(dict[str, int]):
 class Place(NamedTuple):
     """A thread's place in its CTA, the same in all CTAs, and its special registers."""
 
-    index: Triple
+    at: Triple
     warp: int
     lane: int
     special: Registers

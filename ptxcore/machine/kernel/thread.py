@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel import short
 from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
@@ -22,6 +23,7 @@ from ptxcore.machine.kernel.memory import (
     WRITTEN,
     Segment,
 )
+from ptxcore.machine.kernel.special import OF_THREAD, Place
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
@@ -50,18 +52,15 @@ class Polled(Exception):
     """The thread is about to look once more at what others may write: it is their turn."""
 
 
-class Special(dict[str, int]):
-    """The special registers of a thread, in front of those of its lane and its CTA, which it shares."""
+#: Where a thread has slept that has not.
+NOWHERE: frozenset[int] = frozenset()
 
-    __slots__ = ("_cta", "_lane")
-
-    def __init__(self, lane: dict[str, int], x: int, y: int, z: int, warp: int, cta: dict[str, int]) -> None:
-        self["tid.x"], self["tid.y"], self["tid.z"], self["warpid"] = x, y, z, warp
-        self._lane, self._cta = lane, cta
-
-    def __missing__(self, name: str) -> int:
-        found = self._lane.get(name)
-        return self._cta.get(name, 0) if found is None else found
+#: What most threads never need is made when it is first asked for.
+_RARE: dict[str, Callable[[], Any]] = {
+    "bulk": Groups,
+    "copies": Groups,
+    "local": lambda: Segment(0, "the thread's stack", known=False),
+}
 
 
 class Thread:
@@ -69,31 +68,32 @@ class Thread:
     instruction that waited gets when it runs again."""
 
     __slots__ = (
-        "R", "answer", "answered", "base", "bulk", "carry", "copies", "cta", "done", "dynamic", "executed", "frames", "globals",
-        "insists", "lane", "launch", "local", "name", "op", "passed", "pc", "polled", "seen", "shared", "slept", "special",
-        "spun", "stuck", "top", "waiting", "warp",
+        "R", "answer", "answered", "base", "bulk", "carry", "copied", "copies", "cta", "done", "dynamic", "frames",
+        "globals", "index", "insists", "lane", "launch", "local", "op", "passed", "pc", "polled", "seen", "shared",
+        "slept", "special", "spun", "stuck", "top", "waiting", "warp",
     )  # fmt: skip
 
-    def __init__(self, launch: Launch, cta: Cta, name: ThreadName, code: Code, special: Special, flat: int) -> None:
-        self.launch, self.cta, self.name, self.special = launch, cta, name, special
+    bulk: Groups
+    copies: Groups
+    local: Segment
+
+    def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
+        self.launch, self.cta = launch, cta
+        self.index, self.warp, self.lane, self.special = place
         self.globals = launch.memory.segments
         self.shared = SHARED | cta.rank << SHARED_BITS
         self.dynamic = self.shared + launch.dynamic_start
-        self.local = Segment(0, "the thread's stack", known=False)
         self.base, self.top = LOCAL, 0
         self.R: list[Any] = [UNDEFINED] * len(code.registers)
         self.frames: list[tuple[Any, ...]] = []
         self.pc = launch.compiled.entries[code.name]
-        self.warp, self.lane = divmod(flat, 32)
         self.carry: Any = UNDEFINED
-        self.done = self.answered = False
+        self.done = self.answered = self.copied = False
         self.answer: Any = None
         self.waiting: str | Callable[[], str] = ""
         self.op = 0
-        self.executed = 0
-        self.copies, self.bulk = Groups(), Groups()
         #: Where it slept without getting on, and whether it goes on at once when it would sleep again.
-        self.slept: set[int] = set()
+        self.slept = NOWHERE
         self.insists = False
         #: The block in which it looked last at what others may write, its registers then, and whether they stay the same.
         self.polled = self.spun = -1
@@ -101,7 +101,19 @@ class Thread:
         self.seen: list[list[Any]] = []
         #: The number of the cluster's barrier at which it arrived last; None behind the wait for it.
         self.passed: int | None = None
-        self._enter(code)
+        if code.frame:
+            self._enter(code)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _RARE:
+            raise AttributeError(name)
+        made = _RARE[name]()
+        setattr(self, name, made)
+        return made
+
+    @property
+    def name(self) -> ThreadName:
+        return ThreadName(self.cta.index, self.index)
 
     # Memory.
 
@@ -136,12 +148,6 @@ class Thread:
         """The little-endian number of `size` bytes at an address. Raises Fault."""
         if address & (size - 1):
             raise fault("misaligned", f"misaligned: {size} bytes at {self.place(address)}")
-        if address > _GLOBAL_OFFSET:
-            segment = self.globals.get(address >> GLOBAL_BITS)
-            if segment is not None and segment.known is None:
-                offset = address & _GLOBAL_OFFSET
-                if offset + size <= segment.size:
-                    return int.from_bytes(segment.data[offset : offset + size], "little")
         segment, offset = self.segment(address)
         return segment.read(offset, size)
 
@@ -149,13 +155,6 @@ class Thread:
         """Writes the low bytes of a number. Raises Fault."""
         if address & (size - 1):
             raise fault("misaligned", f"misaligned: {size} bytes at {self.place(address)}")
-        if address > _GLOBAL_OFFSET:
-            segment = self.globals.get(address >> GLOBAL_BITS)
-            if segment is not None and segment.known is None and segment.writable:
-                offset = address & _GLOBAL_OFFSET
-                if offset + size <= segment.size and type(value) is int:
-                    segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-                    return
         segment, offset = self.segment(address)
         segment.write(offset, size, value)
 
@@ -182,6 +181,15 @@ class Thread:
         if address & ~_OFFSET != SHARED:
             self._outside(address, "shared")
         self.write(address, size, value)
+
+    # The same for as many bytes as the name says, on a short way where it can be gone: what compiled code calls.
+
+    read_1, read_2, read_4, read_8 = short.loads(read)
+    write_1, write_2, write_4, write_8 = short.stores(write)
+    read_global_1, read_global_2, read_global_4, read_global_8 = short.loads(read_global)
+    write_global_1, write_global_2, write_global_4, write_global_8 = short.stores(write_global)
+    read_shared_1, read_shared_2, read_shared_4, read_shared_8 = short.shared_loads(read_shared)
+    write_shared_1, write_shared_2, write_shared_4, write_shared_8 = short.shared_stores(write_shared)
 
     def _outside(self, address: int, space: str) -> None:
         """Raises the fault of an address that is not in the space which the instruction names."""
@@ -318,6 +326,7 @@ class Thread:
     ) -> None:
         if not when:
             return
+        self.copied = True
         begun = Copy(self, to, source, size, fill, selected, combine, how.width // 8, after)
         if after is not None:
             self.launch.later(begun)
@@ -344,6 +353,8 @@ class Thread:
 
     def finish_copies(self) -> None:
         """All copies of the thread that are still under way."""
+        if not self.copied:
+            return
         for groups in (self.copies, self.bulk):
             for copy in groups.outstanding():
                 copy.finish()
@@ -486,7 +497,7 @@ class Thread:
                 return self.dynamic + source.offset
             return self.shared + self.launch.program.layout.shared_variables[source.value].offset + source.offset
         if source.kind == "special":
-            return self.special[source.name]
+            return (self if source.name in OF_THREAD else self.cta).special[source.name]
         return source.value + source.offset
 
     def _value_of(self, passed: Passed, registers: list[Any], base: int) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from axioms.cat.evaluate import Evaluation, Rows, bits, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.execution import ExecutedEvent, Execution
+from axioms.phases import Phases, states_found
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from ptxcore.syntax.printer import print_statement
 from ptxcore.values import terms
@@ -67,7 +68,8 @@ Reads = Mapping[int, int | tuple[int, ...]]
 
 
 class Candidate:
-    """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events."""
+    """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events. `sequences` are
+    the operations and waits of each mbarrier object in their order."""
 
     def __init__(
         self,
@@ -80,6 +82,7 @@ class Candidate:
         finals: Mapping[int, int] | None = None,
         results: Mapping[Term, int] | None = None,
         claimed: Mapping[Term, int] | None = None,
+        sequences: Sequence[Sequence[int]] = (),
     ) -> None:
         program = judge.program
         self.judge, self.program, self.model = judge, program, judge.model
@@ -91,9 +94,10 @@ class Candidate:
         for i, j in syncbar:
             self.syncbar[i] |= 1 << j
         self.symbols: dict[Term, int] = dict(results or {})
-        self.claimed = claimed or {}
+        self.claimed, self.sequences = claimed or {}, sequences
         self.circular = not self._read_values()
         self._evaluation: Evaluation | None = None
+        self._phases: Phases | None = None
 
     def moved(self, where: Sequence[int]) -> Candidate:
         """The same execution after interchangeable threads were exchanged: event i is now event `where[i]`."""
@@ -126,6 +130,7 @@ class Candidate:
                 for value, symbol in zip(e.values, self.program.events[where[e.index]].values, strict=True)
                 if type(value) is Term and value in self.symbols and type(symbol) is Term
             },
+            sequences=[[where[i] for i in sequence] for sequence in self.sequences],
         )
 
     def sources(self, read: Event) -> tuple[int, ...]:
@@ -175,6 +180,11 @@ class Candidate:
                     assert type(symbol) is Term
                     symbols.pop(symbol, None)  # one access at several possible addresses shares its symbol
                     waiting.append((symbol, events[w].value_at(c) if w >= 0 else 0))
+            elif e.kind == "X" and type(e.value) is Term and not self.executed[e.index]:
+                symbols.setdefault(e.value, 0)
+        for symbol, _ in (found := list(states_found(self.program, self.sequences))):
+            symbols.pop(symbol, None)
+        waiting += found
         while waiting:
             later = []
             for symbol, written in waiting:
@@ -245,7 +255,7 @@ class Candidate:
         for c, w in self.finals.items():
             if self.co[w] & self.judge.writes[c]:
                 return ["a final value"]
-        return self._broken_reductions()
+        return self._broken_reductions() or self.phases.defects[:1]
 
     def _broken_reductions(self) -> list[str]:
         """A `bar.red` must return what the predicates of its instance reduce to."""
@@ -264,6 +274,12 @@ class Candidate:
         return []
 
     @property
+    def phases(self) -> Phases:
+        if self._phases is None:
+            self._phases = Phases(self.program, self.alive, self.sequences, self.symbols)
+        return self._phases
+
+    @property
     def evaluation(self) -> Evaluation:
         if self._evaluation is None:
             fixed, values = self.judge.fixed(self.alive)
@@ -275,6 +291,7 @@ class Candidate:
         base = Base(fixed, self.program.size)
         base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
         base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar})
+        base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf})
         base.update(self._dependencies())
         return base
 
@@ -304,8 +321,8 @@ class Candidate:
                 if effect is not None and effect.barrier == "red":
                     yield i, j
 
-    def execution(self, state: Mapping[str, int], title: str = "") -> Execution:
-        """This candidate, written out for people and pictures."""
+    def execution(self, state: Mapping[str, int], title: str = "", more: Mapping[str, Rows] | None = None) -> Execution:
+        """This candidate, written out for people and pictures; with `more` relations than it has of itself."""
         program = self.program
         number: dict[int, int] = {}
         shown: list[ExecutedEvent] = []
@@ -317,7 +334,7 @@ class Candidate:
         for e in program.events:
             if e.kind == "B" and "BW" in e.tags and self.executed[e.index]:
                 number[e.index] = number[e.index - 1]  # a waiting barrier is one event in pictures
-        relations = {name: self._pairs(rows, number) for name, rows in self._drawn().items()}
+        relations = {name: self._pairs(rows, number) for name, rows in {**self._drawn(), **(more or {})}.items()}
         threads = tuple((t.name, t.place) for t in program.threads)
         return Execution(tuple(shown), {k: v for k, v in relations.items() if v}, threads, dict(state), title)
 

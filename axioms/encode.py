@@ -21,6 +21,7 @@ from axioms.cat.model import Model
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
 from axioms.program import Program
+from axioms.races import Flags
 from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime
 from axioms.symmetry import Class, classes
@@ -50,9 +51,10 @@ class Encoding:
         forced = _forced_values(program) if ended else {}
         self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed, forced, self._tick)
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
-        self.barriers = self.bounds.barriers
+        self.barriers, self.mbarriers = self.bounds.barriers, self.bounds.mbarriers
         for axiom in model.axioms:
             self.bounds.interpreter.assert_axiom(axiom)
+        self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
         self.finals: dict[int, dict[int, int]] = {}
@@ -113,6 +115,8 @@ class Encoding:
         by_message: dict[str, list[int]] = {}
         for t in self.program.troubles:
             by_message.setdefault(t.message, []).append(self.truth(t.condition))
+        for literal, message in self.mbarriers.misuse:
+            by_message.setdefault(message, []).append(literal)
         return [(self.formula.disj(literals, BOTH), message) for message, literals in by_message.items()]
 
     def _flows(self) -> dict[Term, list[Value]]:
@@ -132,6 +136,8 @@ class Encoding:
         for trouble in program.troubles:
             if trouble.result is not None:
                 sources.setdefault(trouble.result, [0])  # whatever it returns: the program has no meaning then
+        self.mbarriers.add_sources(sources)
+        self.flows += self.mbarriers.flows
         for c, symbol in self._final_symbols():
             writes_ = self.bounds.writes[c]
             self.finals[c] = self._final_writes([e.index for e in writes_])
@@ -239,7 +245,8 @@ class Encoding:
             for value, l in self.lowering.choices.get(symbol, {}).items()
             if true(l)
         }
-        return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results, claimed)
+        sequences = self.mbarriers.sequences(true)
+        return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results, claimed, sequences)
 
 
 def _forced_values(program: Program) -> dict[Term, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from axioms.cat.model import Model
+from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
+from axioms.races import wanted_flags
 from axioms.result import Decision, states_to_list
 
 
@@ -17,27 +19,30 @@ def decide(
     max_states: int | None = None,
     explain: bool = False,
     witnesses: bool = True,
+    races: bool = False,
 ) -> Decision:
     """All outcomes of `program` that `model` allows, with a witness for each.
 
     `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or `z3`;
     `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
-    satisfies comes with the axioms that forbid it. Every witness is re-checked; `witnesses=False` only
+    satisfies comes with the axioms that forbid it. With `races` every kind of race is searched for that the model has a flag
+    for; those that make a program undefined are always decided. Every witness is re-checked; `witnesses=False` only
     spares writing them out. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
     the engine contradicts itself.
     """
     if max_states is None:
         max_states = states_to_list(program.size)
+    model = fitted(model, program, wanted_flags(model, races))
     if engine == "enumerate":
         from axioms import enumerate as oracle
 
-        return oracle.decide(program, model, deadline=deadline, max_states=max_states)
+        return oracle.decide(program, model, deadline=deadline, max_states=max_states, races=races)
     from axioms import solve
     from axioms.values import TooManyValues
 
     try:
         decision = solve.decide(
-            program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses
+            program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses, races=races
         )
     except TooManyValues:
         if backend == "sat":
@@ -46,7 +51,7 @@ def decide(
             ) from None
         from axioms.symbolic import decide_symbolic
 
-        return decide_symbolic(program, model, deadline=deadline, max_states=max_states)
+        return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races)
     if explain and 0 in (decision.positive, decision.negative):
         from axioms.explain import explain as explain_decision
 

@@ -23,6 +23,7 @@ from axioms.cat.model import Model
 from axioms.events import split
 from axioms.memory import Cell
 from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
+from axioms.races import Seen, undefined
 from axioms.result import Decision, OutOfTime
 from axioms.staged import StagedEvaluation
 from ptxcore.machine.effects import Effect, ThreadExecution
@@ -101,15 +102,22 @@ class TooLarge(UnsupportedProgram):
     """The program is beyond brute force."""
 
 
-def decide(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
-    """All outcomes. Raises OutOfTime after `deadline` (a time of `time.monotonic`)."""
-    return _Search(program, model, deadline).decide(max_states)
+def decide(program: Program, model: Model, *, deadline: float | None, max_states: int, races: bool = False) -> Decision:
+    """All outcomes, and with `races` all of those. Raises OutOfTime after `deadline` (a time of `time.monotonic`)."""
+    search = _Search(program, model, deadline)
+    decision = search.decide(max_states)
+    decision.races = search.races.races()
+    decision.undefined = decision.undefined or undefined(decision.races)
+    if not races:
+        del decision.races[1:]
+    return decision
 
 
 class _Search:
     def __init__(self, program: Program, model: Model, deadline: float | None) -> None:
         self.program, self.model, self.deadline = program, model, deadline
         self.stages = StagedEvaluation.stages_of(model)
+        self.races = Seen(model)
         self.named_barriers = [
             NamedBarrier(t, e.instruction, e.instance, e.identity)
             for t, thread in enumerate(program.threads)
@@ -255,8 +263,8 @@ class _Search:
         """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
-        # One execution for each state is enough, but for barriers, whose misuse must be found wherever it is.
-        hasty = not final_matters and not any("BA" in e.tags for e in program.events)
+        # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
+        hasty = not final_matters and not self.model.flags and not any("BA" in e.tags for e in program.events)
         if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
         dependencies = _dependency_rows(program)
@@ -271,6 +279,8 @@ class _Search:
                 if barrier.misuse is not None and not cut:
                     decision.undefined = barrier.misuse
                     break
+                if not cut and not program.troubles and barrier.misuse is None:
+                    self.races.add(candidate)
                 state = tuple(sorted(candidate.state().items()))
                 if state not in seen:
                     seen.add(state)

@@ -353,7 +353,8 @@ def _store(collector: Collector, thread: int, effect: Effect) -> list[Event]:
 def _atomic(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     assert effect.value is not None
     sink = "RED" if effect.kind == "red" or not effect.returns else ""
-    rest = ("M", "RMW", sink, scope_tag(effect), PROXY_TAGS[effect.proxy])
+    thrown_away = "" if effect.kind == "red" or effect.returns else "SINK"
+    rest = ("M", "RMW", sink, thrown_away, scope_tag(effect), PROXY_TAGS[effect.proxy])
     read_tags = tags_of("R", READ_TAGS[effect.semantics], *rest)
     write_tags = tags_of("W", WRITE_TAGS[effect.semantics], *rest)
     events, size = [], effect.width // 8

@@ -44,7 +44,8 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
 
 
 def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
-    """`loc`: a byte in common; `vloc`: through one mapping too; `cov`: all bytes in common, through one mapping.
+    """`loc`: a byte in common; `vloc`: through one mapping too; `cov`: all bytes in common, through one mapping. Where there
+    are such, `mixed`: some bytes in common, through one mapping; `alias`: a byte in common, through different mappings.
 
     An initial write overlaps each mapping of its cell; it covers nothing but itself.
     """
@@ -70,6 +71,10 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
             loc[i] |= by_cell[c]
             vloc[i] |= by_cell[c] if e.thread < 0 else by_mapping[c, e.mapping] | by_mapping[c, -1]
         cov[i] = 1 << i if e.thread < 0 else by_bytes[e.object, e.offset, e.width, e.mapping]
+    initial = sum(1 << e.index for e in memory if e.thread < 0)
+    mixed = [v & ~c & ~initial if not initial >> i & 1 else 0 for i, (v, c) in enumerate(zip(vloc, cov, strict=True))]
+    alias = [a & ~v for a, v in zip(loc, vloc, strict=True)]
+    relations |= {name: rows for name, rows in (("mixed", mixed), ("alias", alias)) if any(rows)}
 
 
 def _groups(events: list[Event], relations: dict[str, list[int]]) -> None:

@@ -248,6 +248,9 @@ def members_by_tag(program: Program) -> dict[str, int]:
     for tags, events in by_tags.items():
         for tag in tags:
             members[tag] = members.get(tag, 0) | events
+    torn = sum(1 << e.index for e in program.events if e.kind == "R" and len(e.cells) > 1)
+    if torn:
+        members["TORN"] = torn
     return members
 
 

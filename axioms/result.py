@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from axioms.execution import Execution
 
@@ -25,6 +26,25 @@ class OutOfTime(Exception):
     """The deadline passed before the question was decided."""
 
 
+class RaceEvent(NamedTuple):
+    """An instruction of a thread."""
+
+    thread: str
+    line: int
+    instruction: str
+
+    def __str__(self) -> str:
+        return f"{self.thread}, line {self.line}: {self.instruction}"
+
+
+class Race(NamedTuple):
+    """Two events that nothing orders, in one consistent execution."""
+
+    kind: str
+    events: tuple[RaceEvent, RaceEvent]
+    execution: Execution
+
+
 @dataclass(slots=True)
 class Decision:
     """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
@@ -34,6 +54,7 @@ class Decision:
     `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning.
     `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
     not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do.
+    `races` are those that were asked for, and otherwise the one that makes the program undefined, if one does.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -46,4 +67,4 @@ class Decision:
     satisfied: list[bool] = field(default_factory=list)
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
-    races: list[object] = field(default_factory=list)
+    races: list[Race] = field(default_factory=list)

@@ -6,6 +6,7 @@ encode -> for each outcome: solve, write the execution out, re-check it by evalu
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
 from axioms.candidate import Candidate, Judge
@@ -13,6 +14,7 @@ from axioms.cat.model import Model
 from axioms.encode import Encoding
 from axioms.formula import FALSE, TRUE
 from axioms.program import Program
+from axioms.races import undefined
 from axioms.result import Decision, EngineDefect, OutOfTime
 from axioms.symmetry import orbit
 from ptxcore.values import terms
@@ -26,14 +28,16 @@ def decide(
     deadline: float | None,
     max_states: int,
     witnesses: bool = True,
+    races: bool = False,
 ) -> Decision:
-    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`.
+    """All outcomes, at most `max_states` of them listed; with `races` all of those too. `deadline` is a time of
+    `time.monotonic`.
 
     Raises TooManyValues when values range too far to be enumerated.
     """
     encoding = Encoding(program, model, deadline=deadline)
     _check_time(deadline)
-    return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states)
+    return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states, races)
 
 
 def _check_time(deadline: float | None) -> None:
@@ -73,10 +77,13 @@ class Session:
         self.backend = backend
         self.solver = _solver(encoding, backend, deadline)
 
-    def decide(self, max_states: int) -> Decision:
+    def decide(self, max_states: int, races: bool = False) -> Decision:
+        """All outcomes; and all races, or the first that makes the program undefined."""
         decision = Decision()
         try:
             self._undefined(decision)
+            if races or decision.undefined is None:
+                self._races(decision, races)
             self._outcomes(decision, max_states)
         finally:
             self.solver.close()
@@ -98,6 +105,25 @@ class Session:
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
                 return
+
+    def _races(self, decision: Decision, all_kinds: bool) -> None:
+        for found in self.encoding.flags.search(self.program, self.encoding.formula, self._ask):
+            decision.races.append(found)
+            if not all_kinds:
+                break
+        decision.undefined = decision.undefined or undefined(decision.races)
+
+    def _ask(self, new: int, literals: Sequence[int]) -> Candidate | None:
+        """An execution in which one of the literals holds; `new` is a variable of no other use."""
+        _check_time(self.deadline)
+        self.solver.add([-new, *literals])
+        if not self.solver.solve([new, *self._defined()]):
+            return None
+        return self._outcome()[1]
+
+    def _defined(self) -> list[int]:
+        """The literals of "every thread ends, and nothing is misused"."""
+        return [l for l in (self.encoding.finishes, -self.encoding.troubled) if l != TRUE]
 
     def _outcomes(self, decision: Decision, max_states: int) -> None:
         encoding = self.encoding

@@ -6,6 +6,7 @@ term: `rf(w, r) -> value(r) = value(w)`. Everything goes to Z3 as one text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from axioms.backends import check_z3, new_z3_solver
@@ -14,6 +15,7 @@ from axioms.cat.model import Model
 from axioms.encode import Encoding
 from axioms.formula import FALSE
 from axioms.program import Program
+from axioms.races import undefined
 from axioms.result import Decision, EngineDefect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -45,9 +47,13 @@ _OPERATORS = {
 }
 
 
-def decide_symbolic(program: Program, model: Model, *, deadline: float | None, max_states: int) -> Decision:
-    """All outcomes, at most `max_states` of them listed. `deadline` is a time of `time.monotonic`."""
-    decision = _Symbolic(Encoding(program, model, finite=False, deadline=deadline), deadline).decide(max_states)
+def decide_symbolic(
+    program: Program, model: Model, *, deadline: float | None, max_states: int, races: bool = False
+) -> Decision:
+    """All outcomes, at most `max_states` of them listed; with `races` all of those too. `deadline` is a time of
+    `time.monotonic`."""
+    encoding = Encoding(program, model, finite=False, deadline=deadline)
+    decision = _Symbolic(encoding, deadline).decide(max_states, races)
     if program.is_bounded:
         encoding = Encoding(program, model, finite=False, ended=False, deadline=deadline)
         cut = encoding.cut_off()
@@ -170,11 +176,17 @@ class _Symbolic:
             assumptions.append(holds if condition else self.z3.Not(holds))
         return check_z3(self.solver, assumptions, self.deadline)
 
-    def decide(self, max_states: int) -> Decision:
+    def decide(self, max_states: int, races: bool) -> Decision:
         decision, encoding = Decision(), self.encoding
         for literal, reason in (*encoding.barriers.misuse, *encoding.troubles):
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
+        if races or decision.undefined is None:
+            for found_race in encoding.flags.search(self.program, encoding.formula, self._ask):
+                decision.races.append(found_race)
+                if not races:
+                    break
+            decision.undefined = decision.undefined or undefined(decision.races)
         found: list[tuple[dict[str, int], Candidate, bool]] = []
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
         while self.check(encoding.finishes, -encoding.troubled):
@@ -200,8 +212,21 @@ class _Symbolic:
             if self.check(self.encoding.finishes, -self.encoding.troubled, condition=wanted):
                 found.append(self._outcome())
 
-    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
-        """The current model, written out, re-checked, and forbidden for the rest of the search."""
+    def _ask(self, new: int, literals: Sequence[int]) -> Candidate | None:
+        """An execution in which one of the literals holds; `new` is a variable of no other use."""
+        clause = [self.z3.Bool(f"k!{abs(l)}") for l in literals]
+        self.solver.add(
+            self.z3.Implies(
+                self.z3.Bool(f"k!{new}"),
+                self.z3.Or([b if l > 0 else self.z3.Not(b) for b, l in zip(clause, literals, strict=True)]),
+            )
+        )
+        if not self.check(new, self.encoding.finishes, -self.encoding.troubled):
+            return None
+        return self._candidate()
+
+    def _candidate(self) -> Candidate:
+        """The current model, written out and re-checked."""
         z3, model = self.z3, self.solver.model()
 
         def true(literal: int) -> bool:
@@ -212,6 +237,11 @@ class _Symbolic:
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
+        return candidate
+
+    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
+        """The current model, written out, re-checked, and forbidden for the rest of the search."""
+        z3, candidate = self.z3, self._candidate()
         state = candidate.state()
         other = []
         for i, (o, _) in enumerate(self.outcome):

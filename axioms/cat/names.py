@@ -75,6 +75,12 @@ BASE: dict[str, BaseName] = {
     "cov": BaseName(
         _REL, "memory events that overlap completely: one virtual address, one size", transitive=True, symmetric=True
     ),
+    "mixed": BaseName(
+        _REL,
+        "memory events that overlap at one virtual address, but not completely; initial writes overlap nothing in that way",
+        symmetric=True,
+    ),
+    "alias": BaseName(_REL, "memory events that share a byte at different virtual addresses", symmetric=True),
     "po-loc": BaseName(_REL, "`po & loc`", transitive=True),
     "rf": BaseName(_REL, "reads-from: the write whose value a read returns"),
     "co": BaseName(

@@ -92,7 +92,7 @@ class Builder:
             return self.empty(kind)
         else:
             flat = {p: None for p in flat if not (p.op == "union" and any(a in flat for a in p.args))}
-            if any(p.op == "base" and p.name in _OF_MEMORY for p in flat):
+            if any(map(_is_of_memory, flat)):
                 flat = {p: None for p in flat if not self._is_full(p)}
         if len(flat) == 1:
             return next(iter(flat))
@@ -111,7 +111,8 @@ class Builder:
     def difference(self, a: Node, b: Node) -> Node:
         if a.op == "empty" or b.op == "empty":
             return a
-        if a is b or (b.op == "union" and a in b.args):
+        removed = b.args if b.op == "union" else (b,)
+        if a in removed or (_is_of_memory(a) and any(self._is_full(r) for r in removed)):
             return self.empty(a.kind)
         return self.make("difference", a.kind, (a, b))
 
@@ -196,6 +197,10 @@ class Builder:
             between = [self.sequence(list(t.args[1:-1])) if len(t.args) > 2 else self.base("id") for t in turns]
             return self.sequence([start, self.opt(self.plus(self.sequence([self.union(between), start])))])
         return None
+
+
+def _is_of_memory(node: Node) -> bool:
+    return node.op == "base" and node.name in _OF_MEMORY
 
 
 def signed(root: Node) -> Iterator[tuple[Node, bool]]:

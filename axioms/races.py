@@ -1,0 +1,162 @@
+"""Races: the pairs of events that a model's flags are raised for, and the executions that raise them.
+
+A flag `~empty R as KIND` of a model tells of pairs of events in consistent executions in which every thread ends. Flags are
+asked for one after another, as they stand in the file; a pair of instructions is told of under the first that some execution
+raises.
+
+R is made of what orders two events, negated: they race where no causality relates them. The formula says of causality only that
+what follows is there, never that it must follow from something, and that is enough: an execution in which the two are unordered
+is one with the least causality, which is a model of the formula with these literals false; and a model in which they are false
+describes an execution with the least causality below them, in which the two are unordered too. Every execution that is found is
+evaluated all the same.
+
+Executions that a loop bound cuts off, and those in which a thread waits for ever, are no executions here: their races are
+those of the longer ones that they are the beginning of, and where a bound leaves none of these, the answer is not complete and
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from axioms.candidate import Candidate
+from axioms.cat.evaluate import bits
+from axioms.cat.model import Axiom, Model
+from axioms.formula import FALSE, Formula
+from axioms.interpret import Interpreter
+from axioms.program import Event, Program, UnsupportedProgram
+from axioms.relations import Relation
+from axioms.result import EngineDefect, Race, RaceEvent
+from ptxcore.syntax.printer import print_statement
+
+#: Flags that leave a program without a meaning, and why.
+UNDEFINED = {
+    "mixed-size": "a mixed-size race: accesses of different sizes to the same bytes, which nothing orders",
+    "async": "an access that nothing orders with that of an asynchronous operation to the same bytes",
+    "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
+}
+
+#: A pair of instructions: thread, line and effect of each.
+Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
+
+
+def wanted_flags(model: Model, all_kinds: bool) -> frozenset[str]:
+    """The names of the flags that are decided: those that make programs undefined always, the others if asked for.
+
+    Raises UnsupportedProgram where one is not of the shape that is decided.
+    """
+    chosen = frozenset(f.name for f in model.flags if all_kinds or f.name in UNDEFINED)
+    for flag in model.flags:
+        if flag.name in chosen and not (flag.negated and flag.kind == "empty"):
+            raise UnsupportedProgram(f"the model's flag '{flag.name}' is not of the form 'flag ~empty R as NAME'")
+    return chosen
+
+
+class Flags:
+    """The flags of a model over the formula of a program: for each the literal of each pair that may raise it."""
+
+    def __init__(self, model: Model, interpreter: Interpreter) -> None:
+        self.found: list[tuple[Axiom, Relation]] = []
+        for flag in model.flags:
+            value = interpreter.whole(flag.node)
+            if not value.is_empty:
+                self.found.append((flag, value))
+
+    def search(
+        self, program: Program, formula: Formula, ask: Callable[[int, Sequence[int]], Candidate | None]
+    ) -> Iterator[Race]:
+        """Every race, each with its execution. `ask(new, literals)` gives a consistent execution in which one of the literals
+        holds, `new` being a variable that is not used yet; None where there is none."""
+        told: set[Pair] = set()
+        for flag, value in self.found:
+            kinds = kinds_of(program, value)
+            while True:
+                left = [literal for pair, literals in kinds.items() if pair not in told for literal in literals]
+                if not left:
+                    break
+                candidate = ask(formula.new(), left)
+                if candidate is None:
+                    break
+                found = [r for r in raised(flag, candidate) if r[0] not in told]
+                if not found:
+                    raise EngineDefect(f"an execution of the solver does not raise the flag {flag.name}")
+                for pair, i, j in found:
+                    if pair not in told:
+                        told.add(pair)
+                        yield race(flag.name, candidate, i, j)
+
+
+def kinds_of(program: Program, value: Relation) -> dict[Pair, list[int]]:
+    """The literals of a flag's pairs, by the pairs of instructions."""
+    found: dict[Pair, list[int]] = {}
+    for i, j, literal in value.pairs():
+        if literal != FALSE:
+            found.setdefault(_pair(program.events[i], program.events[j]), []).append(literal)
+    return found
+
+
+def raised(flag: Axiom, candidate: Candidate) -> Iterator[tuple[Pair, int, int]]:
+    """The pairs of events of one execution that raise a flag."""
+    events = candidate.program.events
+    for i, row in enumerate(candidate.evaluation.rows(flag.node)):
+        for j in bits(row):
+            yield _pair(events[i], events[j]), i, j
+
+
+def race(kind: str, candidate: Candidate, i: int, j: int) -> Race:
+    """A race, with the execution in which it happens."""
+    program = candidate.program
+    rows = [0] * program.size
+    rows[i] |= 1 << j
+    first, second = sorted((i, j))
+    events = (_told(program, program.events[first]), _told(program, program.events[second]))
+    return Race(kind, events, candidate.execution(candidate.state(), more={"race": rows}))
+
+
+def reason(found: Race) -> str:
+    """Why a race leaves a program without a meaning."""
+    first, second = found.events
+    return f"{UNDEFINED[found.kind]} ({first}; {second})"
+
+
+def _told(program: Program, event: Event) -> RaceEvent:
+    assert event.effect is not None
+    instruction = event.effect.instruction
+    return RaceEvent(program.threads[event.thread].name, instruction.span.line, print_statement(instruction))
+
+
+def _pair(a: Event, b: Event) -> Pair:
+    first, second = sorted((_place(a), _place(b)))
+    return first, second
+
+
+def _place(event: Event) -> tuple[int, int, int]:
+    assert event.effect is not None
+    span = event.effect.instruction.span
+    return event.thread, span.line, span.column
+
+
+class Seen:
+    """The races of executions that come one by one, as brute force has them."""
+
+    def __init__(self, model: Model) -> None:
+        self.flags = model.flags
+        self.first: list[dict[Pair, Race]] = [{} for _ in self.flags]
+
+    def add(self, candidate: Candidate) -> None:
+        for flag, known in zip(self.flags, self.first, strict=True):
+            for pair, i, j in raised(flag, candidate):
+                if pair not in known:
+                    known[pair] = race(flag.name, candidate, i, j)
+
+    def races(self) -> list[Race]:
+        told: dict[Pair, Race] = {}
+        for known in self.first:
+            for pair, found in known.items():
+                told.setdefault(pair, found)
+        return list(told.values())
+
+
+def undefined(races: Iterable[Race]) -> str | None:
+    """Why a program has no meaning, if one of its races says so."""
+    return next((reason(r) for r in races if r.kind in UNDEFINED), None)

@@ -31,6 +31,7 @@ from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Buffer, Final, Launch, Triple
 from ptxmm.kernels.memory import Memory
+from ptxmm.kernels.proving import impossible
 
 
 class ThreadInfo(NamedTuple):
@@ -145,7 +146,7 @@ class _Builder:
         check_count(launch.entry, code.parameters, launch.params)
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
         arguments = [self.memory.buffer(p) if isinstance(p, Buffer) else p.value for p in launch.params]
-        kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments))
+        kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible)
         self.memory.module(launch.text, program.layout, kernel.constant)
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)

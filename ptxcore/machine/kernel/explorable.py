@@ -19,6 +19,7 @@ from ptxcore.isa.table import TYPED
 from ptxcore.machine.code import RegisterInfo, Step, ThreadCode
 from ptxcore.machine.code import Target as StepTarget
 from ptxcore.machine.flow import Shape, blocks, pruned
+from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
 from ptxcore.machine.kernel.layout import DYNAMIC, Layout
 from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
@@ -101,10 +102,13 @@ class Explorable:
         return bool(file) and number == str(source[1]) and (source[0] == file or source[0].endswith(f"/{file}"))
 
 
-def explorable(program: Program, entry: str, parameters: bytes) -> Explorable:
-    """A kernel of a module, ready to explore, with the bytes of its parameters. Raises InputError for what cannot be
-    explored wherever it stands; most of that is refused when a thread comes to it."""
-    return _Maker(program, entry, parameters).result()
+def explorable(
+    program: Program, entry: str, parameters: bytes, impossible: Impossible = lambda condition: False
+) -> Explorable:
+    """A kernel of a module, ready to explore, with the bytes of its parameters. `impossible` is asked whether what leads to
+    an assertion's failure excludes itself. Raises InputError for what cannot be explored wherever it stands; most of that
+    is refused when a thread comes to it."""
+    return _Maker(program, entry, parameters).result(impossible)
 
 
 @dataclass(slots=True)
@@ -142,13 +146,16 @@ class _Maker:
         self.lines: dict[int, tuple[str, int]] = {}
         self.waiting: list[tuple[_Instance, int]] = []
         self.never_written = _never_written(program)
+        self.failing: list[int] = []  # the blocks in which assertions fail
 
-    def result(self) -> Explorable:
+    def result(self, impossible: Impossible) -> Explorable:
         code = self.program.functions[self.entry]
         first, end = self.block(), self.block()
         self.waiting.append((self.instance(code, LOCAL, end, ()), first))
         while self.waiting:
             self.expand(*self.waiting.pop())
+        constants = self.constants()
+        drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
         last = len(self.blocks) - 1
         number = {end: last, last: end}  # the end of the thread comes last
         order = list(range(len(self.blocks)))
@@ -167,7 +174,7 @@ class _Maker:
             RegisterInfo(name, width, False, 0, i in known, False)
             for i, (name, width) in enumerate(zip(self.names, self.widths, strict=True))
         )
-        private = Private(LOCAL, self.stack, tuple(self.constants()))
+        private = Private(LOCAL, self.stack, tuple(constants))
         return Explorable(ThreadCode(made, registers, TYPED, {}, private), self.special, self.lines)
 
     def constants(self) -> list[Constants]:
@@ -373,12 +380,13 @@ class _Maker:
         here = self.blocks[block]
         here.follows = following
         if name == "__assertfail":
-            here.steps.append(_step(op, "effect", self.failing(at, call)))
+            here.steps.append(_step(op, "effect", self.assertion(at, call)))
             here.follows = 1
+            self.failing.append(block)
         elif name not in ("vprintf", "free"):
             here.steps.append(_refusing(op, f"a call of '{name}' cannot be explored"))
 
-    def failing(self, at: _Instance, call: Call) -> Callable[..., None]:
+    def assertion(self, at: _Instance, call: Call) -> Callable[..., None]:
         """An assertion that does not hold; its text, and where it stands."""
 
         def fails(how: Use, thread: KernelThread) -> None:
@@ -440,11 +448,20 @@ class _Maker:
         made.append(
             Step(
                 op.instruction, use, kind, run, predicate, negated, tuple(sources), targets, every,
-                tuple(dict.fromkeys(address_reads)), tuple(dict.fromkeys(reads)), use.space, use.width,
+                tuple(dict.fromkeys(address_reads)), tuple(dict.fromkeys(reads)), self.space(op), use.width,
                 element_reads, tuple(memory_reads) if len(memory_reads) > 1 else (),
             )
         )  # fmt: skip
         return made
+
+    def space(self, op: Op) -> str:
+        """The state space of an access. What is never written is constant, whatever it is declared as."""
+        first = op.sources[0] if op.sources else None
+        if op.use.form.run is data_movement.ld and first is not None and first.kind == "constant":
+            buffer = first.value >> GLOBAL_BITS << GLOBAL_BITS
+            if buffer in self.never_written:
+                return "const"
+        return op.use.space
 
     def targets(self, at: _Instance, op: Op) -> tuple[StepTarget | None, ...]:
         found: list[StepTarget | None] = []

@@ -5,6 +5,7 @@ co(w, w')          a strict partial order on the writes of each cell; total wher
 fr(r, w)           cell by cell: the write follows in co the one from which this cell is read
 sync_fence(f, f')  a strict order that relates every pair whose scopes take in each other
 addr, data, ctrl   as the threads' executions say
+comp               see `asynchronous`
 syncbar(a, w)      see `barriers`
 """
 
@@ -186,7 +187,7 @@ class Bounds:
             return self.sync_fence
         if name == "syncbar":
             return self.barriers.syncbar
-        if name in ("addr", "data", "ctrl"):
+        if name in ("addr", "data", "ctrl", "comp"):
             return self._dependencies(name)
         known = self.program.relations.get(name)
         return Relation([0] * self.program.size, {}) if known is None else self.executed.known(known)

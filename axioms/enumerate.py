@@ -16,6 +16,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from axioms.asynchronous import moves
 from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
@@ -29,6 +30,7 @@ from axioms.staged import StagedEvaluation
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.run import Trace, run
 from ptxcore.values import terms
+from ptxcore.values.terms import Value
 
 #: A location that could hold more values than this is more than brute force should be asked.
 _MAX_VALUES = 256
@@ -189,7 +191,9 @@ class _Search:
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
-                        if effect.value is not None and effect.writes:
+                        if effect.kind == "copy":
+                            grown |= self._copied(t, effect, origins)
+                        elif effect.value is not None and effect.writes:
                             grown |= origins.add(
                                 self._cells(t, effect), _number(effect.value), self._sources(t, trace, effect)
                             )
@@ -201,6 +205,32 @@ class _Search:
     def _cells(self, t: int, effect: Effect) -> Sequence[int]:
         """The cells that an access of a concrete run goes to."""
         return self.program.cells_at(t, _number(effect.address), effect.width // 8)
+
+    def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
+        """Notes what a copy may write. True if that is news."""
+        key, news = (t, effect.index), False
+        for move in moves(effect):
+            to = self._covering(t, move.to, move.size)
+            if move.source is None:
+                news |= origins.add(to, 0, [])
+                continue
+            source = self._covering(t, move.source, move.size)
+            if not to or not source:
+                continue  # it has no meaning, which the whole execution says
+            if effect.combine is None:
+                for a, b in zip(source, to, strict=True):
+                    for value in origins.options((a,), key):
+                        news |= origins.add((b,), value, [(key, (a,), value)])
+                continue
+            for old, new in itertools.product(origins.options(to, key), origins.options(source, key)):
+                value = _number(effect.combine(old, new))
+                news |= origins.add(to, value, [(key, to, old), (key, source, new)])
+        return news
+
+    def _covering(self, t: int, address: object, size: int) -> Sequence[int]:
+        """The cells at an address of a concrete run; none where there is no memory."""
+        at = self.program.space.at(t, _number(address), size)
+        return () if at is None else self.program.layout.covering(at[0].object, at[1], size)
 
     def _sources(self, t: int, trace: Trace, effect: Effect) -> list[Source]:
         """The reads that a written value is computed from: which, of what cells, returning what."""
@@ -312,18 +342,20 @@ class _Search:
                         yield Candidate(judge, [True] * program.size, reads, co, order, barrier.pairs, finals)
 
     def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Sources]:
-        """Each choice of a write for each cell of each read, that wrote there what is read there."""
+        """Each choice of a write for each cell of each read, that wrote there what is read there. What copies read is known
+        when all is chosen."""
         writes = _writes(program)
         reads = [(e, c) for e in program.events if e.kind == "R" for c in e.cells]
         sources = [
-            [w.index for w in writes[c] if w is not r.partner and w.value_at(c) == r.value_at(c)] for r, c in reads
+            [w.index for w in writes[c] if w is not r.partner and _may_be(w.value_at(c), r.value_at(c))]
+            for r, c in reads
         ]
         flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
         for chosen in itertools.product(*sources):
             rf: Sources = {}
             for (r, _), w in zip(reads, chosen, strict=True):
                 rf[r.index] = (*rf.get(r.index, ()), w)
-            if _grounded(program, rf, flow):
+            if _grounded(program, rf, flow) and _agree(program, rf):
                 yield rf
 
     def _coherences(self, program: Program, evaluation: StagedEvaluation) -> Iterator[Rows]:
@@ -361,6 +393,35 @@ def _agreeing(
         for order in orders:
             if all((p in order) == (p in others) for p in shared):
                 yield order | others
+
+
+def _may_be(written: Value, read: Value) -> bool:
+    return written == read or type(written) is not int or type(read) is not int
+
+
+def _agree(program: Program, rf: Sources) -> bool:
+    """Whether reads return what was written, where copies carried it there. No value comes out of itself."""
+    symbols: dict[terms.Term, int] = {}
+    waiting = [
+        (read, program.events[w].value_at(c))
+        for r, chosen in rf.items()
+        for c, read, w in zip(program.events[r].cells, program.events[r].values, chosen, strict=True)
+        if type(read) is not int or type(program.events[w].value_at(c)) is not int
+    ]
+    while waiting:
+        later = []
+        for read, written in waiting:
+            try:
+                value = terms.evaluate(written, symbols)
+            except KeyError:
+                later.append((read, written))
+                continue
+            if type(read) is terms.Term:
+                symbols[read] = value
+            elif read != value:
+                return False
+        waiting = later
+    return True
 
 
 def _writes(program: Program) -> dict[int, list[Event]]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from axioms import asynchronous, fences, kernels, obligations
 from axioms import events as making
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
+from axioms.kernels import Grids, Kernel
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, Place, View
 from ptxcore.machine.effects import Dependencies, Effect
@@ -21,8 +23,8 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 #: How the effects of each kind become events, and what they access.
-_MAKERS = {**making.MAKERS}
-_SPANS = {**making.SPANS}
+_MAKERS = {**making.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS}
+_SPANS = {**making.SPANS, **asynchronous.SPANS}
 
 
 class Observable(NamedTuple):
@@ -38,8 +40,8 @@ class Program:
     """See the module. `condition` and `filter` are truth values over the symbols of reads and of `final_symbol`.
 
     Loop bodies ran at most `unroll` times. `definitions` are symbols that stand for other values, as what a shuffle returns
-    does. `assemble` makes the same program of threads that were executed otherwise, on numbers for instance; it hands the
-    layout on that it is given, so that both have the same cells.
+    does. Without `kernels` all threads are one launch. `assemble` makes the same program of threads that were executed
+    otherwise, on numbers for instance; it hands the layout on that it is given, so that both have the same cells.
     """
 
     def __init__(
@@ -55,8 +57,9 @@ class Program:
         assemble: Callable[[Sequence[Thread], Layout | None], Program] | None = None,
         definitions: Mapping[Term, Value] | None = None,
         layout: Layout | None = None,
+        kernels: Sequence[Kernel] = (),
     ) -> None:
-        self.unroll, self.assemble = unroll, assemble
+        self.unroll, self.assemble, self.kernels = unroll, assemble, tuple(kernels)
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
         self.threads = tuple(threads)
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
@@ -68,7 +71,13 @@ class Program:
         self._define(pieces)
         self._collector.define(self.threads, pieces)
         self._collect()
+        self.grids = Grids(self._collector, self.kernels)
         self.relations: dict[str, list[int]] = known_relations(self._collector)
+        self._relate()
+
+    @property
+    def collector(self) -> Collector:
+        return self._collector
 
     @property
     def cells(self) -> Sequence[Cell]:
@@ -188,6 +197,13 @@ class Program:
                     raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
                 made[effect.index] = maker(collector, t, effect)
 
+    def _relate(self) -> None:
+        """The relations of kernels, asynchronous operations and fences, where there are any."""
+        collector = self._collector
+        found = {"issue": asynchronous.issue(collector), "covers": fences.covers(collector), "api": self.grids.api()}
+        self.relations |= {name: rows for name, rows in found.items() if rows is not None}
+        collector.troubles += obligations.obligations(collector, self.relations)
+
     def final(self, cell: int) -> Term:
         """The symbol for a cell's value when all threads have ended."""
         c = self.layout.cells[cell]
@@ -203,8 +219,11 @@ def final_symbol(number: int, offset: int, width: int) -> Term:
 
 
 def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]]:
-    """`addr`, `data` and `ctrl` as (from, to, condition given that both are executed)."""
-    pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": []}
+    """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed)."""
+    pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": [], "comp": []}
+    for t, operations in asynchronous.operations_of(program.collector):
+        pairs["data"] += operations.flow()
+        pairs["comp"] += operations.comp(program.grids.end_of(t))
     for t, thread in enumerate(program.threads):
         made = program.by_effect[t]
         for effect in thread.execution.effects:

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axioms.events import WILD
+from axioms.kernels import Kernel
 from axioms.memory import Layout, Object, View
 from axioms.program import Observable, Program, Thread, UnsupportedProgram, final_symbol
+from litmus import launches
+from litmus.formats.host import HOST_DIALECTS
 from litmus.formats.short import DIALECTS
 from litmus.test import (
     TYPE_WIDTHS,
@@ -122,7 +125,7 @@ class _Memory:
             several = cta is not None and len(self.of_cta[root.name]) > 1
             name = f"@cta{cta}" if several else ""
             self._object_of[root.name, cta] = len(self.objects)
-            self.objects.append(Object(root.name, size, b"", width, root.elements, name, root.space))
+            self.objects.append(Object(root.name, size, b"", width, root.elements, name, root.space, cta))
         for location in family:
             # Another proxy is no other virtual address, though threads name it by another number.
             renamed = location.alias_of is None or location.proxy == "generic"
@@ -227,8 +230,11 @@ def _users(test: Test) -> dict[str, list[int]]:
 class _Builder:
     def __init__(self, test: Test, unroll: int, all_registers: bool) -> None:
         self.test, self.unroll, self.all_registers = test, unroll, all_registers
-        if test.kernels:
-            raise UnsupportedProgram("'kernel' declarations are not supported yet")
+        launches.check(test)
+        numbers = {t.name: i for i, t in enumerate(test.threads)}
+        self.kernels = [
+            Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels
+        ]
         self.memory = _Memory(test)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
         self.named = self._named_terms()
@@ -241,13 +247,16 @@ class _Builder:
             try:
                 if code is not None:
                     execution = explore(code, unroll=self.unroll, name=t.name)
-                    source = (t.statements, t.dialect, t.registers, t.place.cta if self.memory.of_cta else None)
+                    kernel = next((k.name for k in self.test.kernels if t.name in k.threads), None)
+                    cta = t.place.cta if self.memory.of_cta else None
+                    source = (t.statements, t.dialect, t.registers, cta, kernel)
                     threads.append(Thread(t.name, t.place, code, execution, source))
             except InputError as error:
                 problems += error.diagnostics
         if problems:
             raise InputError(sorted(problems, key=lambda d: d.span))
         program = self.assemble(threads)
+        program.grids.refuse_uncertain_launches()
         for trouble in program.troubles:
             if trouble.condition == 1 and trouble.kind == WILD and trouble.address is not None:
                 span = trouble.instruction.span
@@ -268,8 +277,9 @@ class _Builder:
                 for name, v in t.registers
             }
             variables = self.memory.variables(t.place.cta)
+            dialect = (HOST_DIALECTS if t.place.host else DIALECTS)[t.dialect]
             try:
-                codes.append(prepare(t.statements, DIALECTS[t.dialect], variables, initial, observed=observed))
+                codes.append(prepare(t.statements, dialect, variables, initial, observed=observed))
             except InputError as error:
                 problems += error.diagnostics
                 codes.append(None)
@@ -289,6 +299,7 @@ class _Builder:
             unroll=self.unroll,
             assemble=self.assemble,
             layout=layout,
+            kernels=self.kernels,
         )
 
     # What states list.

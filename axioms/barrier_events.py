@@ -39,8 +39,6 @@ def mbarrier_span(effect: Effect) -> Span:
 def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     """One event for each object that it may be about; of a wait two, for it may return true or false."""
     words = ["MB", "ASY" if effect.agent >= 0 else "", scope_tag(effect)]
-    if effect.agent >= 0 and "bulk" in effect.instruction.modifiers:
-        words.append("ASYNC")  # the async proxy does it
     if effect.operation in ("init", "inval"):
         words.append("MBINIT")
     elif effect.operation in COUNTED:

@@ -7,6 +7,7 @@ sync_fence(f, f')  a strict order that relates every pair whose scopes take in e
 addr, data, ctrl   as the threads' executions say
 comp               see `asynchronous`
 syncbar(a, w)      see `barriers`
+mbo, mbrf          see `barriers` and `mbarriers`
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import Interpreter
+from axioms.mbarriers import Mbarriers
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation
 from axioms.values import Lowering
@@ -55,6 +57,8 @@ class Bounds:
         self._relations: dict[str, Relation] = {}
         self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation, tick)
         self.barriers = Barriers(program, executed, lowering, formula)
+        known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
+        self.mbarriers = Mbarriers(program, executed, lowering, formula, known, tick)
         self._reads_from()
         self._coherence()
         self._fence_order()
@@ -187,6 +191,9 @@ class Bounds:
             return self.sync_fence
         if name == "syncbar":
             return self.barriers.syncbar
+        if name in ("mbo", "mbrf"):
+            parts = [getattr(self.barriers, name), getattr(self.mbarriers, name)]
+            return relations.union(parts, self.formula, BOTH)
         if name in ("addr", "data", "ctrl", "comp"):
             return self._dependencies(name)
         known = self.program.relations.get(name)

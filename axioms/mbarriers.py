@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from axioms.barrier_events import COUNTED
 from axioms.cat.evaluate import bits, closure
-from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
+from axioms.formula import BOTH, FALSE, TRUE, Formula
 from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step, reachable, steps, window
 from axioms.program import Program
 from axioms.relations import Executed, filled
@@ -60,7 +60,7 @@ class Mbarriers:
                 self.objects.append(_Object(self, alive, precedes, needed, order, source))
         self.broken = formula.disj([o.broken for o in self.objects], BOTH)
         self.mbo = filled(order, [0] * program.size, formula, BOTH)
-        self.mbrf = filled(source, [0] * program.size, formula, UP)
+        self.mbrf = filled(source, [0] * program.size, formula, BOTH)
 
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         """The numbers that each result may be."""
@@ -364,9 +364,9 @@ class _Object:
     def _sees_less(self, v: int, w: int) -> int:
         """The literal of "wait v stands behind fewer operations than wait w", given that both are executed."""
         cases = [
-            self.formula.conj(here, self.seen[v][p - 1]) for p, here in enumerate(self.behind[w]) if p and here != FALSE
+            self.formula.conj(here, self.seen[v][p - 1], BOTH) for p, here in enumerate(self.behind[w]) if p and here != FALSE
         ]
-        return self.formula.disj(cases)
+        return self.formula.disj(cases, BOTH)
 
     def _phases(self, rows: Rows) -> None:
         """Which waits say that the phase of which arrival is over, and arrivals in a phase although nobody waited for the end
@@ -382,7 +382,7 @@ class _Object:
                 continue
             for epoch, literal in self._epochs(self.at[i], 1).items():
                 for w, sees in over.get(epoch, ()):
-                    self._relate(rows, step, self.waits[w], formula.conj(literal, sees))
+                    self._relate(rows, step, self.waits[w], formula.conj(literal, sees, BOTH))
                 if step.operation in ARRIVALS and epoch[1] > 0:
                     earlier = [
                         self.formula.conj_all([sees, self._literal(self.waits[w]), -self._sees(w, i)], BOTH)

@@ -14,7 +14,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 
-def written(program: Program, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[Term, Value]]:
+def states_found(program: Program, sequences: Sequence[Sequence[int]]) -> Iterator[tuple[Term, Value]]:
     """What each operation and wait returns, as a symbol, and what stands in the object before it, as an operation wrote it."""
     for sequence in sequences:
         content: Value = START.content

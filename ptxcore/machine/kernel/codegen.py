@@ -77,7 +77,7 @@ class Compiler:
         for name, code in self.program.functions.items():
             if name != code.name:  # an alias
                 continue
-            cuts = _cuts(code)
+            cuts = self.cuts(code)
             numbers = range(len(compiled.blocks), len(compiled.blocks) + len(cuts))
             compiled.entries[code.name] = numbers[0]
             self.starts.update(zip(((code.name, cut) for cut in cuts), numbers, strict=True))
@@ -112,7 +112,7 @@ class Compiler:
         number = self.starts.get((code.name, at))
         if number is None:
             number = self.starts[code.name, at] = len(compiled.blocks)
-            end = next((cut for cut in _cuts(code) if cut > at), len(code.ops))
+            end = next((cut for cut in self.cuts(code) if cut > at), len(code.ops))
             first = len(self.where)
             self.block(code, at, end)
             self.execute(first)
@@ -122,6 +122,10 @@ class Compiler:
         return number
 
     # Blocks.
+
+    def cuts(self, code: Code) -> list[int]:
+        """Where blocks begin."""
+        return _cuts(code, self.program.together)
 
     def emit(self, line: str, op: Op | None) -> None:
         self.lines.append(line)
@@ -427,12 +431,15 @@ def polls(op: Op) -> bool:
     return op.instruction.opcode == "atom" or "test_wait" in modifiers
 
 
-def _cuts(code: Code) -> list[int]:
-    """Where blocks begin: at labels, behind whatever ends a block, at whatever may wait."""
+def _cuts(code: Code, together: bool) -> list[int]:
+    """At labels, behind whatever ends a block, at whatever may wait. Where the threads of a warp go on together, also at each
+    access to memory, so that all load before one stores."""
     cuts = {0, *(at for at in code.labels.values() if at < len(code.ops))}
     for i, op in enumerate(code.ops):
         if (op.use.form.kind in _ENDS or op.call is not None) and i + 1 < len(code.ops):
             cuts.add(i + 1)
         if op.use.form.kind == "warp" or op.instruction.opcode in _WAITING:
+            cuts.add(i)
+        if together and op.use.form.kind == "effect" and op.use.space != "param":
             cuts.add(i)
     return sorted(cuts)

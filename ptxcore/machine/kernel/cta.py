@@ -178,7 +178,9 @@ class Cta:
         if level == "cluster":
             return self.meet_cluster(thread, action)
         self._check_barrier(identity, count)
-        barrier = self.barriers.setdefault((level, identity), Barrier())
+        barrier = self.barriers.get((level, identity))
+        if barrier is None:
+            barrier = self.barriers[level, identity] = Barrier()
         if barrier.count is not None and count is not None and barrier.count != count:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"

@@ -240,6 +240,9 @@ class Launch:
         threads, cta.ready, cta.sleeping = cta.ready + cta.sleeping, [], []
         if self.random is not None:
             self.random.shuffle(threads)
+        if self.program.together:
+            self._turns_together(cta, threads)
+            threads = []
         for i, thread in enumerate(threads):
             turn = _TURN if self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
             try:
@@ -259,6 +262,32 @@ class Launch:
             raise KernelError(kind, message, path=self.path) from None
         self.progressed = self.progressed or before
 
+    def _turns_together(self, cta: Cta, threads: list[Thread]) -> None:
+        """A turn for each warp. Of its threads those that are furthest behind go on, so that paths that went apart come
+        together again; one that never does has a turn of its own, so that it does not wait for what it must bring about."""
+        warps: dict[int, list[Thread]] = {}
+        for thread in threads:
+            warps.setdefault(thread.warp, []).append(thread)
+        for waiting in warps.values():
+            ready = sorted(waiting, key=lambda thread: thread.lane)
+            starved, resting = set(ready), []
+            progressed = self.progressed
+            for _ in range(_TURN):
+                if not ready:
+                    break
+                behind = min((-len(thread.frames), thread.pc) for thread in ready)
+                steps = [thread for thread in ready if (-len(thread.frames), thread.pc) == behind]
+                ended = {thread for thread in steps if not self._turn(thread, 1)}
+                starved.difference_update(steps)
+                resting += (found := [thread for thread in steps if thread.rests()])
+                if ended or found:
+                    ready = [thread for thread in ready if thread not in ended and not thread.rests()]
+            if len(ready) + len(resting) == len(waiting):  # none has ended or waits
+                self.progressed = progressed or any(not thread.unchanged() for thread in waiting)
+            self.busy = self.busy or bool(ready)
+            cta.ready += resting
+            cta.ready += [thread for thread in ready if thread not in starved or self._turn(thread, _TURN)]
+
     def _turn(self, thread: Thread, turn: int) -> bool:
         """Runs blocks of a thread; whether it can go on."""
         blocks, costs, parameters = self.compiled.blocks, self.compiled.costs, self.read_parameters
@@ -270,7 +299,7 @@ class Launch:
                 if pc < 0:
                     break
             else:
-                if self.random is None:
+                if turn == _TURN:
                     self.busy, spins = True, thread.spins(pc)
         except Polled:
             thread.pc = pc

@@ -48,6 +48,9 @@ from ptxcore.syntax.tree import (
 )
 from ptxcore.values.terms import mask
 
+#: The first target whose threads are independent.
+_INDEPENDENT = 70
+
 
 class Source(NamedTuple):
     """Where a value comes from. `kind`: `register` (`value` its slot, `has` its bits), `constant` (`value`), `frame`
@@ -155,6 +158,12 @@ class Program:
     target: int
     #: The special registers that it reads.
     special: set[str] = field(default_factory=set)
+
+    @property
+    def together(self) -> bool:
+        """Whether the threads of a warp go on together: before sm_70 they had one program counter, and programs relied on
+        it."""
+        return self.target < _INDEPENDENT
 
 
 def lower(module: Module) -> Program:

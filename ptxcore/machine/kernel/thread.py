@@ -419,6 +419,10 @@ class Thread:
             raise Polled
         self.polled = block
 
+    def rests(self) -> bool:
+        """Whether it has just looked in vain at what others may write."""
+        return self.stuck and self.polled < 0
+
     def spins(self, block: int) -> bool:
         """Whether a long turn ends where the one before ended, and changed nothing."""
         before, self.spun = self.spun, block

@@ -16,6 +16,7 @@ from ptxmm.running import launch
 floats = Collection("floats")
 runtime = Collection("runtime")
 old_1, old_2, old_3 = Collection("old_1"), Collection("old_2"), Collection("old_3")
+old_warps = Collection("old_warps")
 f16, f32, f64, u8, u16, u32, i32, u64 = (
     np.float16, np.float32, np.float64, np.uint8, np.uint16, np.uint32, np.int32, np.uint64
 )  # fmt: skip
@@ -168,6 +169,23 @@ def tail(rng: np.random.Generator) -> list[Any]:
     return [x, Expect(zeros(2), [total, (total << 7 | total >> 25) & 0xFFFFFFFF])]
 
 
+@old_warps.add(block=64)
+def warp_synchronous(rng: np.random.Generator) -> list[Any]:
+    x = rng.integers(-50, 50, 64).astype(i32)
+    return [x, Expect(zeros(1, i32), [x.sum()])]
+
+
+@old_warps.add(block=32)
+def warp_scan(rng: np.random.Generator) -> list[Any]:
+    x = rng.integers(-50, 50, 32).astype(i32)
+    return [Expect(x, np.cumsum(x))]
+
+
+@old_warps.add(grid=2, block=40)
+def warp_lock(rng: np.random.Generator) -> list[Any]:
+    return [Expect(zeros(1), [80])]
+
+
 @runtime.add(block=4)
 def heap(rng: np.random.Generator) -> list[Any]:
     return [Expect(zeros(4), [sum(i * t + 1 for i in range(9)) for t in range(4)]), 9]
@@ -178,7 +196,7 @@ def hello(rng: np.random.Generator) -> list[Any]:
     return []
 
 
-ALL = (floats, runtime, old_1, old_2, old_3)
+ALL = (floats, runtime, old_1, old_2, old_3, old_warps)
 
 
 @pytest.mark.parametrize(("case", "seed"), [run for collection in ALL for run in collection.runs()])
@@ -198,3 +216,9 @@ def test_an_assertion_that_fails() -> None:
     assert caught.value.thread is not None
     assert caught.value.thread.thread == (3, 0, 0)
     launch(device("runtime"), "asserts", 1, 5, [5])
+
+
+def test_warps_that_wait_for_ever() -> None:
+    with pytest.raises(KernelError, match="looks again and again at 'ld.volatile.global.u32'") as caught:
+        launch(device("old_warps"), "waits", 1, 32, [zeros(1)], limit=3_000_000)
+    assert caught.value.kind == "deadlock"

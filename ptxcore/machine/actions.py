@@ -32,32 +32,26 @@ class Actions:
     """The effects of a thread so far, and the step in progress. `special` are the special registers that are known, without
     their `%`."""
 
+    # The step in progress.
+    _state: State
+    _step: Step
+    _sources: list[Any]
+    _guard: Value = 1
+    _control: Dependencies = NO_DEPENDENCIES
+    #: What its result depends on; of a vector, what each of its elements does.
+    _returned: Dependencies = NO_DEPENDENCIES
+    _elements: list[Dependencies] | None = None
+    #: The wait that it is, the asynchronous operation that was begun last, and that in whose name effects happen now.
+    _wait: Effect | None = None
+    _issue: Effect | None = None
+    _agent = -1
+    _own_from = 0  # its first effect
+    _stopped: Value = 0
+
     def __init__(self, answer: Answer, special: Mapping[str, int]) -> None:
         self.answer, self.special = answer, special
         self.effects: list[Effect] = []
         self.requirements: list[Requirement] = []
-        # The step in progress.
-        self._state: State
-        self._step: Step
-        self._sources: list[Any]
-        self._guard: Value = 1
-        self._control: Dependencies = NO_DEPENDENCIES
-        #: What its result depends on; of a vector, what each of its elements does.
-        self._returned: Dependencies = NO_DEPENDENCIES
-        self._elements: list[Dependencies] | None = None
-        #: The wait that it is, the asynchronous operation that it begins, and that in whose name effects happen now.
-        self._wait: Effect | None = None
-        self._issue: Effect | None = None
-        self._agent = -1
-        self._own_from = 0  # its first effect
-        self._stopped: Value = 0
-
-    def begin(self, step: Step, sources: list[Any], guard: Value, control: Dependencies) -> None:
-        """The step whose meaning is called next."""
-        self._step, self._sources, self._guard, self._control = step, sources, guard, control
-        self._returned, self._elements = NO_DEPENDENCIES, None
-        self._wait = self._issue = None
-        self._own_from = len(self.effects)
 
     # Effects.
 
@@ -80,31 +74,34 @@ class Actions:
 
     def _access(self, kind: str, how: Use, address: Value) -> Effect:
         step, sources = self._step, self._state.sources
-        own = how is step.how  # not so for what tells of the completion of an asynchronous operation
+        reads = step.address_reads if not step.memory_reads else self._address_reads(address)
         effect = Effect(
             index=len(self.effects),
             kind=kind,
             guard=self._guard,
             instruction=step.instruction,
             semantics=how.sem,
-            scope=how.scope if how.sem != "weak" else None,
+            scope=how.scope,
             proxy=how.proxy,
-            agent=self._agent,
-            space=step.space if own else how.space,
-            width=step.width if own else how.width,
+            space=step.space,
+            width=step.width,
             address=address,
-            address_dependencies=gather(sources, self._address_reads(address)),
-            data_dependencies=gather(sources, step.data_reads),
+            address_dependencies=gather(sources, reads) if reads else NO_DEPENDENCIES,
+            data_dependencies=gather(sources, step.data_reads) if step.data_reads else NO_DEPENDENCIES,
             control_dependencies=self._control,
         )
+        if self._agent >= 0:
+            effect.agent = self._agent
+            if how.sem == "weak":  # where a scope may be written all the same
+                effect.scope = None
+            if how is not step.how:  # what tells of the completion
+                effect.space, effect.width = how.space, how.width
         self.effects.append(effect)
         return effect
 
     def _address_reads(self, address: Value) -> tuple[int, ...]:
-        """The registers that an address comes from; where an instruction has several, those of the operand that it is."""
+        """The registers that an address comes from, where an instruction has several: those of the operand that it is."""
         step = self._step
-        if not step.memory_reads:
-            return step.address_reads
         own = [reads for position, reads in step.memory_reads if self._sources[position] == address]
         return tuple(r for reads in own for r in reads) if own else step.address_reads
 
@@ -306,7 +303,7 @@ class Actions:
 
     def _begun(self, how: Use) -> Effect:
         """The beginning of the asynchronous operation that the instruction is."""
-        if self._issue is None:
+        if self._issue is None or self._issue.index < self._own_from:
             self._issue = self.effect("issue", how)
         return self._issue
 

@@ -75,7 +75,9 @@ class Thread(Actions):
         self.code, self.unroll = code, unroll
         self.finishes: Value = 0
         self.cut: Value = 0
-        self.node: tuple[int, ...] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
+        self.node: tuple[
+            int, ...
+        ] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self._known: Value = 1  # the condition under which the result of the step in progress is one
@@ -302,25 +304,30 @@ class Thread(Actions):
         self._check(step, state, guard)
         values = state.values
         sources = [None if f is None else f(values) for f in step.sources]
-        if step.kind == "value":
+        kind = step.kind
+        targets = step.targets
+        if kind == "value":
             result = step.run(step.how, *sources)
             depends = gather(state.sources, step.reads)
-        elif step.kind == "effect" or step.kind == "warp":
-            self.begin(step, sources, guard, control)
-            result = step.run(step.how, self, *sources) if step.kind == "effect" else self.together(step.how)
+        elif kind == "effect" or kind == "warp":
+            self._step, self._sources, self._guard, self._control = step, sources, guard, control
+            self._returned, self._own_from = NO_DEPENDENCIES, len(self.effects)
+            result = step.run(step.how, self, *sources) if kind == "effect" else self.together(step.how)
             depends = self._returned
             if self._wait is not None:
-                self._wait.complete = result
+                self._wait.complete, self._wait = result, None
+            if self._elements is not None:
+                elements, self._elements = self._elements, None
+                for target, value, own in zip(targets, result, elements, strict=True):
+                    self._write(target, value, own, step, state, predicate)
+                return
         else:
             return
-        targets = step.targets
         if len(targets) == 1:
             self._write(targets[0], result, depends, step, state, predicate)
         elif targets:
-            elements = self._elements if step.kind == "effect" else None
-            for i, (target, value) in enumerate(zip(targets, result, strict=True)):
-                own = depends if elements is None else elements[i]
-                self._write(target, value, own, step, state, predicate)
+            for target, value in zip(targets, result, strict=True):
+                self._write(target, value, depends, step, state, predicate)
 
     def _skip(self, step: Step, state: State) -> None:
         """A guard that is false leaves registers as they are, but which value stands there still hangs on it."""

@@ -182,10 +182,10 @@ class _Builder:
             self.memory.shared(layout, launch.entry, launch.dynamic_shared, rank, owner, members)
             known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
             lanes: list[tuple[ThreadInfo, Lane]] = []
-            for at in places(shape.block):
-                name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(at.index)}"
-                code = self.code(kernel, {**known, **at.special})
-                lanes.append((ThreadInfo(name, number, cta, at.index), Lane(at.lane, code, name)))
+            for place in places(shape.block):
+                name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(place.at)}"
+                code = self.code(kernel, {**known, **place.special})
+                lanes.append((ThreadInfo(name, number, cta, place.at), Lane(place.lane, code, name)))
             for begin in range(0, size, WARP):
                 self.warp(launch, lanes[begin : begin + WARP])
             self.ctas += 1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ptxmm.result import KINDS, Loop, Result, Spot, Witness, observation_of, verdict_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
 
     from axioms.cat.model import Model
@@ -27,7 +28,7 @@ DEFAULT_MODEL = "ptx-9.0"
 #: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
 LONGEST_FILE = 32 << 20
 
-_shipped: dict[str, Model] = {}  # read once; there are three
+_shipped: dict[tuple[str, frozenset[str]], Model] = {}  # read once; there are three, with options few more
 
 
 def load(path: str | PathLike[str]) -> Test | KernelTest:
@@ -69,16 +70,20 @@ def models() -> list[str]:
     return names()
 
 
-def model_named(name: str) -> Model:
-    """A model by its name, or by the path of a .cat file. Raises InputError for a name or a file that is none."""
-    known = _shipped.get(name)
+def model_named(name: str, options: Iterable[str] = ()) -> Model:
+    """A model by its name, or by the path of a .cat file, with those of `options` that are the model's. Raises InputError
+    for a name or a file that is none, and for an option that the model does not have."""
+    from axioms.models.options import of_models
+
+    chosen = of_models(options)
+    known = _shipped.get((name, chosen))
     if known is None:
         from axioms.models import load as load_model
         from axioms.models import names
 
-        known = load_model(name)
+        known = load_model(name, chosen)
         if name in names():
-            _shipped[name] = known
+            _shipped[name, chosen] = known
     return known
 
 
@@ -93,6 +98,8 @@ def check(
     all_registers: bool = False,
     explain: bool = False,
     witnesses: bool = True,
+    races: bool = False,
+    options: Iterable[str] = (),
 ) -> Result:
     """Decides a test under a model: a litmus test, or a kernel test.
 
@@ -101,7 +108,8 @@ def check(
     verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`;
     None: the faster one. `all_registers`: states list all registers that the test names, or all elements of buffers.
     `explain`: for an outcome that does not occur, also find the axioms that forbid it. `witnesses`: write out the
-    execution of each state (all are re-checked either way).
+    execution of each state (all are re-checked either way). `races`: search for races of every kind; one makes the
+    verdict `no`. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -109,13 +117,15 @@ def check(
     """
     _check_options(unroll, timeout, engine, backend)
     from axioms.engine import decide
+    from axioms.models.options import of_programs
     from axioms.result import OutOfTime
     from litmus.formats.printer import write_proposition
     from litmus.test import Test
     from ptxcore.diagnostics import InputError
     from ptxmm.pipeline import build
 
-    loaded = model_named(model) if isinstance(model, str) else model
+    options = frozenset(options)
+    loaded = model_named(model, options) if isinstance(model, str) else model
     if not isinstance(test, Test):
         from ptxmm.kernels import check as kernels
 
@@ -137,10 +147,11 @@ def check(
     start = time.perf_counter()
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
-        program = build(test, unroll, all_registers)
+        program = build(test, unroll, all_registers, of_programs(options))
         decision = decide(
-            program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses
-        )
+            program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses,
+            races=races,
+        )  # fmt: skip
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
         return result
@@ -161,6 +172,9 @@ def check(
 
         cast = Cast(lambda thread: test.threads[thread].name, lambda event: Spot(test.path, event.line or 0))
         result.races = [entry(race, cast) for race in decision.races]
+        result.race_witnesses = [
+            Witness(replace(r.execution, title=f"{test.name}  ({loaded.name})  {r.kind} race")) for r in decision.races
+        ]
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     title = f"{test.name}  ({loaded.name})"
     result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
@@ -169,6 +183,8 @@ def check(
         result.verdict, result.error = "undefined", decision.undefined
     else:
         result.verdict = verdict_of(condition.quantifier, result.positive, result.negative)
+        if result.races:
+            result.verdict = "no"
     return result
 
 

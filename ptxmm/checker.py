@@ -38,10 +38,13 @@ class Settings(NamedTuple):
     drawings: tuple[str, ...] = ()
     digest: bool = False
     explain: bool = False
+    races: bool = False
+    options: frozenset[str] = frozenset()
 
 
 class Outcome(NamedTuple):
-    """A result, light enough to send between processes: its witnesses stay behind, their drawings come along.
+    """A result, light enough to send between processes: its witnesses stay behind, their drawings come along, and
+    those of `races`.
 
     `findings` is what is wrong with the test, once whoever reports it has looked."""
 
@@ -49,6 +52,7 @@ class Outcome(NamedTuple):
     drawings: dict[str, list[str]]
     digest: str = ""
     findings: tuple[Finding, ...] = ()
+    races: dict[str, list[str]] = {}
 
 
 class Checker:
@@ -61,7 +65,7 @@ class Checker:
         """Imports and reads what every test needs. Raises InputError for a model that cannot be taken."""
         from ptxmm.api import model_named
 
-        model_named(self.settings.model)
+        model_named(self.settings.model, self.settings.options)
         import ptxmm.pipeline  # noqa: F401
 
     def warm(self) -> None:
@@ -117,10 +121,13 @@ class Checker:
             all_registers=wanted.all_registers,
             explain=wanted.explain,
             witnesses=bool(wanted.drawings),
+            races=wanted.races,
+            options=wanted.options,
         )
         drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
-        result.witnesses = []
-        return Outcome(result, drawings, digest(test) if wanted.digest else "")
+        races = {kind: [getattr(witness, kind)() for witness in result.race_witnesses] for kind in wanted.drawings}
+        result.witnesses, result.race_witnesses = [], []
+        return Outcome(result, drawings, digest(test) if wanted.digest else "", races=races)
 
     def _failure(self, path: str, verdict: str, message: str) -> Outcome:
         result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)

@@ -48,11 +48,16 @@ _SPACING = 0x1_0000
 Side = RegisterTerm | LocationTerm | Constant | AddressOf
 
 
-def build(test: Test, unroll: int = 4, all_registers: bool = False) -> Program:
-    """The program that a test stands for. Loop bodies run at most `unroll` times.
+def build(
+    test: Test, unroll: int = 4, all_registers: bool = False, options: frozenset[str] = frozenset()
+) -> Program:
+    """The program that a test stands for. Loop bodies run at most `unroll` times. `options` are those of
+    `axioms.models.options.OF_PROGRAMS`.
 
     Raises InputError for mistakes of the test, UnsupportedProgram for what the engine does not decide yet.
     """
+    for option in sorted(options):
+        raise UnsupportedProgram(f"the option '{option}' is not supported yet")
     try:
         return _Builder(test, unroll, all_registers).program()
     except InputError as error:

@@ -141,6 +141,7 @@ class Result:
     seconds: float = 0.0
     error: str | None = None
     races: list[dict[str, Any]] = field(default_factory=list)
+    race_witnesses: list[Witness] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     forbidding: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 
 from axioms.cat.model import Model, compile_model
@@ -17,10 +18,12 @@ def names() -> list[str]:
     return sorted((p.stem for p in _FOLDER.glob("*.cat")), key=lambda n: [int(x) for x in n.split("-")[1].split(".")])
 
 
-def load(name: str) -> Model:
-    """A shipped model by name, or a model of the user's by the path of its .cat file. Raises InputError."""
+def load(name: str, options: Iterable[str] = ()) -> Model:
+    """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. Raises InputError,
+    also for an option that the model does not have."""
+    chosen = frozenset(options)
     if name in names():
-        return _shipped(name)
+        return _shipped(name, chosen)
     path = Path(name)
     if not name.endswith(".cat"):
         hint = nearest(name, names()) or f"the models are {', '.join(names())}; a file must end in .cat"
@@ -32,7 +35,7 @@ def load(name: str) -> Model:
         if "\0" in name:
             reason = "there is no such name"
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
-    return compile_model(name, text, functools.partial(_beside, path.parent))
+    return compile_model(name, text, functools.partial(_beside, path.parent), chosen)
 
 
 def _beside(folder: Path, name: str) -> str | None:
@@ -43,5 +46,5 @@ def _beside(folder: Path, name: str) -> str | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _shipped(name: str) -> Model:
-    return compile_model(name, (_FOLDER / f"{name}.cat").read_text(encoding="utf-8"))
+def _shipped(name: str, options: frozenset[str]) -> Model:
+    return compile_model(name, (_FOLDER / f"{name}.cat").read_text(encoding="utf-8"), options=options)

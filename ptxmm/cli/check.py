@@ -73,6 +73,8 @@ def check(options: Namespace) -> int:
         all_registers=options.all_registers,
         drawings=tuple(folders),
         digest=options.format == "herd",
+        races=options.races,
+        options=frozenset(options.readings),
     )
     found = expand(find(options.paths, is_test))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Callable
 
 from ptxmm import __version__
 
 #: Options that the command line has but that do not work yet, with what they will do.
-LATER_OPTIONS = {"races": "reporting data races", "why": "explaining forbidden outcomes"}
+LATER_OPTIONS = {"why": "explaining forbidden outcomes"}
 
 
 def positive_number(text: str) -> int:
@@ -82,8 +83,39 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
     check.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
     check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
+    check.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
+    _add_readings(check)
     for name, what in LATER_OPTIONS.items():
         check.add_argument(f"--{name}", action="store_true", help=f"{what} (not there yet)")
+
+
+def _add_readings(check: argparse.ArgumentParser) -> None:
+    from axioms.models.options import OPTIONS
+
+    group = check.add_argument_group("other readings of the manual", "See docs/model.md.")
+    for name, what in OPTIONS.items():
+        option, _, value = name.partition("=")
+        if value:
+            group.add_argument(
+                f"--{option}",
+                dest="readings",
+                action="append",
+                default=[],
+                metavar=value,
+                type=_reading(option, value),
+                help=what,
+            )
+        else:
+            group.add_argument(f"--{name}", dest="readings", action="append_const", const=name, default=[], help=what)
+
+
+def _reading(option: str, value: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text != value:
+            raise argparse.ArgumentTypeError(f"must be {value}, not '{text}'")
+        return f"{option}={value}"
+
+    return read
 
 
 def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -1,4 +1,4 @@
-"""Graphs written to files: DIR/NAME-STATEINDEX.svg."""
+"""Graphs written to files: DIR/NAME-STATEINDEX.svg, and DIR/NAME-race-INDEX.svg."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ class Drawings:
         if not outcome.drawings:
             return
         name = self._name(outcome.result.name)
-        for kind, drawings in outcome.drawings.items():
-            for i, text in enumerate(drawings):
-                with open(os.path.join(self._folders[kind], f"{name}-{i}.{kind}"), "w", encoding="utf-8") as file:
-                    file.write(text)
+        for what, found in (("", outcome.drawings), ("race-", outcome.races)):
+            for kind, drawings in found.items():
+                for i, text in enumerate(drawings):
+                    path = os.path.join(self._folders[kind], f"{name}-{what}{i}.{kind}")
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(text)
 
     def _name(self, wanted: str) -> str:
         base = _UNSAFE.sub("_", wanted).lstrip(".-")[:120] or "test"

@@ -112,6 +112,7 @@ class TextReport:
             page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
         if not result.listed_all:
             page.append("    there are more states than these")
+        page += [f"    {line}" for line in race_lines(result)]
         if result.forbidding:
             what = "a counterexample" if result.kind == "forall" else "the outcome"
             joined = ", by " if result.forbidding_each else " and "
@@ -151,6 +152,17 @@ def _each(result: Result) -> str:
     if not result.forbidding_each:
         return ""
     return ": each alone is enough"
+
+
+def race_lines(result: Result) -> list[str]:
+    """Each race in a line, and why."""
+    lines = []
+    for race in result.races:
+        first, second = (f"{e['thread']}, line {e['line']}: {plain(e['instruction'])}" for e in race["events"])
+        lines.append(f"{race['kind']} race between {first} and {second}")
+        if race.get("reason"):
+            lines.append(f"    {plain(race['reason'])}")
+    return lines
 
 
 def count_of(result: Result) -> str:

@@ -1,0 +1,33 @@
+"""The decisions of the model that are options: what the manual leaves open, with the other way to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Options that the cat files ask for.
+OF_MODELS = {
+    "war-ok": "a write of the async proxy may follow a read of another proxy without a fence between the proxies",
+    "sc-not-acqrel": "fence.sc is no release and no acquire fence",
+    "sink-is-atom": "an atom whose destination is the sink _ may start an acquire pattern",
+    "async-fence-any-cta": "fence.proxy.async works for accesses of the async proxy by any CTA",
+    "dep=data": "control dependencies do not count",
+    "bar-is-fence": "CTA barriers are fences of CTA scope too",
+    "mbar-chain": "a wait for a phase of an mbarrier object observes the arrivals of earlier phases too",
+}
+#: Options that say what a program's events are.
+OF_PROGRAMS = {
+    "no-tearing": "reads of at most 8 bytes, naturally aligned, never mix bytes of several writes of their size",
+    "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias",
+    "st-async-proxy": "st.async and red.async work through the async proxy",
+}
+OPTIONS = {**OF_MODELS, **OF_PROGRAMS}
+
+
+def of_models(options: Iterable[str]) -> frozenset[str]:
+    """Those that a model is read with."""
+    return frozenset(o for o in options if o not in OF_PROGRAMS)
+
+
+def of_programs(options: Iterable[str]) -> frozenset[str]:
+    """Those that a program is built with."""
+    return frozenset(o for o in options if o in OF_PROGRAMS)

@@ -19,6 +19,7 @@ from axioms.bounds import Bounds
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
+from axioms.inputs import inputs
 from axioms.interpret import cycles
 from axioms.program import Program
 from axioms.races import Flags
@@ -58,13 +59,14 @@ class Encoding:
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
         self.finals: dict[int, dict[int, int]] = {}
+        self.inputs = {symbol: self.lowering.condition(symbol) for symbol in inputs(program)}
         sources = self._flows()
         if finite:
             self._values(sources)
         self.finishes = self._ends()
         if ended:
             self.formula.add([self.finishes])
-        self.symmetric = self._break_symmetry() if finite and ended else []
+        self.symmetric = self._break_symmetry() if finite and ended and not self.inputs else []
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
@@ -138,7 +140,7 @@ class Encoding:
                 sources.setdefault(trouble.result, [0])  # whatever it returns: the program has no meaning then
         self.mbarriers.add_sources(sources)
         self.flows += self.mbarriers.flows
-        for c, symbol in self._final_symbols():
+        for c, symbol in program.finals:
             writes_ = self.bounds.writes[c]
             self.finals[c] = self._final_writes([e.index for e in writes_])
             sources[symbol] = [e.value_at(c) for e in writes_]
@@ -149,12 +151,15 @@ class Encoding:
         """Ties what reads return to what writes write, over the numbers that can flow there."""
         formula, lowering, program = self.formula, self.lowering, self.program
         self.barriers.add_sources(sources)
+        sources |= {symbol: [0, 1] for symbol in self.inputs}
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
         others += [t.condition for t in program.troubles]
         known = domains(sources, others, rounds=len(sources))
         for symbol in sources:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
+        for symbol, literal in self.inputs.items():
+            lowering.choices[symbol] = {0: -literal, 1: literal}
         lowering.settle()
         for literal, symbol, value in self.flows:
             self._tick()
@@ -162,14 +167,6 @@ class Encoding:
             for number, chosen in lowering.value(value).items():
                 formula.add([-literal, -chosen, into_choices.get(number, FALSE)])
         self.barriers.tie_results()
-
-    def _final_symbols(self) -> list[tuple[int, Term]]:
-        observed = [self.program.condition, self.program.filter, *[o.value for o in self.program.observed]]
-        needed: set[Term] = set()
-        for value in observed:
-            needed |= terms.symbols_of(value)
-        found = [(c, self.program.final(c)) for c in range(len(self.program.cells))]
-        return [(c, symbol) for c, symbol in found if symbol in needed]
 
     def _final_writes(self, writes: list[int]) -> dict[int, int]:
         """Which write a cell keeps: one that no other follows in `co`. If several are such, any of them."""
@@ -214,10 +211,12 @@ class Encoding:
     def candidate(self, judge: Judge, true: Callable[[int], bool]) -> Candidate:
         """The execution that a model of the formula describes; `true` says which literals hold in it."""
         program = self.program
-        read: dict[int, list[int]] = {}
+        rf: dict[int, int | tuple[int, ...]] = {}
         for (r, _), sources in self.rf.items():
-            read.setdefault(r, []).extend(w for w, l in sources.items() if true(l))
-        rf = {r: writes[0] if len(writes) == 1 else tuple(writes) for r, writes in read.items() if writes}
+            for w, l in sources.items():
+                if true(l):
+                    before = rf.get(r)
+                    rf[r] = w if before is None else (*before, w) if type(before) is tuple else (before, w)  # type: ignore[assignment]
         orders: list[list[int]] = []
         for relation in (self.co, self.sync_fence):
             rows = list(relation.must)
@@ -228,7 +227,7 @@ class Encoding:
             orders.append(rows)
         syncbar = [(i, j) for i, j, l in self.barriers.syncbar.pairs() if true(l)]
         finals = {c: w for c, chosen in self.finals.items() for w, l in chosen.items() if true(l)}
-        results: dict[Term, int] = {}
+        results = {symbol: int(true(literal)) for symbol, literal in self.inputs.items()}
         for barrier, _ in self.barriers.reductions:
             symbol = barrier.effect.result
             assert symbol is not None

@@ -383,11 +383,9 @@ def _proxy_fence(collector: Collector, thread: int, effect: Effect) -> list[Even
     return [collector.new(thread, "F", tags_of("F", PROXY_TAGS[proxy]), effect.guard, effect)]
 
 
-def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    events = [collector.new(thread, "B", tags_of("BA"), effect.guard, effect)]
-    if effect.barrier != "arrive":
-        events.append(collector.new(thread, "B", tags_of("BW"), effect.guard, effect))
-    return events
+def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
+    """What a clock says is no event."""
+    return []
 
 
 Maker = Callable[[Collector, int, Effect], list[Event]]
@@ -400,5 +398,5 @@ MAKERS: Mapping[str, Maker] = {
     "red": _atomic,
     "fence": _fence,
     "proxy_fence": _proxy_fence,
-    "barrier": _barrier,
+    "input": _nothing,
 }

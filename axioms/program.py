@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms import asynchronous, fences, kernels, obligations
+from axioms import asynchronous, barrier_events, fences, kernels, obligations
 from axioms import events as making
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
 from axioms.kernels import Grids, Kernel
 from axioms.known import known_relations
-from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, Place, View
+from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 #: How the effects of each kind become events, and what they access.
-_MAKERS = {**making.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS}
+_MAKERS = {**making.MAKERS, **barrier_events.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS}
 _SPANS = {**making.SPANS, **asynchronous.SPANS}
 
 
@@ -64,42 +64,26 @@ class Program:
         self.threads = tuple(threads)
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         self._define(Definitions(definitions or {}))
-        self._collector = Collector(self.threads, self.space)
+        collector = self.collector = Collector(self.threads, self.space)
         accesses = self._locate()
-        self.layout = self._collector.layout = layout or self._layout(accesses)
-        pieces = Definitions(self._pieces())
+        finals = self._finals()
+        self.layout = collector.layout = layout or self._layout(accesses, finals)
+        self.cells: Sequence[Cell] = self.layout.cells
+        pieces = Definitions(self._pieces(finals))
         self._define(pieces)
-        self._collector.define(self.threads, pieces)
+        collector.define(self.threads, pieces)
         self._collect()
-        self.grids = Grids(self._collector, self.kernels)
-        self.relations: dict[str, list[int]] = known_relations(self._collector)
+        self.events: list[Event] = collector.events
+        self.by_effect: list[dict[int, list[Event]]] = collector.by_effect  # thread by thread
+        self.troubles: list[Trouble] = collector.troubles  # what makes the behaviour undefined
+        self.grids = Grids(collector, self.kernels)
+        self.size = len(self.events)
+        self.relations: dict[str, list[int]] = known_relations(collector)
         self._relate()
-
-    @property
-    def collector(self) -> Collector:
-        return self._collector
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return self.layout.cells
-
-    @property
-    def events(self) -> list[Event]:
-        return self._collector.events
-
-    @property
-    def by_effect(self) -> list[dict[int, list[Event]]]:
-        """The events of each effect, thread by thread."""
-        return self._collector.by_effect
-
-    @property
-    def troubles(self) -> list[Trouble]:
-        """What makes the behaviour undefined."""
-        return self._collector.troubles
-
-    @property
-    def size(self) -> int:
-        return len(self.events)
+        #: The cells whose final values count, each with its symbol.
+        self.finals: list[tuple[int, Term]] = [
+            (c, self.final(c)) for s in finals for c in self.layout.covering(*_bytes_of(s))
+        ]
 
     @property
     def is_bounded(self) -> bool:
@@ -119,59 +103,52 @@ class Program:
                 if effect.kind in _SPANS:
                     yield t, effect
 
-    def _locate(self) -> list[list[tuple[Place, int, int]]]:
-        """Where each access may go: places, the bytes accessed there, and which of them are cut alike."""
-        found = []
+    def _locate(self) -> list[list[Bytes]]:
+        """The bytes that accesses may go to: those that are cut alike together."""
+        found: list[list[Bytes]] = []
         for t, effect in self._accesses():
             spans = _SPANS[effect.kind](effect)
-            places = self._collector.locate(t, effect, spans)
-            found.append([(p, s.size, s.group) for s, some in zip(spans, places, strict=True) for p in some])
+            groups: dict[int, list[Bytes]] = {}
+            for span, places in zip(spans, self.collector.locate(t, effect, spans), strict=True):
+                groups.setdefault(span.group, []).extend([(p.object, p.offset, span.size) for p in places])
+            found += groups.values()
         for t, thread in enumerate(self.threads):
+            for effect in thread.execution.effects:
+                if effect.kind == "mbarrier":  # no memory event: no cells are cut for its sake
+                    self.collector.locate(t, effect, (barrier_events.mbarrier_span(effect),))
             for requirement in thread.execution.requirements:
-                self._collector.require(t, requirement)
+                if not barrier_events.is_of_state(requirement, thread.execution.effects):
+                    self.collector.require(t, requirement)
         return found
 
-    def _layout(self, accesses: list[list[tuple[Place, int, int]]]) -> Layout:
-        alike: list[list[Bytes]] = []
-        whole: dict[Bytes, None] = {}
-        for places in accesses:
-            groups: dict[int, list[Bytes]] = {}
-            for place, size, group in places:
-                groups.setdefault(group, []).append((place.object, place.offset, size))
-            for members in groups.values():
-                whole.update(dict.fromkeys(members))
-                if len(members) > 1:
-                    alike.append(members)
-        for symbol in self._finals():
-            _, number, offset = symbol.args[0]
-            whole[number, offset, symbol.width // 8] = None
-        return Layout(self.objects, whole, alike)
+    def _layout(self, accesses: list[list[Bytes]], finals: list[Term]) -> Layout:
+        whole = {b: None for places in accesses for b in places}
+        whole.update(dict.fromkeys(map(_bytes_of, finals)))
+        return Layout(self.objects, whole, [places for places in accesses if len(places) > 1])
 
     def _finals(self) -> list[Term]:
         """The final values that are asked for."""
-        asked: set[Term] = set()
-        for value in (self.condition, self.filter, *[o.value for o in self.observed]):
-            asked |= terms.symbols_of(value)
+        asked: dict[Term, None] = {}
+        for value in (*[o.value for o in self.observed], self.condition, self.filter):
+            if type(value) is Term:
+                asked.update(dict.fromkeys(sorted(terms.symbols_of(value), key=lambda s: s.serial)))
         return [s for s in asked if isinstance(s.args[0], tuple) and s.args[0][0] == _FINAL]
 
-    def _pieces(self) -> dict[Term, Value]:
+    def _pieces(self, finals: list[Term]) -> dict[Term, Value]:
         """What stands for more than one cell: results of reads, and final values."""
-        cells, covering = self.layout.cells, self.layout.covering
         found: dict[Term, Value] = {}
+        cells = self.cells
         for t, effect in self._accesses():
-            places = self._collector.places[t, effect.index]
-            if effect.result is not None and places and places[0]:
-                at = places[0][0]
-                covered = covering(at.object, at.offset, effect.width // 8)
+            places = self.collector.places[t, effect.index][0]
+            if effect.result is not None and places:
+                covered = self.layout.covering(places[0].object, places[0].offset, effect.width // 8)
                 if len(covered) > 1:
                     sizes = [cells[c].size for c in covered]
                     found[effect.result] = making.joined(making.pieces(effect.result, sizes), sizes)
-        for symbol in self._finals():
-            _, number, offset = symbol.args[0]
-            covered = covering(number, offset, symbol.width // 8)
+        for symbol in finals:
+            covered = self.layout.covering(*_bytes_of(symbol))
             if len(covered) > 1:
-                parts = [self.final(c) for c in covered]
-                found[symbol] = making.joined(parts, [cells[c].size for c in covered])
+                found[symbol] = making.joined([self.final(c) for c in covered], [cells[c].size for c in covered])
         return found
 
     def _define(self, definitions: Definitions) -> None:
@@ -183,7 +160,7 @@ class Program:
         self.condition, self.filter = definitions(self.condition), definitions(self.filter)
 
     def _collect(self) -> None:
-        collector = self._collector
+        collector = self.collector
         for cell in range(len(self.layout.cells)):
             making.initial_write(collector, cell)
         for t, thread in enumerate(self.threads):
@@ -199,7 +176,7 @@ class Program:
 
     def _relate(self) -> None:
         """The relations of kernels, asynchronous operations and fences, where there are any."""
-        collector = self._collector
+        collector = self.collector
         found = {"issue": asynchronous.issue(collector), "covers": fences.covers(collector), "api": self.grids.api()}
         self.relations |= {name: rows for name, rows in found.items() if rows is not None}
         collector.troubles += obligations.obligations(collector, self.relations)
@@ -211,6 +188,12 @@ class Program:
 
 
 _FINAL = "final"
+
+
+def _bytes_of(symbol: Term) -> Bytes:
+    """The bytes whose final value a symbol stands for."""
+    _, number, offset = symbol.args[0]
+    return number, offset, symbol.width // 8
 
 
 def final_symbol(number: int, offset: int, width: int) -> Term:
@@ -229,9 +212,9 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
         for effect in thread.execution.effects:
             for e in made[effect.index]:
                 _depend(pairs["ctrl"], made, effect.control_dependencies, e)
-                if e.cells:
+                if e.cells or e.kind == "X":
                     _depend(pairs["addr"], made, effect.address_dependencies, e)
-                if e.kind == "W" or "BA" in e.tags:
+                if e.kind in ("W", "X") or "BA" in e.tags:
                     _depend(pairs["data"], made, effect.data_dependencies, e)
                 if e.kind == "W" and e.partner is not None:
                     _own_dependency(pairs, effect, e)
@@ -254,7 +237,7 @@ def _depend(
 ) -> None:
     for source, condition in sources.items():
         for e in made.get(source, ()):
-            if e.kind == "R" or "BW" in e.tags:
+            if e.kind in ("R", "X") or "BW" in e.tags:
                 pairs.append((e.index, target.index, condition))
 
 

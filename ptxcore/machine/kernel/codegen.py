@@ -243,10 +243,10 @@ class Compiler:
     def load(self, op: Op) -> list[str]:
         source = op.sources[0]
         assert source is not None
-        address = self.argument(source)
+        address = self.address(op, source)
         targets = op.targets[0]
         size = op.use.width // 8
-        read = _READS.get(op.use.space.partition("::")[0], "read")
+        read = _READS.get(op.use.space, "read")
         whole = size * len(targets) if isinstance(targets, list) else size
         access = f"T.{read}_{whole}({address})" if whole in _WORDS else f"T.{read}({address}, {whole})"
         if isinstance(targets, Target) and source.kind == "constant" and PARAM <= source.value < SHARED:
@@ -262,11 +262,20 @@ class Compiler:
             return [access]
         return [f"R[{targets.slot}] = {_extended(targets, access)}"]
 
+    def address(self, op: Op, source: Source) -> str:
+        """Where an instruction reads or writes; looked at where nobody else sees to its space."""
+        text, space = self.argument(source), op.use.space
+        if space in _READS or space == "generic" or source.kind != "register":
+            return text
+        return f"T.of({space!r}, {text})"
+
     def store(self, op: Op) -> list[str]:
-        address, value = self.argument(op.sources[0]), op.sources[1]
+        place, value = op.sources[0], op.sources[1]
+        assert place is not None
         assert value is not None
+        address = self.address(op, place)
         width = op.use.width
-        write = _WRITES.get(op.use.space.partition("::")[0], "write")
+        write = _WRITES.get(op.use.space, "write")
         size, text = width // 8, self.argument(value)
         if value.kind == "vector":
             size *= len(value.parts)

@@ -36,6 +36,8 @@ _FRAME_ALIGN = 16
 _OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _GLOBAL_OFFSET = (1 << GLOBAL_BITS) - 1
+#: Where the addresses of state spaces lie, but for `.global`.
+_WINDOWS = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
 #: Set in addresses that are rather before the next buffer than behind the one they belong to, which is never so large.
 _BEFORE = 1 << (GLOBAL_BITS - 1)
 
@@ -171,14 +173,14 @@ class Thread:
         self.write(address, size, value)
 
     def read_shared(self, address: int, size: int) -> int:
-        """As `read`, of the shared space. Raises Fault also for addresses of other spaces."""
-        if address & ~_OFFSET != SHARED:
+        """As `read`, of the CTA's shared memory. Raises Fault also for addresses of other spaces."""
+        if address & ~_SHARED_OFFSET != self.shared:
             self._outside(address, "shared")
         return self.read(address, size)
 
     def write_shared(self, address: int, size: int, value: int) -> None:
-        """As `write`, of the shared space."""
-        if address & ~_OFFSET != SHARED:
+        """As `write`, of the CTA's shared memory."""
+        if address & ~_SHARED_OFFSET != self.shared:
             self._outside(address, "shared")
         self.write(address, size, value)
 
@@ -191,12 +193,27 @@ class Thread:
     read_shared_1, read_shared_2, read_shared_4, read_shared_8 = short.shared_loads(read_shared)
     write_shared_1, write_shared_2, write_shared_4, write_shared_8 = short.shared_stores(write_shared)
 
+    def of(self, space: str, address: int) -> int:
+        """An address of the space that the instruction names. Raises Fault where it is not one."""
+        base = space.partition("::")[0]
+        if space == "global":
+            inside = address > _GLOBAL_OFFSET
+        elif space in ("shared", "shared::cta"):
+            inside = address & ~_SHARED_OFFSET == self.shared
+        else:
+            inside = address & ~_OFFSET == _WINDOWS.get(base, address & ~_OFFSET)
+        if not inside:
+            self._outside(address, base)
+        return address
+
     def _outside(self, address: int, space: str) -> None:
         """Raises the fault of an address that is not in the space which the instruction names."""
         if space == "shared" and SHARED > address >= SHARED - _OFFSET:
             raise fault("out-of-bounds", f"out of bounds: {SHARED - address} bytes before shared memory")
         if address:
             self.segment(address)
+            if space == "shared" and address & ~_OFFSET == SHARED:
+                raise fault("wrong-space", f"{self.place(address)} is in another CTA, which .shared::cluster reaches")
             raise fault("wrong-space", f"{self.place(address)} is not in .{space} memory")
 
     def place(self, address: int) -> str:
@@ -218,6 +235,7 @@ class Thread:
 
     def load(self, how: Use, address: int) -> Any:
         size, count = how.width // 8, int((how.words["vec"] or "v1")[1:])
+        self.of(how.space, address)
         whole = int(self.read(address, size * count))  # what is unknown says so
         if count == 1:
             return whole
@@ -226,6 +244,7 @@ class Thread:
     def store(self, how: Use, address: int, value: Any) -> None:
         size = how.width // 8
         parts = value if isinstance(value, tuple) else (value,)
+        self.of(how.space, address)
         whole = 0
         for i, part in enumerate(parts):
             whole |= (part & ((1 << how.width) - 1)) << i * how.width
@@ -234,6 +253,8 @@ class Thread:
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         """An atomic read-modify-write; nothing comes between, since threads take turns between instructions. What stands
         where a barrier object is to be may never have been written."""
+        if kind not in ("atom", "red"):  # barrier objects are in shared memory, whichever way they are addressed
+            self.of("shared::cluster", address)
         old = None if kind == "init" else self.load(how, address)
         value, writes = write(old)
         if writes:
@@ -273,8 +294,7 @@ class Thread:
         base = space.partition("::")[0]
         if base == "global":
             return int(address > _GLOBAL_OFFSET)
-        windows = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
-        inside = address & ~_OFFSET == windows.get(base, -1)
+        inside = address & ~_OFFSET == _WINDOWS.get(base, -1)
         own = address >> SHARED_BITS & 15 == self.cta.rank
         return int(inside and (space != "shared::cta" or own))
 
@@ -327,6 +347,8 @@ class Thread:
         if not when:
             return
         self.copied = True
+        for space, address in zip(how.form.ordered.split(), (to, source), strict=False):
+            self.of(how.words[space] if space == "dst" else space, address)
         begun = Copy(self, to, source, size, fill, selected, combine, how.width // 8, after)
         if after is not None:
             self.launch.later(begun)

@@ -113,9 +113,9 @@ def _copy_spans(effect: Effect) -> tuple[Span, ...]:
     spans: list[Span] = []
     for group, part in enumerate(_parts(effect), 1):
         to, source = _after(effect.address, part.offset), _after(effect.source, part.offset)
-        spans.append(Span(to, part.whole))
+        spans.append(Span(to, part.whole, guard=part.guard))
         if part.size:
-            spans += [Span(to, part.size, group), Span(source, part.size, group)]
+            spans += [Span(to, part.size, group, part.guard), Span(source, part.size, group, part.guard)]
     return tuple(spans)
 
 
@@ -123,7 +123,11 @@ def _reduction_spans(effect: Effect) -> tuple[Span, ...]:
     size, element = effect.size, effect.width // 8
     if type(size) is not int:
         raise _unsupported(effect, "a reduction whose size is not known")
-    return (Span(effect.source, size), *(Span(_after(effect.address, i), element) for i in range(0, size, element)))
+    spans = [Span(effect.source, size)]
+    for number, i in enumerate(range(0, size, element), 1):
+        to, source = _after(effect.address, i), _after(effect.source, i)
+        spans += [Span(to, element, number), Span(source, element, number)]
+    return tuple(spans)
 
 
 def _range_span(effect: Effect) -> tuple[Span, ...]:
@@ -188,11 +192,8 @@ class _Making:
     def _symbol(self, offset: int, size: int, what: str = "copied") -> Term:
         return terms.symbol((what, self.thread, self.effect.index, offset), 8 * size)
 
-    def _access(self, kind: str, tags: tuple[str, ...], guard: Value, at: Place, size: int) -> Event | None:
-        both = terms.conj(guard, at.guard)
-        if both == 0:
-            return None
-        event = self.collector.access(self.thread, self.effect, kind, tags_of(kind, *tags), both, at, size)
+    def _access(self, kind: str, tags: tuple[str, ...], at: Place, size: int) -> Event:
+        event = self.collector.access(self.thread, self.effect, kind, tags_of(kind, *tags), at.guard, at, size)
         self.events.append(event)
         return event
 
@@ -204,16 +205,12 @@ class _Making:
             if part.size:
                 next(places)
                 for at in next(places):
-                    event = self._access("R", self.tags, part.guard, at, part.size)
-                    if event is not None:
-                        self.collector.read(event, self._symbol(part.offset, part.size))
-                        read = event
+                    read = self._access("R", self.tags, at, part.size)
+                    self.collector.read(read, self._symbol(part.offset, part.size))
             for at in targets:
-                event = self._access("W", self.tags, part.guard, at, part.whole)
-                if event is not None:
-                    self._write(event, part, read)
+                self._write(self._access("W", self.tags, at, part.whole), read)
 
-    def _write(self, event: Event, part: Part, read: Event | None) -> None:
+    def _write(self, event: Event, read: Event | None) -> None:
         """What stands in each cell of the source, then zeros."""
         sizes = self.collector.sizes(event)
         copied = [] if read is None else list(read.values)
@@ -224,24 +221,22 @@ class _Making:
         effect, size = self.effect, self.effect.size
         assert type(size) is int and effect.combine is not None
         element = effect.width // 8
-        sources, *targets = self.places
+        sources, targets = self.places[0], self.places[1::2]
         whole: Value = 0
         for at in sources:
-            read = self._access("R", self.tags, 1, at, size)
-            if read is not None:
-                self.collector.read(read, self._symbol(0, size))
-                whole = read.value
+            read = self._access("R", self.tags, at, size)
+            self.collector.read(read, self._symbol(0, size))
+            whole = read.value
         tags = ("M", "RMW", "RED", "RLX", "GPU", PROXY_TAGS[effect.proxy])
         for number, places in enumerate(targets):
             low = 8 * element * number
             new = terms.extract(whole, low + effect.width - 1, low)
             for at in places:
-                old = self._access("R", tags, 1, at, element)
-                write = self._access("W", tags, 1, at, element)
-                if old is not None and write is not None:
-                    self.collector.read(old, self._symbol(number * element, element, "reduced"))
-                    self.collector.write(write, effect.combine(old.value, new))
-                    write.partner, old.partner = old, write
+                old = self._access("R", tags, at, element)
+                write = self._access("W", tags, at, element)
+                self.collector.read(old, self._symbol(number * element, element, "reduced"))
+                self.collector.write(write, effect.combine(old.value, new))
+                write.partner, old.partner = old, write
 
 
 def _in_background(maker: Maker) -> Maker:

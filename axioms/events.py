@@ -116,11 +116,13 @@ _MESSAGES = {
 
 
 class Span(NamedTuple):
-    """What an effect accesses: how many bytes at which address. Spans of one effect in one `group` are cut alike."""
+    """What an effect accesses: how many bytes at which address, under a condition of its own. Spans of one effect in one
+    `group` are cut alike."""
 
     address: Value
     size: int
     group: int = 0
+    guard: Value = 1
 
 
 def _access_spans(effect: Effect) -> tuple[Span, ...]:
@@ -157,15 +159,15 @@ class Collector:
         return found
 
     def _places(self, thread: int, effect: Effect, span: Span) -> list[Place]:
-        address, size, guard = span.address, span.size, effect.guard
+        address, size, guard = span.address, span.size, terms.conj(effect.guard, span.guard)
         alignment = min(size & -size, MAX_ALIGNMENT)
         if type(address) is int:
             if address % alignment:
-                self._trouble(thread, effect, guard, MISALIGNED)
+                self._trouble(thread, effect, guard, MISALIGNED, address)
                 return []
             at = self.space.at(thread, address, size)
             if at is None:
-                self._trouble(thread, effect, guard, WILD)
+                self._trouble(thread, effect, guard, WILD, address)
                 return []
             return [Place(guard, at[0].object, at[1], at[0].mapping)]
         assert type(address) is Term
@@ -184,20 +186,21 @@ class Collector:
                 if both != 0:
                     places.append(Place(both, view.object, offset, view.mapping))
         if not possible.nowhere_else:
-            self._elsewhere(thread, effect, address, 1 if possible.aligned else alignment, inside)
+            self._elsewhere(thread, effect, guard, address, 1 if possible.aligned else alignment, inside)
         return places
 
-    def _elsewhere(self, thread: int, effect: Effect, address: Term, alignment: int, inside: list[Value]) -> None:
-        outside = terms.conj(effect.guard, terms.negate(terms.any_of(inside)))
+    def _elsewhere(
+        self, thread: int, effect: Effect, guard: Value, address: Term, alignment: int, inside: list[Value]
+    ) -> None:
+        outside = terms.conj(guard, terms.negate(terms.any_of(inside)))
         if alignment > 1:
             low = terms.extract(address, alignment.bit_length() - 2, 0)
-            self._trouble(thread, effect, terms.conj(effect.guard, terms.ne(low, 0)), MISALIGNED)
+            self._trouble(thread, effect, terms.conj(guard, terms.ne(low, 0)), MISALIGNED)
             outside = terms.conj(outside, terms.eq(low, 0))
         self._trouble(thread, effect, outside, WILD)
 
-    def _trouble(self, thread: int, effect: Effect, condition: Value, kind: str) -> None:
+    def _trouble(self, thread: int, effect: Effect, condition: Value, kind: str, address: int | None = None) -> None:
         if condition != 0:
-            address = effect.address if type(effect.address) is int else None
             self.troubles.append(
                 Trouble(thread, condition, kind, _MESSAGES[kind], effect.instruction, effect.result, address)
             )
@@ -290,12 +293,11 @@ PROXY_TAGS = {
     "surface": "SUR",
     "texture": "TEX",
     "constant": "CON",
-    "alias": "ALIAS",
     "async": "ASYNC",
+    "tensormap": "TMAP",
 }
 READ_TAGS = {"weak": "WEAK", "relaxed": "RLX", "acquire": "ACQ", "release": "RLX", "acq_rel": "ACQ"}
 WRITE_TAGS = {"weak": "WEAK", "relaxed": "RLX", "acquire": "RLX", "release": "REL", "acq_rel": "REL"}
-FENCE_TAGS = {"sc": "SC", "acq_rel": "ACQ_REL", "acquire": "ACQ", "release": "REL"}
 
 _tag_sets: dict[tuple[str, ...], frozenset[str]] = {}
 
@@ -371,18 +373,6 @@ def _atomic(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     return events
 
 
-def _fence(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    tags = tags_of("F", FENCE_TAGS[effect.semantics], scope_tag(effect), "GEN")
-    return [collector.new(thread, "F", tags, effect.guard, effect)]
-
-
-def _proxy_fence(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    proxy = effect.proxy.split(".", 1)[0].split("::", 1)[0]
-    if proxy not in PROXY_TAGS:
-        raise UnsupportedProgram(f"fence.proxy.{effect.proxy} is not supported yet")
-    return [collector.new(thread, "F", tags_of("F", PROXY_TAGS[proxy]), effect.guard, effect)]
-
-
 def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     """What a clock says is no event."""
     return []
@@ -396,7 +386,5 @@ MAKERS: Mapping[str, Maker] = {
     "store": _store,
     "atom": _atomic,
     "red": _atomic,
-    "fence": _fence,
-    "proxy_fence": _proxy_fence,
     "input": _nothing,
 }

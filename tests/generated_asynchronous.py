@@ -86,9 +86,8 @@ def kernels(draw: st.DrawFn) -> str:
 
 
 def _kernel(draw: st.DrawFn) -> str:
-    lines, made = [], 0
-    for _ in range(draw(st.integers(1, 3))):
-        made += 1
+    lines = []
+    for made in range(1, draw(st.integers(2, 4))):
         location = draw(st.sampled_from("xy"))
         line = draw(
             st.sampled_from(
@@ -123,9 +122,8 @@ def proxies(draw: st.DrawFn) -> str:
     """Two threads that reach memory through several proxies, with fences between these."""
     blocks = []
     for number, place in enumerate(draw(st.sampled_from(_PLACES))):
-        lines, made = [], 0
-        for _ in range(draw(st.integers(1, 3))):
-            made += 1
+        lines = []
+        for made in range(1, draw(st.integers(2, 4))):
             lines.append(
                 draw(
                     st.sampled_from(

@@ -1,0 +1,74 @@
+"""Asynchronous operations, fences of proxies, kernels and hosts: what the model says of each case, by both engines."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from asynchronous_cases import CASES, Case
+from generated_asynchronous import copies, kernels, proxies
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import ptxmm
+from axioms.engine import decide
+from axioms.enumerate import TooLarge
+from axioms.models import load
+from axioms.program import UnsupportedProgram
+from axioms.result import Decision, OutOfTime
+from litmus.formats import read, write
+from ptxmm.pipeline import build
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_the_model_says_of_each_case_what_it_should(case: Case, engine: str) -> None:
+    result = ptxmm.check(ptxmm.parse(case.litmus()), engine=engine)
+    assert result.complete
+    assert ("allow" if result.positive else "forbid") == case.verdict, case.litmus()
+    assert (result.verdict == "undefined") == case.undefined, (result.error, case.litmus())
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_each_case_is_read_as_it_is_written(case: Case) -> None:
+    test = read(case.litmus())
+    assert read(write(test)) == test
+
+
+def answer(decision: Decision) -> object:
+    """What must agree; of a program without a meaning only that it has none."""
+    if decision.undefined is not None:
+        return "undefined"
+    return decision.states, decision.positive, decision.negative, decision.complete
+
+
+def assert_agreement(text: str, seconds: float) -> None:
+    model = load("ptx-9.0")
+    try:
+        program = build(read(text, "generated.litmus"), all_registers=True)
+        solved = answer(decide(program, model))
+    except UnsupportedProgram:
+        return
+    try:
+        expected = answer(decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds))
+    except (OutOfTime, TooLarge):
+        return
+    assert solved == expected, text
+
+
+def of(count: int, **more: object) -> settings:
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    return settings(max_examples=count, deadline=None, database=None, suppress_health_check=slow, **more)  # type: ignore[arg-type]
+
+
+@of(60, derandomize=True)
+@given(st.one_of(copies(), kernels(), proxies()))
+def test_the_engines_agree(text: str) -> None:
+    assert_agreement(text, 0.25)
+
+
+@pytest.mark.campaign
+@of(3000, phases=[Phase.generate, Phase.shrink])
+@given(st.one_of(copies(), kernels(), proxies()))
+def test_the_engines_agree_on_thousands(text: str) -> None:
+    assert_agreement(text, 1)

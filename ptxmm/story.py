@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
 
 from axioms.execution import ExecutedEvent, Execution
 from ptxcore.places import includes
 from ptxmm.result import Spot
 
 _MOST_STEPS = 80
+_MOST_REASONS = 3
+_WEAK_HOP = 10  # a chain of so many strong hops is the likelier intention
 _SCOPES = {"CTA": "cta", "CLUSTER": "cluster", "GPU": "gpu", "SYS": "sys"}
+_BARRIERS = ("barrier", "syncbar", "sync_barrier", "mbrf")
 _FENCES = frozenset({"ACQ_REL", "SC"})
 
 
@@ -50,14 +55,22 @@ class Story:
         self.source_of: dict[int, list[int]] = {}
         for w, r in self.rf:
             self.source_of.setdefault(r, []).append(w)
-        self.order = self._ordered(relations.get("po", set()))
+        self.po_of = _successors(relations.get("po", set()))
+        barriers = set[tuple[int, int]]().union(*(relations.get(name, set()) for name in _BARRIERS))
+        outside = {(w, r) for w, r in self.rf if self.events[w].thread != self.events[r].thread}
+        self.hops_of = _successors({*outside, *barriers})
+        self.order = self._ordered(barriers)
         self.position = {index: i for i, index in enumerate(self.order)}
 
-    def _ordered(self, po: set[tuple[int, int]]) -> list[int]:
+    def _ordered(self, barriers: set[tuple[int, int]]) -> list[int]:
         """Events after what they must follow, as far as that goes, and reads before what overwrites what they read."""
         after: dict[int, set[int]] = {e.index: set() for e in self.events}
+        po = [(a, b) for a, following in self.po_of.items() for b in following]
         for a, b in (*po, *self.rf, *self.rmw.items()):
             after[b].add(a)
+        for a, b in barriers:  # who is through has waited for the others to come
+            for c in self.po_of.get(b, ()):
+                after[c].add(a)
         for a, b in self.co:
             if not _follows(after, a, b):
                 after[b].add(a)
@@ -101,34 +114,96 @@ class Story:
         """Why nothing orders one event before another of a different thread."""
         a, b = self.events[before], self.events[after]
         head = f"{self._what(a)} is not ordered before {self._what(b)}"
-        links = list(self._links(before, after))
-        if not links:
+        path = self._path(before, after)
+        if path is None:
             who = self.cast.name(b.thread)
             return f"{head}: {who} has read nothing before that {self.cast.name(a.thread)} wrote after it"
-        best = min((self._lacking(a, b, w, r) for w, r in links), key=len)
-        if not best:
-            return f"{head}, although they synchronize: through another proxy, or at another size"
-        return f"{head}: {', and '.join(best)}"
+        ends = [before, *(r for _, r in path)], [*(w for w, _ in path[1:]), after]
+        for (w, r), begin, end in zip(path, *ends, strict=True):
+            lacking = self._lacking(self.events[begin], self.events[end], w, r)
+            if lacking:
+                return f"{head}: {', and '.join(lacking)}"
+        return f"{head}, although they synchronize: through another proxy, or at another size"
 
-    def _links(self, before: int, after: int) -> Iterator[tuple[int, int]]:
-        """Writes of the first thread behind the one event, that the other thread has seen before the other event: each with
-        the read that saw it, directly or through atomics of others in between."""
-        a, b = self.events[before], self.events[after]
-        for w in self.events:
-            if w.thread != a.thread or w.index < a.index or w.kind != "W":
+    def doubled(self) -> str | None:
+        """Two atomics that read one write: their scopes do not make them atomic to one another."""
+        readers: dict[int, list[int]] = {}
+        for w, r in sorted(self.rf):
+            if r in self.rmw:
+                readers.setdefault(w, []).append(r)
+        for found in readers.values():
+            for one, other in pairwise(found):
+                a, b = self.events[one], self.events[other]
+                why = [*self._out_of_reach(a, b), *self._out_of_reach(b, a)]
+                if a.thread != b.thread and why:
+                    return f"{self._what(a)} and {self._what(b)} both read {a.value}: {why[0]}"
+        return None
+
+    def endings(self, state: dict[str, int]) -> Iterator[tuple[int, int]]:
+        """Writes whose values locations keep, each with one of another thread that stands behind it in the order, and that
+        nothing forces to come later."""
+        for event in self.events:
+            if event.kind != "W" or event.thread < 0 or state.get(self._label(event, state)) != event.value:
                 continue
-            reached, todo = set[int](), [w.index]
-            while todo:
-                at = todo.pop()
-                for r in (r for source, r in self.rf if source == at):
-                    if r not in reached:
-                        reached.add(r)
-                        todo += [self.rmw[r]] if r in self.rmw else []
-            yield from ((w.index, r) for r in sorted(reached) if self.events[r].thread == b.thread and r <= b.index)
+            rivals = [
+                e
+                for e in self.events
+                if e.kind == "W" and e.location == event.location and e.thread != event.thread
+                and self.position[e.index] > self.position[event.index] and (event.index, e.index) not in self.co
+            ]  # fmt: skip
+            if rivals and not any((event.index, e.index) in self.co for e in self.events):
+                yield event.index, max(rivals, key=lambda e: self.position[e.index]).index
+
+    def unordered(self) -> Iterator[tuple[int, int]]:
+        """Accesses of different threads to one location, one of them a write, that stand in this order by chance."""
+        for i, a in enumerate(self.order):
+            one = self.events[a]
+            for b in self.order[i + 1 :]:
+                other = self.events[b]
+                if one.location is None or one.location != other.location or one.thread == other.thread:
+                    continue
+                weak = "WEAK" in one.tags or "WEAK" in other.tags
+                if (
+                    weak
+                    and "W" in (one.kind, other.kind)
+                    and min(one.thread, other.thread) >= 0
+                    and (a, b) not in self.cause
+                ):
+                    yield a, b
+
+    @staticmethod
+    def _label(event: ExecutedEvent, state: dict[str, int]) -> str:
+        name = event.location or ""
+        return name if name in state else f"{name}[0]"
+
+    def _path(self, before: int, after: int) -> list[tuple[int, int]] | None:
+        """How news of one event may have come to the thread of another before the latter: the fewest hops from thread to
+        thread, each a write and a read of it, or two events of one barrier. What is meant for synchronization counts less."""
+        queue: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [(0, before, ())]
+        seen: set[int] = set()
+        while queue:
+            cost, at, hops = heappop(queue)
+            if at == after:
+                return list(hops)
+            if at in seen:
+                continue
+            seen.add(at)
+            for following in (*self.po_of.get(at, ()), *([self.rmw[at]] if at in self.rmw else [])):
+                heappush(queue, (cost, following, hops))
+            for there in self.hops_of.get(at, ()):
+                weak = "WEAK" in self.events[at].tags or "WEAK" in self.events[there].tags
+                heappush(queue, (cost + (_WEAK_HOP if weak else 1), there, (*hops, (at, there))))
+        return None
 
     def _lacking(self, a: ExecutedEvent, b: ExecutedEvent, write: int, read: int) -> list[str]:
-        """What is missing for a write and a read of it to order `a` before `b`."""
+        """What is missing for a write and a read of it to order `a` before `b`; nothing, for two events of a barrier."""
         w, r = self.events[write], self.events[read]
+        if w.kind != "W" or r.kind != "R":
+            return []
+        if "WEAK" in w.tags and "WEAK" in r.tags:
+            return [
+                f"all that links them are {self._what(w)} and {self._what(r)}, and weak accesses synchronize nothing"
+            ]
         lacking = []
         released = self._released(a, w)
         acquired = self._acquired(r, b)
@@ -209,18 +284,27 @@ class Story:
             text += f" (out of date: {newer.value} since {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
         return text
 
-    def told(self) -> list[str]:
-        """The steps, and for reads that are out of date the reasons."""
-        lines = self.steps()
-        reasons = [self.reason(w, r) for r, w in self.stale() if (w, r) not in self.cause]
-        return [*lines, *dict.fromkeys(reasons[:3])]
+    def reasons(self, state: dict[str, int] | None = None) -> list[str]:
+        """Why the execution is not what its author may have meant: what is out of date, atomic to nobody, or overtaken."""
+        found = [self.reason(w, r) for r, w in self.stale() if (w, r) not in self.cause]
+        doubled = self.doubled()
+        if doubled:
+            found.insert(0, doubled)
+        for kept, later in self.endings(state or {}):
+            event = self.events[kept]
+            found.append(f"{event.location} keeps {event.value}: {self.reason(kept, later)}")
+        if not found:
+            found = [self.reason(a, b) for a, b in self.unordered()]
+        return list(dict.fromkeys(found))[:_MOST_REASONS]
+
+    def told(self, state: dict[str, int] | None = None) -> list[str]:
+        """The steps, and the reasons."""
+        return [*self.steps(), *self.reasons(state)]
 
 
 def _closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
-    next_of: dict[int, list[int]] = {}
-    for a, b in pairs:
-        next_of.setdefault(a, []).append(b)
+    next_of = _successors(pairs)
     for start in next_of:
         todo, seen = [start], set[int]()
         while todo:
@@ -229,6 +313,13 @@ def _closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
                     seen.add(b)
                     todo.append(b)
         found |= {(start, b) for b in seen}
+    return found
+
+
+def _successors(pairs: set[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for a, b in sorted(pairs):
+        found.setdefault(a, []).append(b)
     return found
 
 

@@ -275,7 +275,7 @@ def _shown(state: dict[str, int]) -> str:
 def _tell(question: Question, execution: Execution, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
     story = Story(execution, question.cast)
-    checked.story = story.told()
+    checked.story = story.told(checked.state)
     for read, missed in list(story.stale())[:3]:
         for index, what in ((read, "this read is out of date"), (missed, "what it misses is written here")):
             spot = question.shown_at(story.events[index])

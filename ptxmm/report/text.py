@@ -54,6 +54,12 @@ class TextReport:
             text += f"{self._known} known finding{'s' * (self._known != 1)}; "
         sys.stdout.write(text + f"{seconds:.2f} s\n")
 
+    def page(self, outcome: Outcome) -> str:
+        """What there is to say of one test, with nothing left out."""
+        if outcome.result.verdict == "error":
+            return outcome.result.error or "error"
+        return "\n".join(self._page(outcome.result))
+
     # Pieces.
 
     def _paint(self, style: str, text: str) -> str:

@@ -1,0 +1,103 @@
+"""Litmus tests and kernel tests as tests of pytest."""
+
+from __future__ import annotations
+
+import pytest
+from files import PTX, TOML
+
+pytest_plugins = "pytester"
+
+LITMUS = """PTX MP
+{ x = 0; y = 0; }
+ P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;
+ st.weak.u32 [x], 1 | ld.acquire.gpu.u32 %r0, [y] ;
+ st.release.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;
+~exists (1:r0 = 1 /\\ 1:r1 = 0)
+"""
+KERNEL = TOML.replace('"x[0] == n && x[1] == 0"', '"x[0] == n"')
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    # As installed, but also where it is not.
+    return pytester.runpytest_inprocess(
+        "-p", "no:ptxmm", "-p", "ptxmm.pytest_plugin", "-p", "no:cacheprovider", *arguments
+    )
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.path.joinpath("k.ptx").write_text(PTX, encoding="utf-8")
+    pytester.path.joinpath("mp.litmus").write_text(LITMUS, encoding="utf-8")
+    pytester.path.joinpath("weak.litmus").write_text(LITMUS.replace("release", "relaxed"), encoding="utf-8")
+    pytester.path.joinpath("setup.toml").write_text("[tool.something]\nx = 1\n", encoding="utf-8")
+    return pytester
+
+
+def write_kernel(project: pytest.Pytester, text: str) -> None:
+    project.path.joinpath("k.toml").write_text(text, encoding="utf-8")
+
+
+def test_tests_are_collected_by_their_names(project: pytest.Pytester) -> None:
+    write_kernel(project, KERNEL + '[[variant]]\nname = "one"\n[[variant]]\nname = "two"\nexpect = "no"\n')
+    result = run(project, "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["k.toml::one", "k.toml::two", "mp.litmus::mp", "weak.litmus::weak"])
+    result.stdout.no_fnmatch_line("*setup.toml*")
+
+
+def test_a_failure_shows_the_report(project: pytest.Pytester) -> None:
+    result = run(project, "mp.litmus", "weak.litmus")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*no  MP  under ptx-9.0*", "*expected ok*", "*sometimes, 1 of 4*", "*1:r0=1  1:r1=0*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*def runtest*")
+
+
+def test_kernel_tests_pass_and_fail_as_they_say(project: pytest.Pytester) -> None:
+    write_kernel(
+        project,
+        KERNEL + '[[variant]]\nname = "right"\n[[variant]]\nname = "wrong"\ncheck.forall = "x[0] == 3"\n'
+        '[[variant]]\nname = "known"\ncheck.forall = "x[0] == 3"\nexpect = "no"\n',
+    )
+    result = run(project, "k.toml")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*forall x[[]0[]] == 3 does not hold: x[[]0[]] = 4*"])
+
+
+def test_a_bad_file_fails_with_its_place(project: pytest.Pytester) -> None:
+    write_kernel(project, KERNEL.replace("entry", "entyr"))
+    result = run(project, "k.toml")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*k.toml:2:1: error: a kernel test has no 'entyr'*", "*hint: did you mean 'entry'?*"])
+
+
+def test_settings_come_from_the_ini_file_and_from_options(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nptxmm_model = ptx-7.5\n")
+    run(project, "weak.litmus").stdout.fnmatch_lines(["*under ptx-7.5*"])
+    run(project, "weak.litmus", "--ptxmm-model", "ptx-6.0").stdout.fnmatch_lines(["*under ptx-6.0*"])
+    result = run(project, "weak.litmus", "--ptxmm-model", "ptx-5.0")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*ptx-5.0*"])
+
+
+def test_a_setting_that_is_none_is_refused(project: pytest.Pytester) -> None:
+    result = run(project, "mp.litmus", "--ptxmm-timeout", "soon")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*ptxmm: could not convert*soon*"])
+
+
+def test_it_can_be_switched_off(project: pytest.Pytester) -> None:
+    run(project, "--no-ptxmm").assert_outcomes()
+    project.makeini("[pytest]\nptxmm = false\n")
+    run(project).assert_outcomes()
+
+
+def test_what_was_cut_fails_where_it_must_be_complete(project: pytest.Pytester) -> None:
+    loop = " P0@cta 0,gpu 0 ;\n mov.u32 %r0, 0 ;\n L1: add.u32 %r0, %r0, 1 ;\n"
+    loop += " atom.relaxed.gpu.add.u32 %r1, [x], 1 ;\n setp.ne.u32 %p, %r0, %r1 ;\n @%p bra L1 ;\n"
+    project.path.joinpath("loop.litmus").write_text(
+        "PTX loop\n{ x = 0; }\n" + loop + "forall (x >= 0)\n", encoding="utf-8"
+    )
+    run(project, "loop.litmus").assert_outcomes(passed=1)
+    result = run(project, "loop.litmus", "--ptxmm-require-complete")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the loop at *loop.litmus:5 (L1) was cut after 4 turns*"])

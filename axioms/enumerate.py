@@ -2,7 +2,8 @@
 
     run each thread on numbers, reads answered with every value that the location may ever hold
     for each choice of one run a thread:
-        for each assignment of barrier instances, each reads-from, each order of fences, each coherence:
+        for each assignment of barrier instances, each order of operations on mbarrier objects, each reads-from, each order of
+        fences, each coherence:
             evaluate the model on that one execution
 
 Nothing of the encoding is used here: threads run concretely, relations are bitsets, and the model is evaluated, not solved.
@@ -15,13 +16,16 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from axioms import mbarrier_orders
 from axioms.asynchronous import moves
 from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.events import split
+from axioms.mbarrier_orders import Contents, Order
 from axioms.memory import Cell
 from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
 from axioms.races import Seen, undefined
@@ -126,6 +130,7 @@ class _Search:
             for e in thread.execution.effects
             if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
+        self.contents = Contents(program, self.check_time)
 
     def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -170,7 +175,7 @@ class _Search:
     def _assemble(self, combination: Sequence[Trace]) -> Program:
         assert self.program.assemble is not None
         threads = [
-            Thread(t.name, t.place, t.code, ThreadExecution(trace.effects, trace.registers, 1, 0))
+            Thread(t.name, t.place, t.code, ThreadExecution(trace.effects, trace.registers, 1, 0, trace.requirements))
             for t, trace in zip(self.program.threads, combination, strict=True)
         ]
         return self.program.assemble(threads, self.program.layout)
@@ -187,10 +192,12 @@ class _Search:
                         value >>= c.width
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
-            grown = False
+            grown = self.contents.learn(traces, _MAX_VALUES)
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
+                        if effect.kind == "mbarrier":
+                            continue
                         if effect.kind == "copy":
                             grown |= self._copied(t, effect, origins)
                         elif effect.value is not None and effect.writes:
@@ -242,15 +249,15 @@ class _Search:
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]
-            if source.kind != "barrier" and source.answer is not None:
+            if source.kind not in ("barrier", "mbarrier", "input") and source.answer is not None:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
     def _runs(self, t: int, thread: Thread, origins: Origins) -> list[Trace]:
         """All runs of one thread: depth first over the answers to its reads, replaying the answers so far."""
         runs: list[Trace] = []
-        answers: list[int] = []
-        choices: list[list[int]] = []
+        answers: list[Value] = []
+        choices: list[list[Value]] = []
         while True:
             self.check_time()
             trace = run(thread.code, self._answering(t, answers, choices, origins), unroll=self.program.unroll)
@@ -264,12 +271,14 @@ class _Search:
             answers[-1] = choices[-1].pop()
 
     def _answering(
-        self, t: int, answers: list[int], choices: list[list[int]], origins: Origins
-    ) -> Callable[[Effect], int]:
+        self, t: int, answers: list[Value], choices: list[list[Value]], origins: Origins
+    ) -> Callable[[Effect], Value]:
         asked = itertools.count()
 
-        def answer(effect: Effect) -> int:
+        def answer(effect: Effect) -> Value:
             position = next(asked)
+            if effect.kind == "mbarrier":
+                self.contents.ask(t, effect, answers[:position])
             if position == len(answers):
                 options = self._options(t, effect, origins)
                 answers.append(options.pop())
@@ -278,12 +287,18 @@ class _Search:
 
         return answer
 
-    def _options(self, t: int, effect: Effect, origins: Origins) -> list[int]:
+    def _options(self, t: int, effect: Effect, origins: Origins) -> list[Value]:
+        if effect.kind == "mbarrier":
+            return self.contents.options(t, effect)
+        if effect.kind == "input":
+            if effect.width > 1:
+                raise TooLarge("what a clock says may be any number, which is beyond brute force")
+            return [0, 1]
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
         cells = self._cells(t, effect)
-        return origins.options(cells, (t, effect.index)) if cells else [0]
+        return [*origins.options(cells, (t, effect.index))] if cells else [0]
 
     # Candidates of one choice of runs.
 
@@ -294,18 +309,23 @@ class _Search:
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
-        hasty = not final_matters and not self.model.flags and not any("BA" in e.tags for e in program.events)
+        hasty = not final_matters and not self.model.flags and not any(e.kind in "BX" for e in program.events)
         if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
         dependencies = _dependency_rows(program)
-        for barrier in barrier_choices(program, self.named_barriers, self.check_time, cut):
+        for barrier, orders in self._arrangements(program, cut):
             if barrier.misuse is not None and not cut and decision.undefined is not None:
                 continue
             data = list(dependencies["data"])
             for i, j in barrier.flows:
                 data[i] |= 1 << j
-            static = {**dependencies, "data": data}
-            for candidate in self._with_barriers(program, barrier, static, final_matters):
+            mbo, mbrf = mbarrier_orders.rows(program, orders)
+            for row, pairs in ((mbo, barrier.phase_order), (mbrf, barrier.phases)):
+                for i, j in pairs:
+                    row[i] |= 1 << j
+            static = {**dependencies, "data": data, "mbo": mbo, "mbrf": mbrf, "syncbar": barrier.rows(program.size)}
+            sequences = [[e.index for e in o.events] for o in orders]
+            for candidate in self._with_barriers(program, barrier, sequences, static, final_matters):
                 if barrier.misuse is not None and not cut:
                     decision.undefined = barrier.misuse
                     break
@@ -318,13 +338,23 @@ class _Search:
                     if hasty:
                         return
 
+    def _arrangements(self, program: Program, cut: bool) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
+        """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
+        for barrier in barrier_choices(program, self.named_barriers, self.check_time, cut):
+            for orders in mbarrier_orders.order_choices(program, self.contents.wrong, self.check_time):
+                misuse = next((o.misuse for o in orders if o.misuse), barrier.misuse)
+                yield replace(barrier, misuse=misuse), orders
+
     def _with_barriers(
-        self, program: Program, barrier: BarrierChoice, static: dict[str, Rows], final_matters: bool
+        self,
+        program: Program,
+        barrier: BarrierChoice,
+        sequences: list[list[int]],
+        static: dict[str, Rows],
+        final_matters: bool,
     ) -> Iterator[Candidate]:
         judge = Judge(program, self.model)
-        evaluation = StagedEvaluation(
-            self.model, program, self.stages, {**static, "syncbar": barrier.rows(program.size)}
-        )
+        evaluation = StagedEvaluation(self.model, program, self.stages, static)
         for rf in self._reads_from(program, static):
             self.check_time()
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
@@ -339,7 +369,9 @@ class _Search:
                     if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
-                        yield Candidate(judge, [True] * program.size, reads, co, order, barrier.pairs, finals)
+                        yield Candidate(
+                            judge, [True] * program.size, reads, co, order, barrier.pairs, finals, sequences=sequences
+                        )
 
     def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Sources]:
         """Each choice of a write for each cell of each read, that wrote there what is read there. What copies read is known

@@ -17,12 +17,12 @@ from axioms.program import Program, UnsupportedProgram
 from axioms.result import Decision, OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
-from ptxcore.places import Place
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
+from ptxmm.races import entry
 from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of
 from ptxmm.story import Cast, Story
 
@@ -45,10 +45,12 @@ class Question:
         backend: str | None = None,
         deadline: float | None = None,
         all_elements: bool = False,
+        races: bool = False,
     ) -> None:
         """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
         self.test, self.model = test, model
         self.engine, self.backend, self.deadline = engine, backend, deadline
+        self.races = races or any(check.kind == "race_free" for check in test.checks)
         elements = observed(test.checks)
         if all_elements:
             every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
@@ -82,11 +84,13 @@ class Question:
         return bool(self.truth(check, final))
 
     def decide(self, condition: Value | None = None) -> Decision:
-        """All outcomes; with a condition of its own at least one that satisfies it, where there is any."""
-        program = self.built.program
-        if condition is not None:
-            program = _asking(program, condition)
-        return decide(program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline)
+        """All outcomes, and races where the test asks for them; with a condition of its own at least one outcome that
+        satisfies it, where there is any."""
+        program = self.built.program if condition is None else _asking(self.built.program, condition)
+        return decide(
+            program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
+            races=self.races and condition is None,
+        )  # fmt: skip
 
     # Who is who.
 
@@ -148,11 +152,15 @@ def check(
     backend: str | None = None,
     timeout: float | None = None,
     all_elements: bool = False,
+    races: bool = False,
     model_name: str = "",
 ) -> Result:
-    """Decides a kernel test. Raises InputError, and UnsupportedProgram for what is not decided."""
+    """Decides a kernel test; with `races`, races fail it whatever it says of them. Raises InputError, and
+    UnsupportedProgram for what is not decided."""
     from ptxmm.api import out_of_time
 
+    if races and all(c.kind != "race_free" for c in test.checks):
+        test = replace(test, checks=(*test.checks, Check("race_free", spot=test.checks[0].spot)))
     if not test.bounded:
         test = replace(test, launches=tuple(replace(launch, unroll=unroll) for launch in test.launches))
     result = Result(
@@ -201,9 +209,13 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.complete, result.listed_all = decision.complete, decision.listed_all
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
     result.notes = list(question.built.notes)
+    result.races = [entry(race, question.cast) for race in decision.races]
+    result.race_witnesses = [
+        Witness(replace(_renamed(question, r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
+        for r in decision.races
+    ]
     result.witnesses = [
-        Witness(replace(w, title=f"{result.name}  ({result.model})", threads=_named(question, w)))
-        for w in decision.witnesses
+        Witness(replace(_renamed(question, w), title=f"{result.name}  ({result.model})")) for w in decision.witnesses
     ]
     safe = [c for c in test.checks if c.kind in _SAFE]
     asked = safe or [c for c in test.checks if c.kind == "exists"]
@@ -214,8 +226,10 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         result.observation = observation_of(result.positive, result.negative)
 
 
-def _named(question: Question, execution: Execution) -> tuple[tuple[str, Place], ...]:
-    return tuple((question.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
+def _renamed(question: Question, execution: Execution) -> Execution:
+    """An execution whose threads have the names that people know them by."""
+    threads = tuple((question.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
+    return replace(execution, threads=threads)
 
 
 def _written(check: Check, several: bool) -> str:
@@ -283,6 +297,15 @@ def _tell(question: Question, execution: Execution, checked: Checked) -> None:
                 checked.spots.append((spot, what))
 
 
+def _judge_races(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    checked.holds = check.wanted == (not decision.races)
+    if not checked.holds:
+        count = len(decision.races)
+        checked.message = (
+            f"{count} race{'s' * (count != 1)} found" if count else "race_free = false, but there is no race"
+        )
+
+
 def _judge_property(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
     raise UnsupportedProgram(f"'{check.kind}' is not decided yet")
 
@@ -291,7 +314,7 @@ _JUDGES: dict[str, _Judge] = {
     "forall": _judge_all,
     "never": _judge_all,
     "exists": _judge_some,
-    "race_free": _judge_property,
+    "race_free": _judge_races,
     "no_deadlock": _judge_property,
     "terminates": _judge_property,
     "no_trap": _judge_property,

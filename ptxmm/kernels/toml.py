@@ -406,7 +406,7 @@ class KernelFile:
             for key in ("ptx", "cu"):
                 if key not in table:
                     continue
-                path = os.path.join(os.path.dirname(self.path), table[key])
+                path = os.path.normpath(os.path.join(os.path.dirname(self.path), table[key]))
                 try:
                     if key == "ptx":
                         return read_module(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import bound_of
+from ptxmm.findings import bound_of, event_text
 from ptxmm.report import plain
 from ptxmm.result import Checked, Result
 
@@ -164,7 +164,7 @@ def race_lines(result: Result) -> list[str]:
     """Each race in a line, and why."""
     lines = []
     for race in result.races:
-        first, second = (f"{e['thread']}, line {e['line']}: {plain(e['instruction'])}" for e in race["events"])
+        first, second = (plain(event_text(event)) for event in race["events"])
         lines.append(f"{race['kind']} race between {first} and {second}")
         if race.get("reason"):
             lines.append(f"    {plain(race['reason'])}")

@@ -40,7 +40,7 @@ def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     """One event for each object that it may be about; of a wait two, for it may return true or false."""
     words = ["MB", "ASY" if effect.agent >= 0 else "", scope_tag(effect)]
     if effect.operation in ("init", "inval"):
-        words.append("MBINIT")
+        words += ["MBINIT", "INVAL" if effect.operation == "inval" else ""]
     elif effect.operation in COUNTED:
         words += ["MA", WRITE_TAGS[effect.semantics]]
     events = []

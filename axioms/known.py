@@ -74,7 +74,22 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
     initial = sum(1 << e.index for e in memory if e.thread < 0)
     mixed = [v & ~c & ~initial if not initial >> i & 1 else 0 for i, (v, c) in enumerate(zip(vloc, cov, strict=True))]
     alias = [a & ~v for a, v in zip(loc, vloc, strict=True)]
+    _objects(collector, relations)
     relations |= {name: rows for name, rows in (("mixed", mixed), ("alias", alias)) if any(rows)}
+
+
+def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
+    """`object`, where there is such: accesses to the bytes of an mbarrier object."""
+    rows = [0] * len(collector.events)
+    accesses = [e for e in collector.events if e.cells and e.thread >= 0]
+    for init in collector.events:
+        if "MBINIT" in init.tags:
+            for e in accesses:
+                apart = e.offset + e.width // 8 <= init.offset or init.offset + init.width // 8 <= e.offset
+                if e.object == init.object and not apart:
+                    rows[init.index] |= 1 << e.index
+    if any(rows):
+        relations["object"] = rows
 
 
 def _groups(events: list[Event], relations: dict[str, list[int]]) -> None:

@@ -33,6 +33,7 @@ from ptxcore.syntax.printer import print_statement
 UNDEFINED = {
     "mixed-size": "a mixed-size race: accesses of different sizes to the same bytes, which nothing orders",
     "async": "an access that nothing orders with that of an asynchronous operation to the same bytes",
+    "overwritten": "an access to the bytes of an mbarrier object that is in use",
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }
 

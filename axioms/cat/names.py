@@ -37,6 +37,7 @@ BASE: dict[str, BaseName] = {
     ),
     "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
     "MBINIT": BaseName(_SET, "`mbarrier.init` and `mbarrier.inval`"),
+    "INVAL": BaseName(_SET, "`mbarrier.inval`"),
     "I": BaseName(_SET, "asynchronous instructions where they are issued, in program order"),
     "CW": BaseName(_SET, "waits for groups of asynchronous copies"),
     "ASY": BaseName(_SET, "events of asynchronous operations, which are in no program order"),
@@ -98,6 +99,7 @@ BASE: dict[str, BaseName] = {
     "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),
     "mbo": BaseName(_REL, "the order of operations and waits on one mbarrier object or cluster barrier"),
     "mbrf": BaseName(_REL, "from each arrival to each wait for the phase that it counted in"),
+    "object": BaseName(_REL, "from `MBINIT` events to the memory events that access bytes of their object"),
     "issue": BaseName(_REL, "from an asynchronous instruction to the events of its operation"),
     "comp": BaseName(
         _REL,

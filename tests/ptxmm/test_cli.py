@@ -93,7 +93,7 @@ TABLE = [
     (2, "good.litmus --timeout nan"),
     (2, "good.litmus --format xml"),
     (2, "good.litmus --engine magic"),
-    (2, "good.litmus --races"),
+    (1, "good.litmus --races"),
     (2, "good.litmus --why"),
     (2, "good.litmus --svg good.litmus"),
     (2, ""),

@@ -179,7 +179,7 @@ class _Builder:
         several = shape.grid != (1, 1, 1) or len(self.launches) > 1
         for rank, cta in enumerate(ctas):
             owner = f"@{_name(number if len(self.launches) > 1 else None, cta)}" if several else ""
-            self.memory.shared(layout, launch.entry, launch.dynamic_shared, rank, owner, members)
+            self.memory.shared(layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members)
             known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
             lanes: list[tuple[ThreadInfo, Lane]] = []
             for place in places(shape.block):

@@ -89,27 +89,29 @@ class Memory:
 
     def _place(
         self, name: str, size: int, initial: bytes, width: int, elements: int | None, address: int,
-        owner: str = "", space: str = "global", threads: frozenset[int] | None = None,
+        owner: str = "", space: str = "global", threads: frozenset[int] | None = None, cta: int | None = None,
     ) -> None:  # fmt: skip
         from axioms.memory import Object, View
 
         self.views.append(View(len(self.objects), address, 0, threads))
-        self.objects.append(Object(name, size, initial, width, elements, owner, space))
+        self.objects.append(Object(name, size, initial, width, elements, owner, space, cta))
 
     # Shared memory.
 
-    def shared(self, layout: Layout, entry: str, dynamic: int, rank: int, owner: str, threads: frozenset[int]) -> None:
-        """The shared memory of a CTA: `threads` are those of its cluster."""
+    def shared(
+        self, layout: Layout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int]
+    ) -> None:
+        """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster."""
         base = SHARED | rank << SHARED_BITS
         for variable in layout.shared_variables:
             if variable.kernel in ("", entry) and variable.size:
                 self._place(
                     _demangled(variable.name), variable.size, b"", 32, max(1, variable.size // 4), base + variable.offset,
-                    owner, "shared", threads,
+                    owner, "shared", threads, cta,
                 )  # fmt: skip
         if dynamic:
             start = layout.dynamic(entry)
-            self._place("dynamic", dynamic, b"", 32, max(1, dynamic // 4), base + start, owner, "shared", threads)
+            self._place("dynamic", dynamic, b"", 32, max(1, dynamic // 4), base + start, owner, "shared", threads, cta)
 
     # Final values.
 

@@ -15,8 +15,8 @@ from ptxcore.values.packed import join, split
 from ptxcore.values.terms import Term, Value, add, concat, conj, eq, extract, sext, ult, zext
 
 if TYPE_CHECKING:
-    from ptxcore.machine.code import Step
     from ptxcore.machine.engine import State
+    from ptxcore.machine.steps import Step
 
 #: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.
 Answer = Callable[[Effect, int], Value]
@@ -52,6 +52,11 @@ class Actions:
         self.answer, self.special = answer, special
         self.effects: list[Effect] = []
         self.requirements: list[Requirement] = []
+
+    def begin(self, step: Step, sources: list[Any], guard: Value, control: Dependencies) -> None:
+        """The step whose meaning is called next."""
+        self._step, self._sources, self._guard, self._control = step, sources, guard, control
+        self._returned, self._own_from = NO_DEPENDENCIES, len(self.effects)
 
     # Effects.
 

@@ -3,22 +3,29 @@ blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
-from ptxcore.isa.control import nothing
-from ptxcore.isa.form import Expected, Form, Use
+from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.executable import alternatives, chosen
-from ptxcore.machine.loops import Loop, nest
-from ptxcore.machine.operands import Fetch, arrange, choices, constant, float_bits, together, type_of
-from ptxcore.machine.operands import fetch as fetch_register
-from ptxcore.machine.private import Private
+from ptxcore.machine.flow import Shape, blocks
+from ptxcore.machine.operands import (
+    Read,
+    address,
+    arrange,
+    choices,
+    float_bits,
+    known,
+    register,
+    together,
+    type_of,
+)
+from ptxcore.machine.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import (
@@ -35,10 +42,7 @@ from ptxcore.syntax.tree import (
     Sink,
     Vector,
 )
-from ptxcore.values.terms import Value, add, mask, zext
-
-if TYPE_CHECKING:
-    from ptxcore.machine.actions import Actions
+from ptxcore.values.terms import mask
 
 
 class Variable(NamedTuple):
@@ -52,89 +56,8 @@ class Variable(NamedTuple):
     elements: int = 1
 
 
-class Target(NamedTuple):
-    """A register to write: its number, and how a value of the instruction's width becomes one of the register's."""
-
-    register: int
-    from_width: int
-    width: int
-    signed: bool
-
-
-class Step(NamedTuple):
-    """One instruction, ready. Registers are numbers; `sources` has None for an operand that was left out."""
-
-    instruction: Instruction
-    how: Use
-    kind: str
-    run: Callable[..., Any]
-    predicate: int | None  # the guard's register
-    negated: bool
-    sources: tuple[Fetch | None, ...]
-    targets: tuple[Target | None, ...]
-    reads: tuple[int, ...]  # every register that is read
-    address_reads: tuple[int, ...]
-    data_reads: tuple[int, ...]
-    space: str
-    width: int  # bits accessed in memory
-    #: Where a vector is stored: for each element the registers it is read from.
-    element_reads: tuple[tuple[int, ...], ...] = ()
-    #: Where there are several addresses: for each, which source it is and the registers it is read from.
-    memory_reads: tuple[tuple[int, tuple[int, ...]], ...] = ()
-
-
-class Block(NamedTuple):
-    """Steps that run one after the other. The last may be a branch (to `target`) or an exit; then it is `end`.
-
-    `follows` is the block below, or None where control never falls through.
-    """
-
-    steps: tuple[Step, ...]
-    end: Step | None
-    target: int | None
-    follows: int | None
-    position: tuple[int, ...]
-    loops: tuple[Loop, ...]
-    waits: tuple[bool, ...]  # for each loop: whether its turns are independent of each other
-    label: str = ""  # that stands where the block begins
-    live: tuple[int, ...] | None = None  # the registers that matter here; None: all
-
-
-class RegisterInfo(NamedTuple):
-    name: str  # without %
-    width: int
-    signed: bool
-    initial: Value
-    known: bool  # has a value at the start
-    final: bool  # shows in the final state
-
-
-class ThreadCode(NamedTuple):
-    """A prepared thread. The last block is the end of the thread and has no steps.
-
-    `bounds` has the turns of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
-    the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
-    are read by steps.
-    """
-
-    blocks: tuple[Block, ...]
-    registers: tuple[RegisterInfo, ...]
-    dialect: Dialect
-    bounds: Mapping[int, int] = {}
-    private: Private | None = None
-    special: Mapping[str, int] = {}
-
-
-#: Special registers that change while the thread runs: whoever reads one asks for it.
-CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
-
-#: The carry flag (section 9.7.2), a register that no operand names.
-CARRY = "CC.CF"
-#: Operands without influence on what happens.
-_HINTS = ("policy", "cache-policy")
 #: Instructions whose result may be dropped although their forms say nothing of it.
 _DROPPING = ("atom", "suatom")
-_ASKING = Use(Form("mov.u32 d, sreg", kind="effect"), {}, ("u32",), {})
 _PREDICATE = Expected(Parameter("p", "destination", "pred"), "pred", 0)
 
 
@@ -156,11 +79,6 @@ def prepare(
     and names that do not exist or exist twice.
     """
     return _Preparation(statements, dialect, variables, registers, observed, special or {}).code()
-
-
-def _ask(name: str, how: Use, thread: Actions) -> Value:
-    """d = a special register that changes"""
-    return thread.ask(name)
 
 
 class _Slot:
@@ -379,63 +297,36 @@ class _Preparation:
 
     def step(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> tuple[Step, int | None]:
         self.current = instruction
-        sources: list[Fetch | None] = []
+        reads: list[Read | None] = []
         targets: list[Target | None] = []
-        reads: list[int] = []
-        data: list[int] = []
-        elements: tuple[tuple[int, ...], ...] = ()
-        addresses: list[tuple[int, tuple[int, ...]]] = []
         target: int | None = None
-        space, width = use.space, use.width
-        predicate: int | None = None
-        negated = False
-        guard = instruction.guard
-        if guard is not None:
-            predicate, negated = self.source_register(guard, 1, True).index, guard.negated
+        location: Variable | None = None
+        addresses = 0
+        guard: tuple[int, bool] | None = None
+        if instruction.guard is not None:
+            guard = self.source_register(instruction.guard, 1, True).index, instruction.guard.negated
         expected = [e for e in use.expected if e is not None]
         for e, operand in zip(expected, operands, strict=True):
-            parameter = e.parameter
+            role = e.parameter.role
             if operand is None:
-                sources.append(None)
-            elif parameter.role == "function":
-                continue  # a kernel that a host names: who takes the effect finds it in the instruction
-            elif parameter.role == "label":
+                reads.append(None)
+            elif role == "label":
                 target = self.label(operand)
-            elif parameter.role == "destination":
+            elif role == "destination":
                 targets += self.destinations(use, e, operand)
-            elif parameter.role == "memory":
-                fetch, read, variable = self.memory(use, e, operand, first=not addresses)
-                addresses.append((len(sources), read))
-                sources.append(fetch)
-                if variable is not None and len(addresses) == 1:
-                    if space == "generic":
-                        space = variable.space
-                    if self.dialect.bare:
-                        width = variable.width
+            elif role == "memory":
+                read, named = self.memory(use, e, operand, first=not addresses)
+                reads.append(read)
+                location = location if addresses else named
+                addresses += 1
             else:
-                fetch, parts = self.operand(use, e, operand)
-                sources.append(fetch)
-                flat = [r for part in parts for r in part]
-                reads += flat
-                if parameter.name not in _HINTS:
-                    data += flat
-                if isinstance(operand, Vector):
-                    elements = parts
-        carry = use.form.carry.split()
-        if "in" in carry:
-            flag = self.hidden(CARRY, 1)
-            sources.append(fetch_register(flag.index, 1, 1, False))
-            reads.append(flag.index)
-            data.append(flag.index)
-        if "out" in carry:
-            targets.append(Target(self.hidden(CARRY, 1).index, 1, 1, False))
-        address_reads = tuple(dict.fromkeys(r for _, read in addresses for r in read))
-        step = Step(
-            instruction, use, use.form.kind, use.form.run or nothing, predicate, negated, tuple(sources), tuple(targets),
-            tuple(dict.fromkeys((*address_reads, *reads))), address_reads, tuple(dict.fromkeys(data)), space, width,
-            elements, tuple(addresses) if len(addresses) > 1 else (),
-        )  # fmt: skip
-        return step, target
+                reads.append(self.operand(use, e, operand))
+        space, width = use.space, use.width
+        if location is not None:
+            space = location.space if space == "generic" else space
+            width = location.width if self.dialect.bare else width
+        carry = self.hidden(CARRY, 1).index if use.form.carry else None
+        return assembled(instruction, use, guard, reads, targets, carry, space, width), target
 
     def label(self, operand: Operand) -> int:
         if isinstance(operand, Name):
@@ -510,10 +401,8 @@ class _Preparation:
             self.check_width(operand, slot, width, exact)
         return slot
 
-    def memory(
-        self, use: Use, e: Expected, operand: Operand, *, first: bool
-    ) -> tuple[Fetch, tuple[int, ...], Variable | None]:
-        """An address, the registers it is read from, and the location that it names."""
+    def memory(self, use: Use, e: Expected, operand: Operand, *, first: bool) -> tuple[Read, Variable | None]:
+        """An address, and the location that it names."""
         offset = 0
         base: Operand = operand
         if isinstance(operand, Address):
@@ -532,17 +421,14 @@ class _Preparation:
                 raise fail(self.at(base), f"'{base.name}' is no address")
             variable = self.variables[base.name]
             self.check_space(base, variable, use, e.parameter, first)
-            return constant((variable.address + offset) & mask(64)), (), variable
+            return known((variable.address + offset) & mask(64)), variable
         assert isinstance(base, Name)
         if base.prefix:
             raise fail(self.at(base), "an address cannot be negated")
         slot = self.source_register(base, slot.width, True)
         if not self.dialect.bare and slot.width < 32:
             raise fail(self.at(base), f"register '{base.name}' has {slot.width} bits, too few for an address")
-        index = slot.index
-        if offset:
-            return (lambda values: add(zext(values[index], 64), offset & mask(64), 64)), (index,), None
-        return (lambda values: zext(values[index], 64)), (index,), None
+        return address(slot.index, offset), None
 
     def check_space(self, operand: Name, variable: Variable, use: Use, parameter: Parameter, first: bool) -> None:
         """A location lies where the instruction goes: in one of the spaces that the operand is limited to or, for the first
@@ -556,51 +442,38 @@ class _Preparation:
         if has == "const" and use.form.mnemonic not in ("ld", "cold"):
             raise fail(self.at(operand), f"'{operand.name}' is in .const, which cannot be written")
 
-    def operand(self, use: Use, e: Expected, operand: Operand) -> tuple[Fetch, tuple[tuple[int, ...], ...]]:
-        """How an operand is read, and from which registers, by its elements."""
+    def operand(self, use: Use, e: Expected, operand: Operand) -> Read:
+        """How an operand is read, and from which registers."""
         if isinstance(operand, Name) and self.is_special(operand.name):
+            name, width = operand.name[1:], type_of(e.parameter, use)[0]
             if not e.length:
-                return self.special_register(operand, operand.name[1:], type_of(e.parameter, use)[0]), ((),)
-            width = type_of(e.parameter, use)[0]
-            names = [f"{operand.name[1:]}.{component}" for component in COMPONENTS[: e.length]]
-            return together([self.special_register(operand, name, width) for name in names]), ((),) * e.length
+                return self.special_register(operand, name, width)
+            return together([self.special_register(operand, f"{name}.{c}", width) for c in COMPONENTS[: e.length]])
         parts = self.parts(e, operand)
-        fetches: list[Fetch | None] = []
-        reads: list[tuple[int, ...]] = []
-        for part in parts:
-            if isinstance(part, Sink) and "sink" in e.parameter.flags:
-                fetches.append(None)
-                reads.append(())
-            else:
-                fetch, read = self.source(use, e.parameter, part)
-                fetches.append(fetch)
-                reads.append(() if read is None else (read,))
+        reads = [
+            None if isinstance(part, Sink) and "sink" in e.parameter.flags else self.source(use, e.parameter, part)
+            for part in parts
+        ]
         if e.length:
-            return together(fetches), tuple(reads)
-        assert fetches[0] is not None
-        return fetches[0], tuple(reads)
+            return together(reads)
+        assert reads[0] is not None
+        return reads[0]
 
-    def special_register(self, operand: Name, name: str, width: int) -> Fetch:
+    def special_register(self, operand: Name, name: str, width: int) -> Read:
         """A special register: what the thread's place says, or what must be asked."""
         if name in CHANGING:
-            bits = WIDTHS[SPECIAL_REGISTERS[f"%{name}"].type]
             assert self.current is not None
+            bits = WIDTHS[SPECIAL_REGISTERS[f"%{name}"].type]
             slot = self.hidden(f"%{name}.{len(self.slots)}", bits)
-            target = Target(slot.index, bits, bits, False)
-            self.asked.append(
-                Step(
-                    self.current, _ASKING, "effect", partial(_ask, name), None, False, (), (target,), (), (), (), "generic",
-                    bits,
-                )
-            )  # fmt: skip
-            return fetch_register(slot.index, bits, width, False)
+            self.asked.append(asking(self.current, name, slot.index, bits))
+            return register(slot.index, bits, width, False)
         if name not in self.special:
             raise fail(
                 self.at(operand), f"special register '{operand.name}' is not determined by where the thread is placed"
             )
-        return constant(self.special[name] & mask(width))
+        return known(self.special[name] & mask(width))
 
-    def source(self, use: Use, parameter: Parameter, operand: Operand) -> tuple[Fetch, int | None]:
+    def source(self, use: Use, parameter: Parameter, operand: Operand) -> Read:
         kind = parameter.kind
         width, exact, _ = type_of(parameter, use)
         if isinstance(operand, Immediate):
@@ -609,9 +482,9 @@ class _Preparation:
                 raise fail(self.at(operand), f"a floating-point number is needed here, not {operand.value}",
                            "as in 0f3F800000")  # fmt: skip
             # An instance is a name, not a value: it keeps its number whatever the width.
-            return constant(operand.value if kind == "instance" else operand.value & mask(width)), None
+            return known(operand.value if kind == "instance" else operand.value & mask(width))
         if isinstance(operand, Float) and use.type_named(parameter)[:1] in ("f", "b") and width in (32, 64):
-            return constant(float_bits(operand, width)), None
+            return known(float_bits(operand, width))
         if kind == "instance":
             raise fail(self.at(operand), "the instance of a barrier is a literal number")
         if isinstance(operand, Name):
@@ -619,23 +492,23 @@ class _Preparation:
             if slot is None:
                 if operand.name not in self.variables:
                     raise fail(self.at(operand), f"special register '{operand.name}' cannot stand here")
-                return self.address_of(kind, operand, 0, width), None
+                return self.address_of(kind, operand, 0, width)
             if operand.prefix and not (operand.negated and parameter.negatable):
                 raise fail(
                     self.at(operand),
                     f"'{operand.prefix}{operand.name}' cannot stand here: only a predicate operand may be negated",
                 )
             slot = self.source_register(operand, width, exact)
-            return fetch_register(slot.index, slot.width, width, operand.negated), slot.index
+            return register(slot.index, slot.width, width, operand.negated)
         if isinstance(operand, Address) and not operand.bracketed:  # x+4: of a variable only
             base = operand.base
             if isinstance(base, Name) and self.as_register(base) is None and base.name in self.variables:
-                return self.address_of(kind, base, operand.offset, width), None
+                return self.address_of(kind, base, operand.offset, width)
         raise fail(
             self.at(operand), f"'{print_operand(operand)}' cannot stand here: a register or an integer is needed"
         )
 
-    def address_of(self, kind: str, operand: Name, offset: int, width: int) -> Fetch:
+    def address_of(self, kind: str, operand: Name, offset: int, width: int) -> Read:
         if kind == "value":
             raise fail(
                 self.at(operand), f"a load from '{operand.name}' needs its semantics", "as in ld.weak or ld.relaxed.gpu"
@@ -643,7 +516,7 @@ class _Preparation:
         if kind != "address" and not self.dialect.bare:
             raise fail(self.at(operand), f"'{operand.name}' is a variable, and a register or an integer is needed here",
                        f"load it first, or take its address: mov.u64 %rd0, {operand.name}")  # fmt: skip
-        return constant((self.variables[operand.name].address + offset) & mask(width))
+        return known((self.variables[operand.name].address + offset) & mask(width))
 
     def check_literal(self, kind: str, operand: Immediate) -> None:
         if self.dialect.bare:
@@ -669,31 +542,24 @@ class _Preparation:
         cuts = sorted(starts)
         number = {start: b for b, start in enumerate(cuts)}
         last = len(cuts) - 1
-        shapes: list[tuple[tuple[Step, ...], Step | None, int | None, int | None]] = []
+        shapes: list[Shape] = []
         for b, start in enumerate(cuts[:-1]):
-            inside = steps[start : cuts[b + 1]]
-            end, target = inside[-1]
-            shape: tuple[list[tuple[Step, int | None]], Step | None, int | None, int | None]
+            inside = [step for step, _ in steps[start : cuts[b + 1]]]
+            end, target = steps[cuts[b + 1] - 1]
+            label = labels.get(start, "")
             if end.kind == "exit":
-                shape = (inside[:-1], end, last, b + 1 if end.predicate is not None else None)
+                shapes.append(Shape(tuple(inside[:-1]), end, last, None if end.predicate is None else b + 1, label))
             elif end.kind == "branch":
                 assert target is not None
                 always = end.predicate is None and not end.sources
-                shape = (inside[:-1], end, number[target], None if always else b + 1)
+                shapes.append(Shape(tuple(inside[:-1]), end, number[target], None if always else b + 1, label))
             else:
-                shape = (inside, None, None, b + 1)
-            shapes.append((tuple(s for s, _ in shape[0]), *shape[1:]))
-        shapes.append(((), None, None, None))
-        following = [tuple(x for x in (target, below) if x is not None) for _, _, target, below in shapes]
-        found = nest(following)
-        waits = self.independent(shapes, following, found.loops) if any(found.loops) else {}
-        blocks = tuple(
-            Block(*shape, found.positions[b], found.loops[b], tuple(waits[loop.header] for loop in found.loops[b]),
-                  labels.get(cuts[b], ""))
-            for b, shape in enumerate(shapes)
-        )  # fmt: skip
+                shapes.append(Shape(tuple(inside), None, None, b + 1, label))
+        shapes.append(Shape((), None, None, None))
+        names = self.observed
+        observed = [s.index for s in self.slots.values() if names is None or s.name in names]
         registers = tuple(self.info(slot) for slot in self.slots.values())
-        return ThreadCode(blocks, registers, self.dialect, special=self.special)
+        return ThreadCode(blocks(shapes, observed), registers, self.dialect, special=self.special)
 
     def info(self, slot: _Slot) -> RegisterInfo:
         given = self.initial.get(slot.name)
@@ -706,57 +572,3 @@ class _Preparation:
             given is not None or self.dialect.bare,
             final,
         )
-
-    def independent(
-        self,
-        shapes: Sequence[tuple[tuple[Step, ...], Step | None, int | None, int | None]],
-        following: Sequence[Sequence[int]],
-        loops: Sequence[Sequence[Loop]],
-    ) -> dict[int, bool]:
-        """By header: whether no turn of the loop reads a register that an earlier turn wrote (then turns can be left
-        out)."""
-        used, killed, written = [], [], []
-        for steps, end, _, _ in shapes:
-            use = kill = write = 0
-            for step in (*steps, *(() if end is None else (end,))):
-                reads = _bits(step.reads)
-                if step.predicate is not None:
-                    reads |= 1 << step.predicate
-                use |= reads & ~kill
-                targets = _bits(t.register for t in step.targets if t is not None)
-                write |= targets
-                if step.predicate is None:
-                    kill |= targets
-            used.append(use)
-            killed.append(kill)
-            written.append(write)
-        names = self.observed
-        at_end = _bits(s.index for s in self.slots.values() if names is None or s.name in names)
-        live = [0] * len(shapes)
-        live[-1] = at_end
-        changed = True
-        while changed:
-            changed = False
-            for b in range(len(shapes) - 2, -1, -1):
-                after = 0
-                for s in following[b]:
-                    after |= live[s]
-                now = used[b] | (after & ~killed[b])
-                if now != live[b]:
-                    live[b], changed = now, True
-        result: dict[int, bool] = {}
-        for around in loops:
-            for loop in around:
-                if loop.header not in result:
-                    writes = 0
-                    for b in loop.body:
-                        writes |= written[b]
-                    result[loop.header] = loop.single_entry and not writes & live[loop.header]
-        return result
-
-
-def _bits(numbers: Any) -> int:
-    bits = 0
-    for n in numbers:
-        bits |= 1 << n
-    return bits

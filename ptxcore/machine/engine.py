@@ -15,10 +15,10 @@ from heapq import heappop, heappush
 
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
-from ptxcore.machine.code import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.machine.dependencies import choose, gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, FinalRegister, Stuck
 from ptxcore.machine.private import Memory
+from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, ite, negate, substitute, symbols_of
@@ -310,8 +310,7 @@ class Thread(Actions):
             result = step.run(step.how, *sources)
             depends = gather(state.sources, step.reads)
         elif kind == "effect" or kind == "warp":
-            self._step, self._sources, self._guard, self._control = step, sources, guard, control
-            self._returned, self._own_from = NO_DEPENDENCIES, len(self.effects)
+            self.begin(step, sources, guard, control)
             result = step.run(step.how, self, *sources) if kind == "effect" else self.together(step.how)
             depends = self._returned
             if self._wait is not None:

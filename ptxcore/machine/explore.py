@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.engine import Thread
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.values.terms import Value, symbol
 
 #: How often a loop body may execute when nothing else is said.

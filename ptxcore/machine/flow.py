@@ -1,4 +1,5 @@
-"""The control-flow graph of a kernel made ready: what has no effect is left out, and what is known about its loops is found.
+"""The control-flow graph of a thread made ready: what is known about its loops is found; of a kernel, what has no effect is
+left out before.
 
     shapes -> pruned (dead code is gone) -> loops, live registers -> blocks
 
@@ -8,11 +9,11 @@ longer) only decides how long the thread sleeps. Without it, a turn that found n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ptxcore.machine.code import Block, Step
-from ptxcore.machine.loops import Loop, nest
+from ptxcore.machine.loops import Loop, Nest, nest
+from ptxcore.machine.steps import Block, Step
 
 
 class Shape(NamedTuple):
@@ -26,35 +27,61 @@ class Shape(NamedTuple):
     label: str = ""
 
 
-def blocks(shapes: Sequence[Shape], registers: int, changes_memory: Callable[[Step], bool]) -> tuple[Block, ...]:
+def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...]:
+    """The blocks of a litmus thread, with loops and positions. `observed` are the registers that matter at the end."""
+    following = [_successors(shape) for shape in shapes]
+    found = nest(following)
+    live = _live(shapes, following, _bits(observed)) if any(found.loops) else []
+    waits = _waits(shapes, found, live, lambda step: False)
+    return tuple([_block(shape, b, found, waits) for b, shape in enumerate(shapes)])
+
+
+def kernel_blocks(shapes: Sequence[Shape], registers: int, changes_memory: Callable[[Step], bool]) -> tuple[Block, ...]:
     """The blocks, with loops, positions and live registers. No register matters at the end. `changes_memory` knows the steps
     that change memory of the thread's own, which outlasts a turn of a loop."""
     following = [_successors(shape) for shape in shapes]
     found = nest(following)
-    live = _live(shapes, following)
+    live = _live(shapes, following, 0)
+    waits = _waits(shapes, found, live, changes_memory)
+    return tuple(
+        _block(shape, b, found, waits)._replace(live=tuple(r for r in range(registers) if live[b] >> r & 1))
+        for b, shape in enumerate(shapes)
+    )
+
+
+def _block(shape: Shape, number: int, found: Nest, waits: Mapping[int, bool]) -> Block:
+    loops = found.loops[number]
+    return Block(
+        shape.steps, shape.end, shape.target, shape.follows, found.positions[number], loops,
+        tuple([waits[loop.header] for loop in loops]), shape.label,
+    )  # fmt: skip
+
+
+def _waits(
+    shapes: Sequence[Shape], found: Nest, live: Sequence[int], changes_memory: Callable[[Step], bool]
+) -> dict[int, bool]:
+    """By header: whether turns of a loop can be left out."""
     waits: dict[int, bool] = {}
     for around in found.loops:
         for loop in around:
             if loop.header not in waits:
                 waits[loop.header] = _independent(loop, shapes, live[loop.header], changes_memory)
-    return tuple(
-        Block(
-            shape.steps, shape.end, shape.target, shape.follows, found.positions[b], found.loops[b],
-            tuple(waits[loop.header] for loop in found.loops[b]), shape.label,
-            tuple(r for r in range(registers) if live[b] >> r & 1),
-        )
-        for b, shape in enumerate(shapes)
-    )  # fmt: skip
+    return waits
 
 
 def _successors(shape: Shape) -> tuple[int, ...]:
     return tuple(x for x in (shape.target, shape.follows) if x is not None)
 
 
-def _reads(step: Step) -> int:
+def _bits(numbers: Iterable[int]) -> int:
     bits = 0
-    for register in step.reads:
-        bits |= 1 << register
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+def _reads(step: Step) -> int:
+    bits = _bits(step.reads)
     return bits if step.predicate is None else bits | 1 << step.predicate
 
 
@@ -70,8 +97,9 @@ def _all_steps(shape: Shape) -> tuple[Step, ...]:
     return shape.steps if shape.end is None else (*shape.steps, shape.end)
 
 
-def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]]) -> list[int]:
-    """For each block the registers that are read there or behind before they are written, as bits."""
+def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end: int) -> list[int]:
+    """For each block the registers that are read there or behind before they are written, as bits; at the end those that
+    matter there."""
     used, killed = [], []
     for shape in shapes:
         use = kill = 0
@@ -82,7 +110,8 @@ def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]]) -> list
         used.append(use)
         killed.append(kill)
     live = [0] * len(shapes)
-    waiting = list(range(len(shapes)))
+    live[-1] = at_end
+    waiting = list(range(len(shapes) - 1))
     before = _predecessors(following)
     queued = set(waiting)
     while waiting:

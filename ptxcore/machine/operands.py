@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptxcore.check import operands as check
 from ptxcore.diagnostics import fail
@@ -14,10 +14,21 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import Float, Instruction, Name, Operand
 from ptxcore.values.ieee import F32, F64, convert
-from ptxcore.values.terms import Value, extract, negate, zext
+from ptxcore.values.terms import Value, add, extract, mask, negate, zext
 
 #: Reads a source operand from the values of all registers; of a vector, its elements.
 Fetch = Callable[[list[Value]], Any]
+
+
+class Read(NamedTuple):
+    """How an operand is read, and from which registers; of a vector, by its elements."""
+
+    fetch: Fetch
+    registers: tuple[tuple[int, ...], ...]
+    vector: bool = False
+
+
+_NOWHERE = ((),)
 
 
 def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
@@ -78,9 +89,28 @@ def fetch(index: int, has: int, width: int, negated: bool) -> Fetch:
     return lambda values: values[index]
 
 
-def together(parts: Sequence[Fetch | None]) -> Fetch:
-    """The elements of a vector; None for one that is left out."""
-    return lambda values: tuple([None if part is None else part(values) for part in parts])
+def known(value: Value) -> Read:
+    """An operand that is known, as it is read."""
+    return Read(constant(value), _NOWHERE)
+
+
+def register(index: int, has: int, width: int, negated: bool) -> Read:
+    """A register as it is read, see `fetch`."""
+    return Read(fetch(index, has, width, negated), ((index,),))
+
+
+def address(index: int, offset: int) -> Read:
+    """An address in a register."""
+    if offset:
+        return Read(lambda values: add(zext(values[index], 64), offset & mask(64), 64), ((index,),))
+    return Read(lambda values: zext(values[index], 64), ((index,),))
+
+
+def together(parts: Sequence[Read | None]) -> Read:
+    """A vector; None for an element that is left out."""
+    fetches = [None if part is None else part.fetch for part in parts]
+    registers = tuple([() if part is None else part.registers[0] for part in parts])
+    return Read(lambda values: tuple([None if f is None else f(values) for f in fetches]), registers, True)
 
 
 def float_bits(operand: Float, width: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, FinalRegister, Requirement
 from ptxcore.machine.explore import DEFAULT_UNROLL, thread_type
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.values.terms import Value
 
 

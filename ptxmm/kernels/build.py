@@ -15,7 +15,6 @@ from axioms.memory import Layout
 from axioms.program import Observable, Program, Thread, UnsupportedProgram
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
@@ -26,6 +25,7 @@ from ptxcore.machine.kernel.lowering import lower
 from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
 from ptxcore.machine.kernel.special import WARP, Shape, of_cta, places
 from ptxcore.machine.kernel.warps import Lane, explore_warp
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value

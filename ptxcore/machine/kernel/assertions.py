@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Protocol
 
 from ptxcore.isa import data_movement
-from ptxcore.machine.code import Step
 from ptxcore.machine.private import Constants
+from ptxcore.machine.steps import Step
 from ptxcore.values.terms import Value, all_of, extract, negate, sext, symbol, zext
 
 #: Whether a condition holds for no values of its symbols.

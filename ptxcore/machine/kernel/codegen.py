@@ -17,7 +17,8 @@ from ptxcore.machine.kernel.expressions import Printer
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Code, Op, Program, Source, Target, Targets
 from ptxcore.machine.kernel.memory import PARAM, SHARED
-from ptxcore.machine.kernel.special import CHANGING, OF_THREAD
+from ptxcore.machine.kernel.special import OF_THREAD
+from ptxcore.machine.steps import CHANGING
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 #: What ends a thread.

@@ -16,22 +16,21 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement
 from ptxcore.isa.form import Use
 from ptxcore.isa.table import TYPED
-from ptxcore.machine.code import RegisterInfo, Step, ThreadCode
-from ptxcore.machine.code import Target as StepTarget
-from ptxcore.machine.flow import Shape, blocks, pruned
+from ptxcore.machine.flow import Shape, kernel_blocks, pruned
 from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
 from ptxcore.machine.kernel.layout import DYNAMIC, Layout
 from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.machine.kernel.own_memory import OWN_SPACES, KernelThread
-from ptxcore.machine.kernel.special import CHANGING
-from ptxcore.machine.operands import Fetch, constant, fetch
+from ptxcore.machine.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.private import Constants, Private
+from ptxcore.machine.steps import CHANGING, CLOCK, RegisterInfo, Step, ThreadCode, asking, assembled
+from ptxcore.machine.steps import Target as StepTarget
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, add, eq, mask
 
 #: How deep a function may call itself.
-_DEEPEST = 6
+_DEEPEST = 8
 #: As many blocks a kernel may become when its calls are put in place.
 _MOST_BLOCKS = 20_000
 _FRAME_ALIGN = 16
@@ -168,7 +167,7 @@ class _Maker:
             Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
-        made = blocks(pruned(shapes, _matters), len(self.widths), _changes_memory)
+        made = kernel_blocks(pruned(shapes, _matters), len(self.widths), _changes_memory)
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)
@@ -415,44 +414,20 @@ class _Maker:
 
     def steps(self, at: _Instance, op: Op) -> list[Step]:
         """An instruction, behind the clocks that it reads."""
-        use, form = op.use, op.use.form
         made: list[Step] = []
-        sources: list[Fetch | None] = []
-        reads: list[int] = []
-        address_reads: list[int] = []
-        memory_reads: list[tuple[int, tuple[int, ...]]] = []
-        element_reads: tuple[tuple[int, ...], ...] = ()
-        roles = [e.parameter.role for e in use.expected if e is not None and e.parameter.role != "destination"]
-        for role, source in zip(roles, op.sources, strict=False):
-            if source is None:
-                sources.append(None)
-                continue
-            value, own = self.source(at, source, op, made)
-            if role in ("memory", "bracket"):
-                memory_reads.append((len(sources), own))
-                address_reads += own
-            else:
-                reads += own
-                if source.kind == "vector":
-                    element_reads = tuple(self.source(at, part)[1] for part in source.parts)
-            sources.append(value)
-        targets = self.targets(at, op)
-        kind, run = form.kind, form.meaning
-        if form.carry and "in" in form.carry.split():
-            sources.append(fetch(at.carry, 1, 1, False))
-            reads.append(at.carry)
-        if form.carry and "out" in form.carry.split():
-            targets = (*targets, StepTarget(at.carry, 1, 1, False))
-        predicate, negated = self.guard(at, op) or (None, False)
-        every = (*dict.fromkeys((*address_reads, *reads)),)
-        made.append(
-            Step(
-                op.instruction, use, kind, run, predicate, negated, tuple(sources), targets, every,
-                tuple(dict.fromkeys(address_reads)), tuple(dict.fromkeys(reads)), self.space(op), use.width,
-                element_reads, tuple(memory_reads) if len(memory_reads) > 1 else (),
-            )
-        )  # fmt: skip
-        return made
+        reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
+        carry = at.carry if op.use.form.carry else None
+        step = assembled(
+            op.instruction, op.use, self.guard(at, op), reads, self.targets(at, op), carry, self.space(op), op.use.width
+        )
+        return [*made, step]
+
+    def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
+        """How an operand is read. Steps that it needs go to `before`."""
+        if source.kind == "vector":
+            return together([self.read(at, part, op, before) for part in source.parts])
+        value, registers = self.source(at, source, op, before)
+        return Read(value, (registers,))
 
     def space(self, op: Op) -> str:
         """The state space of an access. What is never written is constant, whatever it is declared as."""
@@ -481,13 +456,8 @@ class _Maker:
     def source(
         self, at: _Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
     ) -> tuple[Fetch, tuple[int, ...]]:
-        """How a source is read, and from which registers. Steps that it needs go to `before`."""
+        """How a source that is no vector is read, and from which registers. Steps that it needs go to `before`."""
         kind = source.kind
-        if kind == "vector":
-            parts = [self.source(at, part, op, before) for part in source.parts]
-            fetches = tuple(value for value, _ in parts)
-            reads = tuple(dict.fromkeys(r for _, own in parts for r in own))
-            return (lambda values: tuple([value(values) for value in fetches])), reads
         if kind == "constant":
             return constant((source.value + source.offset) & mask(source.width)), ()
         if kind == "frame":
@@ -498,7 +468,7 @@ class _Maker:
         if kind == "special" and source.name in CHANGING:
             assert op is not None and before is not None
             register = self.register(f"%{source.name}", source.has)
-            before.append(_clock(op, source.name, register, source.has, self.guard(at, op)))
+            before.append(asking(op.instruction, source.name, register, source.has))
         elif kind == "special":
             register = self.special_register(source.name, source.has)
         else:
@@ -591,20 +561,9 @@ def _getting(op: Op, address: int, size: int, target: StepTarget) -> Step:
     return _step(op, "effect", get, targets=(target._replace(from_width=8 * size),), space="param")
 
 
-def _clock(op: Op, name: str, register: int, width: int, guard: tuple[int, bool] | None) -> Step:
-    def read(how: Use, thread: KernelThread) -> Value:
-        return thread.clock(how, name, width)
-
-    return _step(op, "effect", read, guard=guard, targets=(StepTarget(register, width, width, False),), space=_CLOCK)
-
-
-#: Marks the steps that read clocks.
-_CLOCK = "clock"
-
-
 def _matters(step: Step) -> bool:
     """Whether a step matters in itself, whoever uses its result."""
-    if step.kind == "value" or step.kind in ("branch", "exit") or step.space == _CLOCK:
+    if step.kind == "value" or step.kind in ("branch", "exit") or step.space == CLOCK:
         return False
     if step.space in OWN_SPACES and step.targets and step.run is not data_movement.st:
         return False

@@ -8,9 +8,6 @@ Triple = tuple[int, int, int]
 
 WARP = 32
 
-#: Those that change while a thread runs are asked of it.
-CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))
-
 #: What the special registers of a lane hold.
 LANES = [
     {

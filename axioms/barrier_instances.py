@@ -107,7 +107,7 @@ def barrier_choices(
             tuple(p for c in combination for p in c.phases),
             tuple(p for c in combination for p in c.phase_order),
         )
-        if len(groups) > len(named) and not _runs(program, whole):
+        if len(groups) > len(named) and whole.misuse is None and not _runs(program, whole):
             continue
         if cut or all(_agrees(program, whole, a) for members in counted.values() for a in members):
             yield whole
@@ -294,8 +294,9 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
             pairs += [(a.event.index, b.wait.index) for a in here]
             exits += _exits(program, [t for t in meeting if len(by_thread[t]) <= k], b.wait)
     strange = any(m.event.thread not in meeting for m in members)
-    misuse = "bar.warp.sync by a thread that its member mask does not name" if strange else None
-    return BarrierChoice(tuple(pairs), (), misuse, tuple(exits))
+    if strange:
+        return BarrierChoice(misuse="bar.warp.sync by a thread that its member mask does not name")
+    return BarrierChoice(tuple(pairs), (), None, tuple(exits))
 
 
 def _of_clusters(program: Program) -> Iterator[BarrierChoice]:
@@ -325,6 +326,8 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
                 misuse = misuse or "barrier.cluster.wait by a thread that has not arrived"
             steps.setdefault(2 * counts[tag] + (tag == "MW"), []).append(e)
             counts[tag] += 1
+    if misuse is not None:
+        return BarrierChoice(misuse=misuse)
     phases: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
     for step, waits in steps.items():
@@ -342,7 +345,7 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
         for a in some
         for b in more
     ]
-    return BarrierChoice((), (), misuse, tuple(exits), tuple(phases), tuple(order))
+    return BarrierChoice((), (), None, tuple(exits), tuple(phases), tuple(order))
 
 
 __all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices"]

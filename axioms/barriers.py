@@ -110,10 +110,9 @@ class Barriers(Gathered):
     def _of_warp(self, warp: int, mask: int, members: list[Arrival]) -> None:
         mates = [t for t, thread in enumerate(self.program.threads) if thread.place.warp == warp]
         meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
-        for m in members:
-            if m.arrive.thread not in meeting and m.executed != FALSE:
-                self.misuse.append((m.executed, "bar.warp.sync by a thread that its member mask does not name"))
-        self._meet(meeting, members)
+        strange = [m.executed for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
+        self.misuse += [(l, "bar.warp.sync by a thread that its member mask does not name") for l in strange]
+        self._meet(meeting, members, -self.formula.disj(strange, BOTH))
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         by_identity: dict[Value | None, list[Arrival]] = {}
@@ -143,13 +142,13 @@ class Barriers(Gathered):
         certain = all(m.executed == TRUE for m in members) and len(set(arriving.values())) == 1
         return list(arriving) if whole and certain and counts == {WARP * len(warps)} else None
 
-    def _meet(self, threads: list[int], members: list[Arrival]) -> None:
-        """The barrier of `threads` that all meet, with their arrivals and waits there."""
+    def _meet(self, threads: list[int], members: list[Arrival], used_well: int = TRUE) -> None:
+        """The barrier of `threads` that all meet, with their arrivals and waits there. Who misuses it waits for nobody."""
         self._barriers += 1
         parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
         rounds = Rounds(threads, parts, self.formula)
         by_event = {m.arrive.index: m for m in members}
-        self._waits(rounds, self.rows)
+        self._waits(rounds, self.rows, used_well)
         for arrivals in rounds.arrivals:
             kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
             if len(kinds) > 1:
@@ -173,22 +172,24 @@ class Barriers(Gathered):
         self._barriers += 1
         rounds = Rounds(threads, parts, self.formula)
         self.misuse += rounds.unpaired
-        self._waits(rounds, self._cluster_rows)
+        used_well = -self.formula.disj((l for l, _ in rounds.unpaired), BOTH)
+        self._waits(rounds, self._cluster_rows, used_well)
         # What happens in a phase comes before what happens in later ones.
         steps: list[list[tuple[Part, int]]] = []
         for k in range(max(len(rounds.arrivals), len(rounds.waits))):
             steps += [some[k] if k < len(some) else [] for some in (rounds.arrivals, rounds.waits)]
         for earlier, later in itertools.combinations(steps, 2):
             for (a, x), (b, y) in itertools.product(earlier, later):
-                self.relate(self._cluster_order, a.event, b.event, self.formula.conj(x, y, BOTH))
+                self.relate(self._cluster_order, a.event, b.event, self.formula.conj_all((x, y, used_well), BOTH))
 
-    def _waits(self, rounds: Rounds, rows: Rows) -> None:
+    def _waits(self, rounds: Rounds, rows: Rows, used_well: int) -> None:
         """Who waits in a round waits for all who arrive in it, and for the exits of those who never do."""
         for k, waits in enumerate(rounds.waits):
             arrivals = rounds.arrivals[k] if k < len(rounds.arrivals) else []
             absent = list(rounds.absent(k))
-            for b, passes in waits:
+            for b, literal in waits:
                 assert b.wait is not None
+                passes = self.formula.conj(literal, used_well, BOTH)
                 for a, arrives in arrivals:
                     assert a.arrive is not None
                     self.relate(rows, a.arrive, b.wait, self.formula.conj(arrives, passes, BOTH))
@@ -203,7 +204,8 @@ class Barriers(Gathered):
         Instances(self, threads, members)
 
     def _no_deadlock(self) -> None:
-        """Program order, the order of instances, waiting for arrivals and for exits form no cycle."""
+        """Program order, the order of instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""
+        misused = self.formula.disj((l for l, _ in self.misuse), BOTH)
         size = self.program.size
         events = {e.index for _, _, made in self._barrier_events() for e in made}
         mask = sum(1 << i for i in events)
@@ -212,7 +214,7 @@ class Barriers(Gathered):
         whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
         for _, _, literals in cycles(whole, self.executed, self.formula):
             for l in literals:
-                self.formula.add([-l])
+                self.formula.add([-l, misused])
 
     # bar.red: the predicates of an instance, reduced.
 

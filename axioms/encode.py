@@ -113,12 +113,12 @@ class Encoding:
         return self.lowering.truth(value) if self.finite else self.lowering.condition(value)
 
     def _troubles(self) -> list[tuple[int, str]]:
-        """What is undefined of the accesses and instructions: the literal of each message."""
+        """What is undefined of barriers, accesses and instructions: the literal of each message."""
         by_message: dict[str, list[int]] = {}
+        for literal, message in (*self.barriers.misuse, *self.mbarriers.misuse):
+            by_message.setdefault(message, []).append(literal)
         for t in self.program.troubles:
             by_message.setdefault(t.message, []).append(self.truth(t.condition))
-        for literal, message in self.mbarriers.misuse:
-            by_message.setdefault(message, []).append(literal)
         return [(self.formula.disj(literals, BOTH), message) for message, literals in by_message.items()]
 
     def _flows(self) -> dict[Term, list[Value]]:

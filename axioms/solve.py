@@ -101,7 +101,7 @@ class Session:
             solver.close()
 
     def _undefined(self, decision: Decision) -> None:
-        for literal, reason in (*self.encoding.barriers.misuse, *self.encoding.troubles):
+        for literal, reason in self.encoding.troubles:
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
                 return
@@ -118,6 +118,13 @@ class Session:
         _check_time(self.deadline)
         self.solver.add([-new, *literals])
         if not self.solver.solve([new, *self._defined()]):
+            return None
+        return self._outcome()[1]
+
+    def example(self, wanted: bool) -> Candidate | None:
+        """An execution that satisfies the condition, or does not, as `wanted` says."""
+        literal = self.condition if wanted else -self.condition
+        if not self.solver.solve([*self._defined(), self.filter, literal]):
             return None
         return self._outcome()[1]
 

@@ -178,7 +178,7 @@ class _Symbolic:
 
     def decide(self, max_states: int, races: bool) -> Decision:
         decision, encoding = Decision(), self.encoding
-        for literal, reason in (*encoding.barriers.misuse, *encoding.troubles):
+        for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
         if races or decision.undefined is None:

@@ -19,6 +19,7 @@ KINDS = {
     "mixed-size-race": "conflicting accesses of different sizes that nothing orders",
     "proxy-race": "conflicting accesses through different proxies without a proxy fence between them",
     "async-race": "an asynchronous operation and an access that its completion does not order",
+    "initialisation-race": "an operation on an mbarrier object before which its initialisation does not certainly come",
     "war-race": "a write through another proxy that may overtake an earlier read",
     "race_free": "a kernel has races, or has none, other than its test says",
     "no_deadlock": "threads may wait for one another at barriers for ever",

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 def entry(race: Race, cast: Cast) -> dict[str, Any]:
     """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`), `reason`, `execution`."""
     story = Story(race.execution, cast)
-    names = [name for name, _ in race.execution.threads]
-    found = [_event(event, story, names) for event in race.events]
+    found = _events(race, story)
     return {
         "kind": race.kind,
         "events": [_written(r, e, cast) for r, e in zip(race.events, found, strict=True)],
@@ -24,11 +23,20 @@ def entry(race: Race, cast: Cast) -> dict[str, Any]:
     }
 
 
-def _event(event: RaceEvent, story: Story, names: list[str]) -> ExecutedEvent | None:
-    """The event of the execution that is meant: by its thread and line, an access to memory if there is one."""
-    thread = names.index(event.thread) if event.thread in names else -1
-    there = [e for e in story.events if e.thread == thread and (e.line or 0) == event.line]
-    return next((e for e in there if e.kind in "RW"), there[0] if there else None)
+def _events(race: Race, story: Story) -> list[ExecutedEvent | None]:
+    """The events of the execution that are meant: by thread and line; of an instruction that does several things, the
+    accesses at which the two meet."""
+    names = [name for name, _ in race.execution.threads]
+    there = []
+    for event in race.events:
+        thread = names.index(event.thread) if event.thread in names else -1
+        there.append([e for e in story.events if e.thread == thread and (e.line or 0) == event.line])
+    one, other = there
+    for a in one:
+        for b in other:
+            if a.index != b.index and a.location is not None and a.location == b.location:
+                return [a, b]
+    return [some[0] if some else None for some in there]
 
 
 def _written(event: RaceEvent, found: ExecutedEvent | None, cast: Cast) -> dict[str, Any]:

@@ -6,6 +6,7 @@ launches -> program (see `build`) -> outcomes -> each check on each outcome -> v
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -98,6 +99,11 @@ class Question:
         info = self.built.threads[thread]
         kernel = f"kernel {info.launch + 1}, " if len(self.test.launches) > 1 else ""
         return f"{kernel}CTA {_numbers(info.cta)} thread {_numbers(info.thread)}"
+
+    def readable(self, text: str) -> str:
+        """The engine's words with the names by which people know the threads."""
+        names = {info.name: self._name(i) for i, info in enumerate(self.built.threads)}
+        return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
 
     def _spot(self, event: ExecutedEvent) -> Spot | None:
         if event.thread < 0:
@@ -195,7 +201,7 @@ def _answer(question: Question, result: Result) -> None:
     decision = question.decide()
     _take(question, decision, result)
     if decision.undefined:
-        result.verdict, result.error = "undefined", decision.undefined
+        result.verdict, result.error = "undefined", question.readable(decision.undefined)
         return
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.actions import resize
-from ptxcore.machine.code import Step
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
 from ptxcore.machine.engine import State, Thread
 from ptxcore.machine.private import Memory, Piece, Private, chosen
+from ptxcore.machine.steps import Step
+from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult
 
 #: State spaces of the thread's own.
 OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
+#: Address, size, and the bytes where those never change.
+Region = tuple[int, int, bytes | None]
 #: An address that is not known is compared with this many at most.
 _MOST_PLACES = 2048
+
+
+class OwnPlace(NamedTuple):
+    """Where an access may go: under a condition, to an address; `data` are the bytes of a constant, which begin at `start`."""
+
+    condition: Value
+    address: int
+    data: bytes | None
+    start: int
 
 
 class KernelThread(Thread):
@@ -39,12 +51,26 @@ class KernelThread(Thread):
         """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used; they
         must not reach others or decide anything."""
         self._known = 1
+        if step.kind == "warp":
+            self._leave_open(step, state, guard)
+            return
         if step.kind != "value" and step.space not in OWN_SPACES:
             super()._check(step, state, guard)
             return
         for register in step.reads:
             if state.defined[register] != 1:
                 self._known = conj(self._known, state.defined[register])
+
+    def _leave_open(self, step: Step, state: State, guard: Value) -> None:
+        """A thread may bring a register that nothing wrote to what its warp computes together: a shuffle may not look at
+        it. Its value is any."""
+        for register in step.reads:
+            defined = state.defined[register]
+            if defined != 1:
+                self._step, self._sources, self._guard, self._control = step, [], guard, state.control
+                width = self.code.registers[register].width
+                value = self._answered(self.effect("input", step.how, operation="undefined", width=width), width)
+                state.values[register] = ite(defined, state.values[register], value, width)
 
     # Accesses.
 
@@ -90,8 +116,8 @@ class KernelThread(Thread):
 
     # Where.
 
-    def _regions(self, space: str) -> Iterator[tuple[int, int, bytes | None]]:
-        """The stretches of own memory that a state space has: address, size, and bytes where those never change."""
+    def _regions(self, space: str) -> Iterator[Region]:
+        """The stretches of own memory that a state space has."""
         private = self._private
         if private.size and space in ("generic", "local", "param", "param::func"):
             yield private.stack, private.size, None
@@ -108,35 +134,50 @@ class KernelThread(Thread):
         regions = list(self._regions(space))
         if type(address) is int:
             return int(any(start <= address < start + size for start, size, _ in regions))
-        numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
         # An address that is not computed from one of a region does not lie there, or is out of bounds wherever it lies.
-        near = [(start, size) for start, size, _ in regions if any(start <= n < start + size for n in numbers)]
-        return any_of(conj(ule(start, address, 64), ult(address, start + size, 64)) for start, size in near)
+        near = self._near(address, regions)
+        low, high, _ = spread(address)
+        if any(start <= low and high < start + size for start, size, _ in near):
+            return 1
+        return any_of(conj(ule(start, address, 64), ult(address, start + size, 64)) for start, size, _ in near)
 
-    def _places(self, address: Value, size: int) -> list[tuple[Value, int, bytes | None, int]]:
-        """Where an access to own memory may go: condition, address, the bytes of a constant, and where those begin."""
+    def _near(self, address: Value, regions: Sequence[Region]) -> list[Region]:
+        """The regions in which a number lies that an address is computed from."""
+        numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
+        return [r for r in regions if any(r[0] <= n < r[0] + r[1] for n in numbers)]
+
+    def _places(self, address: Value, size: int) -> list[OwnPlace]:
+        """Where an access to own memory may go."""
         regions = list(self._regions(self._step.space))
-        found: list[tuple[Value, int, bytes | None, int]] = []
         if type(address) is int:
-            for start, length, data in regions:
-                if start <= address and address + size <= start + length:
-                    found.append((1, address, data, start))
+            found = [
+                OwnPlace(1, address, data, start)
+                for start, length, data in regions
+                if start <= address and address + size <= start + length
+            ]
         else:
-            numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
-            near = [r for r in regions if any(r[0] <= n < r[0] + r[1] for n in numbers)] or regions
-            if sum(length // size for _, length, _ in near) > _MOST_PLACES:
-                self._refuse(
-                    "has an address that is not known, in memory of the thread's own that is too large to explore"
-                )
-            for start, length, data in near:
-                for at in range(start, start + length - size + 1, size):
-                    here = eq(address, at)
-                    if here != 0:
-                        found.append((here, at, data, start))
+            found = self._possible(address, size, self._near(address, regions) or regions)
+            low, high, step = spread(address)
+            if step and len(found) == (high - low) // step + 1:  # all that it may be: the last one where it is no other
+                found[-1] = found[-1]._replace(condition=negate(any_of(p.condition for p in found[:-1])))
+                return found
         self.require(
             eq(bit_and(address, size - 1, 64), 0), "misaligned", "the address is no multiple of the access's size"
         )
-        self.require(any_of(p[0] for p in found), "out-of-bounds", "out of bounds of the thread's own memory")
+        self.require(any_of(p.condition for p in found), "out-of-bounds", "out of bounds of the thread's own memory")
+        return found
+
+    def _possible(self, address: Value, size: int, regions: Sequence[Region]) -> list[OwnPlace]:
+        """The places that an address may be."""
+        if sum(length // size for _, length, _ in regions) > _MOST_PLACES:
+            self._refuse("has an address that is not known, in memory of the thread's own that is too large to explore")
+        low, high, step = spread(address)
+        found = []
+        for start, length, data in regions:
+            for at in range(start, start + length - size + 1, size):
+                here = eq(address, at)
+                if here != 0 and low <= at <= high and not (at - low) % (step or 1):
+                    found.append(OwnPlace(here, at, data, start))
         return found
 
     # What stands there.
@@ -210,7 +251,3 @@ class KernelThread(Thread):
     def forget(self, address: int, size: int) -> None:
         """A frame begins, in which nothing is written yet."""
         self._memory.forget(address, size)
-
-    def clock(self, how: Use, name: str, width: int) -> Value:
-        """A special register that changes while the thread runs."""
-        return self._result(self.effect("input", how, operation=name, width=width), width)

@@ -14,10 +14,11 @@ from itertools import product
 from typing import NamedTuple
 
 from ptxcore.diagnostics import InputError, fail
-from ptxcore.machine.code import ThreadCode
+from ptxcore.isa.form import Use
 from ptxcore.machine.collective import resolve
 from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.explore import thread_type
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, negate, substitute, symbol, symbols_of
 
@@ -54,13 +55,22 @@ def explore_warp(lanes: Sequence[Lane], unroll: int) -> tuple[list[ThreadExecuti
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
         found, required = _Warp(lanes, explored).definitions()
-        if all(s in found and _same(found[s], defined[s]) for s in defined) and len(found) == len(defined):
+        if len(found) == len(defined) and all(s in found and _same(found[s], defined[s]) for s in defined):
+            _check_all(explored, found)
             for x, more in zip(explored, required, strict=True):
                 x.execution.requirements += more
             return [x.execution for x in explored], found
         defined = found
     instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
     raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
+
+
+def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> None:
+    """Raises InputError where it is not known what an instruction returns."""
+    for x in explored:
+        for e in x.execution.effects:
+            if e.kind == "collective" and e.guard != 0 and e.result not in found:
+                raise fail(e.instruction.span, "what this returns hangs on itself, by way of other threads of the warp")
 
 
 def _same(a: Value, b: Value) -> bool:
@@ -173,7 +183,7 @@ class _Warp:
             elif conj(guards[i], here) != 0:
                 unsure.setdefault(here, []).append(j)
         if len(unsure) > _MOST_CONDITIONS:
-            raise self.refused(effect, "is executed by threads of the warp each under a condition of its own")
+            return self.with_neutral(i, effect, sure, unsure, operands)
         value: Value | None = None
         for chosen in product((False, True), repeat=len(unsure)):
             members = tuple(
@@ -189,6 +199,28 @@ class _Warp:
             value = result if value is None else ite(case, result, value, effect.width)
         assert value is not None
         return value
+
+    def with_neutral(
+        self,
+        i: int,
+        effect: Effect,
+        sure: Sequence[int],
+        unsure: Mapping[Value, Sequence[int]],
+        operands: Mapping[int, tuple[Value, ...]],
+    ) -> Value:
+        """The result where many threads may or may not take part: those that do not bring what changes nothing."""
+        how = effect.how
+        assert how is not None
+        neutral = _neutral(how)
+        if neutral is None:
+            raise self.refused(effect, "is executed by threads of the warp each under a condition of its own")
+        of = {self.lanes[j].number: operands[j] for j in sure}
+        for condition, lanes in unsure.items():
+            for j in lanes:
+                first, *rest = operands[j]
+                width = 1 if how.form.mnemonic == "vote" else how.width
+                of[self.lanes[j].number] = (first if neutral < 0 else ite(condition, first, neutral, width), *rest)
+        return resolve(how, of)[self.lanes[i].number]
 
     def together(self, i: int, j: int, effect: Effect, guard: Value, wanted: Value, here: Value) -> None:
         """Notes that a thread of the member mask must come to the instruction as well, unless it has ended."""
@@ -225,6 +257,19 @@ class _Warp:
         return fail(
             instruction.span, f"'{'.'.join((instruction.opcode, *instruction.modifiers))}' {why}, which is not explored"
         )
+
+
+def _neutral(how: Use) -> int | None:
+    """What a thread may bring so that the others' results are as without it; -1: anything; None where there is no such
+    thing."""
+    if how.form.mnemonic == "shfl":
+        return -1  # what comes from a thread that takes no part is left open
+    if how.form.mnemonic == "vote":
+        return {"all": 1, "any": 0, "": 0}.get(how.words["mode"])
+    if how.form.mnemonic == "redux" and how.type in ("u32", "s32", "b32"):
+        least, most = (0x8000_0000, 0x7FFF_FFFF) if how.signed else (0, 0xFFFF_FFFF)
+        return {"min": most, "max": least, "and": 0xFFFF_FFFF}.get(how.op, 0)
+    return None
 
 
 #: Effects at which threads wait for others.

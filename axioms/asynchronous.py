@@ -25,6 +25,8 @@ from ptxcore.values.terms import Term, Value
 _OPEN_LENGTHS = 16
 #: The bytes in which a mask selects.
 _CHUNK = 16
+#: What `st.bulk` asks of its address; `discard` asks more, and says so itself.
+_CLEARED = 8
 
 
 class Part(NamedTuple):
@@ -134,7 +136,7 @@ def _range_span(effect: Effect) -> tuple[Span, ...]:
     """The bytes that a `clear` or a `discard` writes."""
     if type(effect.size) is not int:
         raise _unsupported(effect, "a size that is not known")
-    return (Span(effect.address, effect.size),) if effect.size else ()
+    return (Span(effect.address, effect.size, alignment=_CLEARED),) if effect.size else ()
 
 
 # Events.
@@ -245,11 +247,20 @@ def _in_background(maker: Maker) -> Maker:
     def made(collector: Collector, thread: int, effect: Effect) -> list[Event]:
         events = maker(collector, thread, effect)
         if effect.agent >= 0:
+            if effect.kind != "copy" and "st-async-proxy" in collector.options:
+                _through_async_proxy(collector, thread, effect, events)
             for event in events:
                 event.tags, event.in_po = event.tags | {"ASY"}, False
         return events
 
     return made
+
+
+def _through_async_proxy(collector: Collector, thread: int, effect: Effect, events: list[Event]) -> None:
+    """An option: `st.async` and `red.async` as bulk copies, with the fence that their completion implies."""
+    for event in events:
+        event.tags = event.tags - {"GEN"} | {"ASYNC"}
+    events.append(collector.new(thread, "F", tags_of("F", "ASYNC"), effect.guard, effect))
 
 
 #: Who makes the events of effects of asynchronous operations, and of what else writes many bytes at once.

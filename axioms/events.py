@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from axioms.definitions import Definitions
 from axioms.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
-from ptxcore.machine.code import ThreadCode
 from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.places import Place as Placement
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
@@ -117,12 +117,13 @@ _MESSAGES = {
 
 class Span(NamedTuple):
     """What an effect accesses: how many bytes at which address, under a condition of its own. Spans of one effect in one
-    `group` are cut alike."""
+    `group` are cut alike. `alignment`: the most that is asked of the address."""
 
     address: Value
     size: int
     group: int = 0
     guard: Value = 1
+    alignment: int = MAX_ALIGNMENT
 
 
 def _access_spans(effect: Effect) -> tuple[Span, ...]:
@@ -142,8 +143,8 @@ class Collector:
     each effect, thread by thread.
     """
 
-    def __init__(self, threads: Sequence[Thread], space: AddressSpace) -> None:
-        self.threads, self.space = tuple(threads), space
+    def __init__(self, threads: Sequence[Thread], space: AddressSpace, options: frozenset[str] = frozenset()) -> None:
+        self.threads, self.space, self.options = tuple(threads), space, options
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
         self.troubles: list[Trouble] = []
@@ -160,7 +161,7 @@ class Collector:
 
     def _places(self, thread: int, effect: Effect, span: Span) -> list[Place]:
         address, size, guard = span.address, span.size, terms.conj(effect.guard, span.guard)
-        alignment = min(size & -size, MAX_ALIGNMENT)
+        alignment = min(size & -size, span.alignment)
         if type(address) is int:
             if address % alignment:
                 self._trouble(thread, effect, guard, MISALIGNED, address)

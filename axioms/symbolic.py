@@ -38,7 +38,6 @@ _OPERATORS = {
     "ule": "bvule",
     "slt": "bvslt",
     "sle": "bvsle",
-    "concat": "concat",
     "eq": "=",
     "ite": "ite",
     "all": "and",
@@ -87,20 +86,27 @@ class Text:
             return "true" if value else "false"
         return f"(_ bv{value} {width})"
 
+    def _bits(self, value: Value, width: int) -> str:
+        """An operand where truth values count as one bit."""
+        name = self.operand(value, width)
+        return name if width > 1 else f"(ite {name} #b1 #b0)"
+
     def _body(self, t: Term) -> str:
         if t.op == "fp":
             from axioms.floats import body
 
             return body(t, [self.operand(a, _width_below(t, a)) for a in t.args[3:]])
         if t.op == "extract":
-            return f"((_ extract {t.args[1]} {t.args[2]}) {self.names[t.args[0]]})"
+            piece = f"((_ extract {t.args[1]} {t.args[2]}) {self.names[t.args[0]]})"
+            return piece if t.width > 1 else f"(= {piece} #b1)"
         if t.op in ("zext", "sext"):
             inner = t.args[0]
             kind = "zero_extend" if t.op == "zext" else "sign_extend"
-            return f"((_ {kind} {t.width - inner.width}) {self.names[inner]})"
+            return f"((_ {kind} {t.width - inner.width}) {self._bits(inner, inner.width)})"
         if t.op == "concat":
             widths = [terms.width_of(a, 0) for a in t.args]
             widths = [w or t.width - sum(widths) for w in widths]
+            return f"(concat {' '.join(self._bits(a, w) for a, w in zip(t.args, widths, strict=True))})"
         elif t.op == "ite":
             widths = [1, t.width, t.width]
         elif t.op in ("eq", "ult", "ule", "slt", "sle"):

@@ -323,20 +323,24 @@ class Candidate:
 
     def execution(self, state: Mapping[str, int], title: str = "", more: Mapping[str, Rows] | None = None) -> Execution:
         """This candidate, written out for people and pictures; with `more` relations than it has of itself."""
-        program = self.program
-        number: dict[int, int] = {}
-        shown: list[ExecutedEvent] = []
-        for e in program.events:
-            if not self.executed[e.index] or (e.kind == "B" and "BW" in e.tags):
-                continue
-            number[e.index] = len(shown)
-            shown.append(self._shown(len(shown), e))
-        for e in program.events:
-            if e.kind == "B" and "BW" in e.tags and self.executed[e.index]:
-                number[e.index] = number[e.index - 1]  # a waiting barrier is one event in pictures
+        program, number = self.program, self.numbers()
+        drawn = [e for e in program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
+        shown = [self._shown(number[e.index], e) for e in drawn]
         relations = {name: self._pairs(rows, number) for name, rows in {**self._drawn(), **(more or {})}.items()}
         threads = tuple((t.name, t.place) for t in program.threads)
         return Execution(tuple(shown), {k: v for k, v in relations.items() if v}, threads, dict(state), title)
+
+    def numbers(self) -> dict[int, int]:
+        """The number in pictures of each executed event; a waiting barrier is one event there."""
+        number: dict[int, int] = {}
+        halves = [e for e in self.program.events if self.executed[e.index]]
+        for e in halves:
+            if not (e.kind == "B" and "BW" in e.tags):
+                number[e.index] = len(number)
+        for e in halves:
+            if e.kind == "B" and "BW" in e.tags:
+                number[e.index] = number[e.index - 1]
+        return number
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
         cell = location_of(self.program, e)

@@ -20,19 +20,20 @@ def decide(
     explain: bool = False,
     witnesses: bool = True,
     races: bool = False,
+    why: bool = False,
 ) -> Decision:
     """All outcomes of `program` that `model` allows, with a witness for each.
 
     `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or `z3`;
     `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
-    satisfies comes with the axioms that forbid it. With `races` every kind of race is searched for that the model has a flag
-    for; those that make a program undefined are always decided. Every witness is re-checked; `witnesses=False` only
-    spares writing them out. Raises UnsupportedProgram for what is not decided yet, EngineDefect when
-    the engine contradicts itself.
+    satisfies comes with the axioms that forbid it, with `why` also with the way in which it would break one. With `races`
+    every kind of race is searched for that the model has a flag for; those that make a program undefined are always decided.
+    Every witness is re-checked; `witnesses=False` only spares writing them out. Raises UnsupportedProgram for what is not
+    decided yet, EngineDefect when the engine contradicts itself.
     """
     if max_states is None:
         max_states = states_to_list(program.size)
-    model = fitted(model, program, wanted_flags(model, races))
+    whole, model = model, fitted(model, program, wanted_flags(model, races))
     if engine == "enumerate":
         from axioms import enumerate as oracle
 
@@ -52,8 +53,12 @@ def decide(
         from axioms.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races)
-    if explain and 0 in (decision.positive, decision.negative):
+    if (explain or why) and 0 in (decision.positive, decision.negative):
         from axioms.explain import explain as explain_decision
 
         explain_decision(program, model, decision, deadline)
+    if why:
+        from axioms.why import why as tell_why
+
+        tell_why(program, whole, decision, deadline)
     return decision

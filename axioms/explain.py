@@ -37,7 +37,7 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
     names = list(dict.fromkeys(a.name for a in model.axioms))
 
     def reachable(dropped: set[str]) -> bool:
-        weaker = _without(model, dropped)
+        weaker = without(model, dropped)
         session = Session(program, weaker, Encoding(program, weaker, deadline=deadline), None, deadline)
         try:
             wanted = session.condition if decision.positive == 0 else -session.condition
@@ -60,7 +60,8 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
     decision.forbidding_each = True
 
 
-def _without(model: Model, dropped: set[str]) -> Model:
+def without(model: Model, dropped: set[str]) -> Model:
+    """The model less some of its axioms."""
     weaker = Model(model.name)
     weaker.title, weaker.nodes, weaker.names = model.title, model.nodes, model.names
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]

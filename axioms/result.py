@@ -45,6 +45,37 @@ class Race(NamedTuple):
     execution: Execution
 
 
+class Step(NamedTuple):
+    """An edge between two events of an execution, by their numbers there: a relation of the model, or `R^-1` for one against
+    its direction. `parts` are the edges that a derived relation consists of."""
+
+    before: int
+    relation: str
+    after: int
+    parts: tuple[Step, ...] = ()
+
+
+class Rest(NamedTuple):
+    """What cannot be weaker: of an instruction its being a `fence` at all, its `semantics` or its `scope`, and which weaker
+    one (`instead`) would let the outcome in."""
+
+    thread: str
+    line: int
+    instruction: str
+    kind: str
+    instead: str
+
+
+class Why(NamedTuple):
+    """Why an outcome is forbidden: an execution that has it, the edges in it that go against an axiom, and what these rest
+    on."""
+
+    axiom: str
+    steps: tuple[Step, ...]
+    execution: Execution
+    rests: tuple[Rest, ...]
+
+
 @dataclass(slots=True)
 class Decision:
     """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
@@ -53,8 +84,9 @@ class Decision:
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
     `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning.
     `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
-    not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do.
-    `races` are those that were asked for, and otherwise the one that makes the program undefined, if one does.
+    not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do. `why` tells
+    more of it, where that was asked. `races` are those that were asked for, and otherwise the one that makes the program
+    undefined, if one does.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -68,3 +100,4 @@ class Decision:
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
     races: list[Race] = field(default_factory=list)
+    why: Why | None = None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from axioms.cat.model import Model
+    from axioms.result import Decision
     from axioms.program import Program
     from litmus.test import Test
     from ptxmm.kernels.files import Variant
@@ -99,6 +100,7 @@ def check(
     explain: bool = False,
     witnesses: bool = True,
     races: bool = False,
+    why: bool = False,
     options: Iterable[str] = (),
 ) -> Result:
     """Decides a test under a model: a litmus test, or a kernel test.
@@ -109,7 +111,7 @@ def check(
     None: the faster one. `all_registers`: states list all registers that the test names, or all elements of buffers.
     `explain`: for an outcome that does not occur, also find the axioms that forbid it. `witnesses`: write out the
     execution of each state (all are re-checked either way). `races`: search for races of every kind; one makes the
-    verdict `no`. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
+    verdict `no`. `why`: tell why an outcome is forbidden, or how it comes about. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -149,8 +151,8 @@ def check(
     try:
         program = build(test, unroll, all_registers, of_programs(options))
         decision = decide(
-            program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses,
-            races=races,
+            program, loaded, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses or why,
+            races=races, why=why,
         )  # fmt: skip
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
@@ -175,6 +177,8 @@ def check(
         result.race_witnesses = [
             Witness(replace(r.execution, title=f"{test.name}  ({loaded.name})  {r.kind} race")) for r in decision.races
         ]
+    if why:
+        _tell_why(result, decision, test, f"{test.name}  ({loaded.name})")
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     title = f"{test.name}  ({loaded.name})"
     result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
@@ -186,6 +190,25 @@ def check(
         if result.races:
             result.verdict = "no"
     return result
+
+
+def _tell_why(result: Result, decision: Decision, test: Test, title: str) -> None:
+    """The reasons in words: why an outcome is not there, or how it comes about."""
+    from ptxmm.story import Cast, Story
+    from ptxmm.why import Telling
+
+    cast = Cast(lambda thread: test.threads[thread].name, lambda event: Spot(test.path, event.line or 0))
+    if decision.why is not None:
+        telling = Telling(decision.why, cast)
+        result.why = telling.document()
+        result.why_witness = Witness(
+            replace(decision.why.execution, title=f"{title}  forbidden by {decision.why.axiom}")
+        )
+        return
+    asked = test.condition.quantifier != "forall"
+    shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
+    if shown is not None:
+        result.why = {"axiom": None, "steps": [], "rests_on": [], "text": Story(shown, cast).told(shown.state)}
 
 
 _CONDITION = re.compile(r"^[ \t]*(?:~[ \t]*exists|exists|forall)\b", re.MULTILINE)

@@ -39,12 +39,13 @@ class Settings(NamedTuple):
     digest: bool = False
     explain: bool = False
     races: bool = False
+    why: bool = False
     options: frozenset[str] = frozenset()
 
 
 class Outcome(NamedTuple):
     """A result, light enough to send between processes: its witnesses stay behind, their drawings come along, and
-    those of `races`.
+    `extra` ones: of races, and of why not.
 
     `findings` is what is wrong with the test, once whoever reports it has looked."""
 
@@ -52,7 +53,7 @@ class Outcome(NamedTuple):
     drawings: dict[str, list[str]]
     digest: str = ""
     findings: tuple[Finding, ...] = ()
-    races: dict[str, list[str]] = {}
+    extra: dict[str, dict[str, list[str]]] = {}
 
 
 class Checker:
@@ -122,12 +123,14 @@ class Checker:
             explain=wanted.explain,
             witnesses=bool(wanted.drawings),
             races=wanted.races,
+            why=wanted.why,
             options=wanted.options,
         )
         drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
-        races = {kind: [getattr(witness, kind)() for witness in result.race_witnesses] for kind in wanted.drawings}
-        result.witnesses, result.race_witnesses = [], []
-        return Outcome(result, drawings, digest(test) if wanted.digest else "", races=races)
+        more = {"race": result.race_witnesses, "why": [result.why_witness] if result.why_witness else []}
+        extra = {w: {k: [getattr(f, k)() for f in found] for k in wanted.drawings} for w, found in more.items()}
+        result.witnesses, result.race_witnesses, result.why_witness = [], [], None
+        return Outcome(result, drawings, digest(test) if wanted.digest else "", extra=extra)
 
     def _failure(self, path: str, verdict: str, message: str) -> Outcome:
         result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)

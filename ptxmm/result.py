@@ -142,6 +142,8 @@ class Result:
     error: str | None = None
     races: list[dict[str, Any]] = field(default_factory=list)
     race_witnesses: list[Witness] = field(default_factory=list)
+    why: dict[str, Any] | None = None
+    why_witness: Witness | None = None
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     forbidding: tuple[str, ...] = ()

@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, stem
-from ptxmm.cli.options import LATER_OPTIONS
 from ptxmm.findings import Finding, findings
 from ptxmm.kernels.files import Item, expand, is_test
 from ptxmm.result import Result
@@ -55,9 +54,6 @@ def check(options: Namespace) -> int:
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
-    for name, what in LATER_OPTIONS.items():
-        if getattr(options, name):
-            return _refuse(f"--{name}: {what} is not there yet")
     if options.backend == "sat":
         from axioms.backends import sat_available
 
@@ -74,6 +70,7 @@ def check(options: Namespace) -> int:
         drawings=tuple(folders),
         digest=options.format == "herd",
         races=options.races,
+        why=options.why,
         options=frozenset(options.readings),
     )
     found = expand(find(options.paths, is_test))

@@ -8,9 +8,6 @@ from collections.abc import Callable
 
 from ptxmm import __version__
 
-#: Options that the command line has but that do not work yet, with what they will do.
-LATER_OPTIONS = {"why": "explaining forbidden outcomes"}
-
 
 def positive_number(text: str) -> int:
     try:
@@ -84,9 +81,8 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
     check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
     check.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
+    check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
     _add_readings(check)
-    for name, what in LATER_OPTIONS.items():
-        check.add_argument(f"--{name}", action="store_true", help=f"{what} (not there yet)")
 
 
 def _add_readings(check: argparse.ArgumentParser) -> None:

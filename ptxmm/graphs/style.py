@@ -48,6 +48,7 @@ _STYLES = {
     "sync": EdgeStyle(5, "#23802b", width=2.0),
     "barrier": EdgeStyle(6, "#00798c", width=2.0),
     "sc": EdgeStyle(7, "#5e35b1", "6 3", 1.6),
+    "why": EdgeStyle(8, "#d50000", "", 2.6),
     "race": EdgeStyle(8, "#d50000", "2 2", 2.2),
     "cause": EdgeStyle(9, "#8f8f8f", "2 3", 1.2),
 }

@@ -1,4 +1,4 @@
-"""Graphs written to files: DIR/NAME-STATEINDEX.svg, and DIR/NAME-race-INDEX.svg."""
+"""Graphs written to files: DIR/NAME-STATEINDEX.svg, DIR/NAME-race-INDEX.svg, DIR/NAME-why-0.svg."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Drawings:
         if not outcome.drawings:
             return
         name = self._name(outcome.result.name)
-        for what, found in (("", outcome.drawings), ("race-", outcome.races)):
+        groups = {"": outcome.drawings} | {f"{what}-": found for what, found in outcome.extra.items()}
+        for what, found in groups.items():
             for kind, drawings in found.items():
                 for i, text in enumerate(drawings):
                     path = os.path.join(self._folders[kind], f"{name}-{what}{i}.{kind}")

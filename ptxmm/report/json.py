@@ -44,6 +44,7 @@ def entry(result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "error": result.error,
         "races": result.races,
+        "why": result.why,
         "expected": result.expectation,
         "listed_all": result.listed_all,
         "forbidding": list(result.forbidding),

@@ -119,6 +119,8 @@ class TextReport:
         if not result.listed_all:
             page.append("    there are more states than these")
         page += [f"    {line}" for line in race_lines(result)]
+        if result.why:
+            return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
         if result.forbidding:
             what = "a counterexample" if result.kind == "forall" else "the outcome"
             joined = ", by " if result.forbidding_each else " and "

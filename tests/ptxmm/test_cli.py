@@ -94,7 +94,7 @@ TABLE = [
     (2, "good.litmus --format xml"),
     (2, "good.litmus --engine magic"),
     (1, "good.litmus --races"),
-    (2, "good.litmus --why"),
+    (0, "good.litmus --why"),
     (2, "good.litmus --svg good.litmus"),
     (2, ""),
     (0, "good.litmus --jobs 2 --timeout 60"),

@@ -24,6 +24,7 @@ from axioms.interpret import Interpreter
 from axioms.mbarriers import Mbarriers
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation
+from axioms.tearing import whole_source
 from axioms.values import Lowering
 from ptxcore.values.terms import Term, Value
 
@@ -85,6 +86,8 @@ class Bounds:
                     self._implies(literal, reading, executed.literals[w])
                     rows.setdefault(w, {}).setdefault(r.index, []).append(literal)
                 self.rf[r.index, c] = sources
+            if len(r.cells) > 1 and not self.program.tears(r.width):
+                self._keep_whole(r)
         self._relations["rf"] = relations.filled(rows, [0] * self.program.size, formula, self._way("rf"))
 
     def _sources(self, r: Event, cell: int, symbol: Value) -> dict[int, int]:
@@ -99,6 +102,16 @@ class Bounds:
             if w is not r.partner and self.executed.pair(w.index, r.index) != FALSE:
                 sources[w.index] = self.formula.new()
         return sources
+
+    def _keep_whole(self, r: Event) -> None:
+        """A read does not mix writes of its size."""
+        events = self.program.events
+        for a, b in itertools.combinations(r.cells, 2):
+            for w, literal in self.rf[r.index, a].items():
+                for x, other in self.rf[r.index, b].items():
+                    one, two = whole_source(r, events[w]), whole_source(r, events[x])
+                    if None not in (one, two) and one != two:
+                        self.formula.add([-literal, -other])
 
     def _implies(self, literal: int, *others: int) -> None:
         """`literal` implies each of the others: as clauses, and as a fact that shortens conjunctions."""

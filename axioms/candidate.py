@@ -13,6 +13,7 @@ from axioms.cat.model import Model, Node
 from axioms.execution import ExecutedEvent, Execution
 from axioms.phases import Phases, states_found
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.tearing import mixes
 from ptxcore.syntax.printer import print_statement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -237,6 +238,8 @@ class Candidate:
             if e.kind == "R" and executed[e.index]:
                 sources = self.sources(e)
                 if len(sources) != len(e.cells):
+                    return [f"reads-from of event {e.index}"]
+                if len(sources) > 1 and not program.tears(e.width) and mixes(e, (program.events[w] for w in sources)):
                     return [f"reads-from of event {e.index}"]
                 for c, w in zip(e.cells, sources, strict=True):
                     if not executed[w] or not self.judge.writes[c] >> w & 1:

@@ -7,6 +7,7 @@ from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
 from axioms.races import wanted_flags
 from axioms.result import Decision, states_to_list
+from axioms.tearing import with_tearing
 
 
 def decide(
@@ -33,6 +34,7 @@ def decide(
     """
     if max_states is None:
         max_states = states_to_list(program.size)
+    program = with_tearing(program, model)
     whole, model = model, fitted(model, program, wanted_flags(model, races))
     if engine == "enumerate":
         from axioms import enumerate as oracle

@@ -31,6 +31,7 @@ from axioms.program import Event, Program, Thread, UnsupportedProgram, dependenc
 from axioms.races import Seen, undefined
 from axioms.result import Decision, OutOfTime
 from axioms.staged import StagedEvaluation
+from axioms.tearing import mixes
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.run import Trace, run
 from ptxcore.values import terms
@@ -409,6 +410,16 @@ class _Search:
             for i, j in pairs:
                 co[i] |= 1 << j
             yield co
+
+
+def _mixes(program: Program, rf: Sources) -> bool:
+    """Whether a read that may not be torn is."""
+    return any(
+        len(chosen) > 1
+        and not program.tears(program.events[r].width)
+        and mixes(program.events[r], (program.events[w] for w in chosen))
+        for r, chosen in rf.items()
+    )
 
 
 def _agreeing(

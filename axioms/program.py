@@ -8,7 +8,7 @@ rows of bitsets over that order. They say what holds *if both events are execute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms import asynchronous, barrier_events, fences, kernels, obligations
@@ -26,6 +26,9 @@ from ptxcore.values.terms import Term, Value
 _MAKERS = {**making.MAKERS, **barrier_events.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS}
 _SPANS = {**making.SPANS, **asynchronous.SPANS}
 
+#: Reads of more bits may be torn even with the option `no-tearing`.
+_WHOLE_BITS = 64
+
 
 class Observable(NamedTuple):
     """Something that states list. `value` is a term over read results and final values, of `width` bits."""
@@ -40,8 +43,9 @@ class Program:
     """See the module. `condition` and `filter` are truth values over the symbols of reads and of `final_symbol`.
 
     Loop bodies ran at most `unroll` times. `definitions` are symbols that stand for other values, as what a shuffle returns
-    does. Without `kernels` all threads are one launch. `assemble` makes the same program of threads that were executed
-    otherwise, on numbers for instance; it hands the layout on that it is given, so that both have the same cells.
+    does. Without `kernels` all threads are one launch. `options` are of `axioms.models.options`. `assemble` makes the same
+    program of threads that were executed otherwise, on numbers for instance; it hands the layout on that it is given, so that
+    both have the same cells.
     """
 
     def __init__(
@@ -58,13 +62,15 @@ class Program:
         definitions: Mapping[Term, Value] | None = None,
         layout: Layout | None = None,
         kernels: Sequence[Kernel] = (),
+        options: frozenset[str] = frozenset(),
     ) -> None:
-        self.unroll, self.assemble, self.kernels = unroll, assemble, tuple(kernels)
+        self.unroll, self.assemble, self.kernels, self.options = unroll, assemble, tuple(kernels), options
+        self._given = threads, objects, views, observed, condition, filter, definitions
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
         self.threads = tuple(threads)
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         self._define(Definitions(definitions or {}))
-        collector = self.collector = Collector(self.threads, self.space)
+        collector = self.collector = Collector(self.threads, self.space, options)
         accesses = self._locate()
         finals = self._finals()
         self.layout = collector.layout = layout or self._layout(accesses, finals)
@@ -89,6 +95,28 @@ class Program:
     def is_bounded(self) -> bool:
         """Whether a loop bound may have cut executions off."""
         return any(t.execution.cut != 0 for t in self.threads)
+
+    def tears(self, bits: int) -> bool:
+        """Whether a read of so many bits may mix bytes of several writes of its size."""
+        return bits > _WHOLE_BITS or "no-tearing" not in self.options
+
+    def cut(self, cuts: Iterable[tuple[int, int]]) -> Program:
+        """The program with its cells cut at more places: objects and offsets."""
+        threads, objects, views, observed, condition, filter_, definitions = self._given
+        return Program(
+            threads,
+            objects,
+            views,
+            observed,
+            condition,
+            filter_,
+            unroll=self.unroll,
+            assemble=self.assemble,
+            definitions=definitions,
+            layout=self.layout.cut(cuts),
+            kernels=self.kernels,
+            options=self.options,
+        )
 
     def cells_at(self, thread: int, address: int, size: int) -> Sequence[int]:
         """The cells that so many bytes are which a thread finds at an address; none where there are no such bytes."""

@@ -47,19 +47,20 @@ _SPACING = 0x1_0000
 
 Side = RegisterTerm | LocationTerm | Constant | AddressOf
 
+#: The options that are taken.
+_OPTIONS = {"no-tearing", "st-async-proxy"}
 
-def build(
-    test: Test, unroll: int = 4, all_registers: bool = False, options: frozenset[str] = frozenset()
-) -> Program:
+
+def build(test: Test, unroll: int = 4, all_registers: bool = False, options: frozenset[str] = frozenset()) -> Program:
     """The program that a test stands for. Loop bodies run at most `unroll` times. `options` are those of
     `axioms.models.options.OF_PROGRAMS`.
 
     Raises InputError for mistakes of the test, UnsupportedProgram for what the engine does not decide yet.
     """
-    for option in sorted(options):
+    for option in sorted(options - _OPTIONS):
         raise UnsupportedProgram(f"the option '{option}' is not supported yet")
     try:
-        return _Builder(test, unroll, all_registers).program()
+        return _Builder(test, unroll, all_registers, options).program()
     except InputError as error:
         if not error.text:
             error.path, error.text = test.path, test.text
@@ -233,8 +234,8 @@ def _users(test: Test) -> dict[str, list[int]]:
 
 
 class _Builder:
-    def __init__(self, test: Test, unroll: int, all_registers: bool) -> None:
-        self.test, self.unroll, self.all_registers = test, unroll, all_registers
+    def __init__(self, test: Test, unroll: int, all_registers: bool, options: frozenset[str]) -> None:
+        self.test, self.unroll, self.all_registers, self.options = test, unroll, all_registers, options
         launches.check(test)
         numbers = {t.name: i for i, t in enumerate(test.threads)}
         self.kernels = [
@@ -333,6 +334,7 @@ class _Builder:
 
     def _listed(self) -> list[RegisterTerm | LocationTerm]:
         """Registers by thread, then locations; all registers of the test where asked for."""
+            options=self.options,
         terms_ = list(self.named)
         if self.all_registers:
             for name, registers in self.registers.items():

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from axioms.cat.model import Model
-    from axioms.result import Decision
     from axioms.program import Program
+    from axioms.result import Decision
     from litmus.test import Test
     from ptxmm.kernels.files import Variant
     from ptxmm.kernels.test import KernelTest
@@ -109,9 +109,10 @@ def check(
     loop body may execute at most, where a kernel test does not say so itself. `timeout`: seconds, after which the
     verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`;
     None: the faster one. `all_registers`: states list all registers that the test names, or all elements of buffers.
-    `explain`: for an outcome that does not occur, also find the axioms that forbid it. `witnesses`: write out the
-    execution of each state (all are re-checked either way). `races`: search for races of every kind; one makes the
-    verdict `no`. `why`: tell why an outcome is forbidden, or how it comes about. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
+    `explain`: for an outcome that does not occur, also find the axioms that forbid it. `why`: tell why it is forbidden, or
+    how it comes about. `witnesses`: write out the execution of each state (all are re-checked either way). `races`: search
+    for races of every kind; one makes the verdict `no`. `options`: readings of the manual that differ from ours, by the
+    names of `ptxmm check --help`.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an

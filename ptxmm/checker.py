@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     drawings: dict[str, list[str]]
     digest: str = ""
     findings: tuple[Finding, ...] = ()
-    extra: dict[str, dict[str, list[str]]] = {}
+    extra: dict[str, dict[str, list[str]]] | None = None
 
 
 class Checker:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 #: What each axiom of the models that ship says, with the manual's section.
 AXIOMS = {
-    "causality": "Causality (8.10.6): a read sees neither a write that follows it in causality order nor one that is older than "
-    "another write which precedes it in causality order",
+    "causality": "Causality (8.10.6): a read sees neither a write that follows it in causality order nor one that is "
+    "older than another write which precedes it in causality order",
     "coherence": "Coherence (8.10.1): of two overlapping writes, the first in causality order is the first in coherence order",
     "coherence-total": "Coherence (8.9.6): morally strong writes that overlap stand in coherence order one way or the other",
     "fence-sc": "FenceSC (8.10.2): fence.sc order and base causality order do not contradict each other",

@@ -26,7 +26,7 @@ class Drawings:
         if not outcome.drawings:
             return
         name = self._name(outcome.result.name)
-        groups = {"": outcome.drawings} | {f"{what}-": found for what, found in outcome.extra.items()}
+        groups = {"": outcome.drawings} | {f"{what}-": found for what, found in (outcome.extra or {}).items()}
         for what, found in groups.items():
             for kind, drawings in found.items():
                 for i, text in enumerate(drawings):

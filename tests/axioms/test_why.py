@@ -1,4 +1,4 @@
-"""Why not: the edges that are told close a circle in an execution that has the outcome, and what it rests on is what it needs."""
+"""Why not: the edges that are told close a circle in an execution that has the outcome; what it rests on is what it needs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ THIN_AIR = (
     "P1@cta 1 { ld.relaxed.gpu.u32 %r0, [y]; setp.eq.u32 %p0, %r0, 1; @%p0 st.relaxed.gpu.u32 [x], 1; }\n"
     "~exists (0:r0 = 1)"
 )
-BARRIER = (
-    "P0@cta 0 { st.weak.u32 [x], 1; bar.sync 0, 64; }\nP1@cta 0 { bar.sync 0, 64; ld.weak.u32 %r0, [x]; }\nforall (1:r0 = 1)"
-)
+BARRIER = "P0@cta 0 { st.weak.u32 [x], 1; bar.sync 0, 64; }\nP1@cta 0 { bar.sync 0, 64; ld.weak.u32 %r0, [x]; }\nforall (1:r0 = 1)"
 
 
 def told(body: str, **options: object) -> ptxmm.Result:

@@ -5,6 +5,7 @@ test -> memory (objects at addresses) -> threads executed once, on symbols -> pr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from axioms.events import WILD
@@ -31,10 +32,11 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, fail
-from ptxcore.machine.code import ThreadCode, Variable, prepare
+from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.memory import CONST, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -45,10 +47,10 @@ _WINDOWS = {"const": CONST, "param": PARAM, "shared": SHARED}
 _GLOBAL = SHARED + (1 << WINDOW_BITS)
 _SPACING = 0x1_0000
 
-Side = RegisterTerm | LocationTerm | Constant | AddressOf
-
 #: The options that are taken.
 _OPTIONS = {"no-tearing", "st-async-proxy"}
+
+Side = RegisterTerm | LocationTerm | Constant | AddressOf
 
 
 def build(test: Test, unroll: int = 4, all_registers: bool = False, options: frozenset[str] = frozenset()) -> Program:
@@ -209,6 +211,30 @@ def _ranks(test: Test) -> dict[int, tuple[int, int]]:
     return {cta: (cluster, rank) for cluster, ctas in members.items() for rank, cta in enumerate(sorted(ctas))}
 
 
+def _special_registers(test: Test) -> dict[str, dict[str, int]]:
+    """What the threads of a cluster know of it, where some thread asks."""
+    if not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
+        return {}
+    ranks = _ranks(test)
+    sizes = Counter(cluster for cluster, _ in ranks.values())
+    return {
+        t.name: {"cluster_ctarank": ranks[t.place.cta][1], "cluster_nctarank": sizes[t.place.cluster]}
+        for t in test.threads
+        if not t.place.host
+    }
+
+
+def _asks_for_its_place(statement: object) -> bool:
+    if not isinstance(statement, Instruction):
+        return False
+    names = (o.name for o in statement.operands if isinstance(o, Name))
+    return (
+        statement.opcode == "isspacep"
+        or "multicast::cluster" in statement.modifiers
+        or any(name.startswith("%cluster_") for name in names)
+    )
+
+
 def _crosses_ctas(statement: object) -> bool:
     """Whether an instruction may reach the shared memory of another CTA of its cluster."""
     if not isinstance(statement, Instruction):
@@ -242,6 +268,7 @@ class _Builder:
             Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels
         ]
         self.memory = _Memory(test)
+        self.special = _special_registers(test)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
         self.named = self._named_terms()
 
@@ -255,7 +282,7 @@ class _Builder:
                     execution = explore(code, unroll=self.unroll, name=t.name)
                     kernel = next((k.name for k in self.test.kernels if t.name in k.threads), None)
                     cta = t.place.cta if self.memory.of_cta else None
-                    source = (t.statements, t.dialect, t.registers, cta, kernel)
+                    source = (t.statements, t.dialect, t.registers, cta, kernel, tuple(code.special.items()))
                     threads.append(Thread(t.name, t.place, code, execution, source))
             except InputError as error:
                 problems += error.diagnostics
@@ -285,7 +312,8 @@ class _Builder:
             variables = self.memory.variables(t.place.cta)
             dialect = (HOST_DIALECTS if t.place.host else DIALECTS)[t.dialect]
             try:
-                codes.append(prepare(t.statements, dialect, variables, initial, observed=observed))
+                special = self.special.get(t.name)
+                codes.append(prepare(t.statements, dialect, variables, initial, observed=observed, special=special))
             except InputError as error:
                 problems += error.diagnostics
                 codes.append(None)
@@ -306,6 +334,7 @@ class _Builder:
             assemble=self.assemble,
             layout=layout,
             kernels=self.kernels,
+            options=self.options,
         )
 
     # What states list.
@@ -334,7 +363,6 @@ class _Builder:
 
     def _listed(self) -> list[RegisterTerm | LocationTerm]:
         """Registers by thread, then locations; all registers of the test where asked for."""
-            options=self.options,
         terms_ = list(self.named)
         if self.all_registers:
             for name, registers in self.registers.items():

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -49,7 +50,8 @@ def judge(uses: Sequence[Use], kinds: tuple[Kind, ...], *, manual: bool = False)
     return best[1]
 
 
-def arrange(use: Use, number: int) -> list[int | None] | None:
+@lru_cache(maxsize=8192)  # a use and a number come again and again
+def arrange(use: Use, number: int) -> Sequence[int | None] | None:
     """For each parameter of the use the index of its operand, None for one that is left out; None altogether where no
     `number` of operands can be given to it."""
     expected = use.expected
@@ -68,7 +70,7 @@ def arrange(use: Use, number: int) -> list[int | None] | None:
         else:
             places.append(following)
             following += 1
-    return places
+    return tuple(places)
 
 
 def _judge(use: Use, kinds: tuple[Kind, ...], manual: bool) -> Trouble | None:

@@ -231,7 +231,7 @@ class Use:
     """A form with the modifiers that one instruction chose: what semantic functions call `how`."""
 
     __slots__ = (
-        "_expected", "form", "op", "present", "proxy", "scope", "sem", "signed", "space", "type", "types",
+        "_expected", "_wanted", "form", "op", "present", "proxy", "scope", "sem", "signed", "space", "type", "types",
         "width", "words",
     )  # fmt: skip
 
@@ -253,6 +253,7 @@ class Use:
         self.proxy = self.words["proxy"] or "generic"
         self.op = self.words["op"]
         self._expected: tuple[Expected | None, ...] | None = None
+        self._wanted: tuple[Expected, ...] | None = None
 
     def has(self, text: str) -> bool:
         """Whether a condition (see `Form.rules`) holds of the modifiers."""
@@ -273,9 +274,16 @@ class Use:
         return self._expected
 
     @property
+    def wanted(self) -> tuple[Expected, ...]:
+        """What must stand there, without what these modifiers leave no place for."""
+        if self._wanted is None:
+            self._wanted = tuple(e for e in self.expected if e is not None)
+        return self._wanted
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The form's operands, without those for which these modifiers leave no place."""
-        return tuple(e.parameter for e in self.expected if e is not None)
+        return tuple([e.parameter for e in self.wanted])
 
     def type_named(self, parameter: Parameter) -> str:
         """The type that an operand has here; "" for none."""

@@ -111,7 +111,7 @@ class _Preparation:
         self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
         self.labels: dict[str, int] = {}
         self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
-        self.several: dict[int, list[Use]] = {}  # the forms of instructions that may have more than one
+        self.several: dict[int, tuple[Use, ...]] = {}  # the forms of instructions that may have more than one
         self.special = special
         self.current: Instruction | None = None  # whose operands are looked at
         self.asked: list[Step] = []  # what must be asked before it
@@ -261,13 +261,14 @@ class _Preparation:
     def widths(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> None:
         if instruction.guard is not None:
             self.meet(instruction.guard, 1, True, False)
-        for parameter, operand in zip(use.parameters, operands, strict=True):
+        for e, operand in zip(use.wanted, operands, strict=True):
+            parameter = e.parameter
             if operand is None or parameter.role in ("label", "function"):
                 continue
             if parameter.role == "memory":
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
-            width, exact, signed = type_of(parameter, use)
+            width, exact, signed = type_of(e, use)
             if isinstance(operand, Pair):
                 self.meet(operand.second, 1, True, False, True)
                 operand = operand.first
@@ -305,8 +306,7 @@ class _Preparation:
         guard: tuple[int, bool] | None = None
         if instruction.guard is not None:
             guard = self.source_register(instruction.guard, 1, True).index, instruction.guard.negated
-        expected = [e for e in use.expected if e is not None]
-        for e, operand in zip(expected, operands, strict=True):
+        for e, operand in zip(use.wanted, operands, strict=True):
             role = e.parameter.role
             if operand is None:
                 reads.append(None)
@@ -373,7 +373,7 @@ class _Preparation:
             raise fail(self.at(part), f"'{part.name}' is {what}, and a register is needed here")
         if not isinstance(part, Name) or part.prefix:
             raise fail(self.at(part), f"'{print_operand(part)}' cannot be written: a register is needed here")
-        width, exact, signed = type_of(e.parameter, use)
+        width, exact, signed = type_of(e, use)
         slot = self.register(part.name)
         self.check_width(part, slot, width, exact)
         return Target(slot.index, width, slot.width, signed)
@@ -445,13 +445,13 @@ class _Preparation:
     def operand(self, use: Use, e: Expected, operand: Operand) -> Read:
         """How an operand is read, and from which registers."""
         if isinstance(operand, Name) and self.is_special(operand.name):
-            name, width = operand.name[1:], type_of(e.parameter, use)[0]
+            name, width = operand.name[1:], type_of(e, use)[0]
             if not e.length:
                 return self.special_register(operand, name, width)
             return together([self.special_register(operand, f"{name}.{c}", width) for c in COMPONENTS[: e.length]])
         parts = self.parts(e, operand)
         reads = [
-            None if isinstance(part, Sink) and "sink" in e.parameter.flags else self.source(use, e.parameter, part)
+            None if isinstance(part, Sink) and "sink" in e.parameter.flags else self.source(use, e, part)
             for part in parts
         ]
         if e.length:
@@ -473,17 +473,18 @@ class _Preparation:
             )
         return known(self.special[name] & mask(width))
 
-    def source(self, use: Use, parameter: Parameter, operand: Operand) -> Read:
+    def source(self, use: Use, e: Expected, operand: Operand) -> Read:
+        parameter = e.parameter
         kind = parameter.kind
-        width, exact, _ = type_of(parameter, use)
+        width, exact, _ = type_of(e, use)
         if isinstance(operand, Immediate):
             self.check_literal(kind, operand)
-            if use.type_named(parameter)[:1] == "f":
+            if e.type[:1] == "f":
                 raise fail(self.at(operand), f"a floating-point number is needed here, not {operand.value}",
                            "as in 0f3F800000")  # fmt: skip
             # An instance is a name, not a value: it keeps its number whatever the width.
             return known(operand.value if kind == "instance" else operand.value & mask(width))
-        if isinstance(operand, Float) and use.type_named(parameter)[:1] in ("f", "b") and width in (32, 64):
+        if isinstance(operand, Float) and e.type[:1] in ("f", "b") and width in (32, 64):
             return known(float_bits(operand, width))
         if kind == "instance":
             raise fail(self.at(operand), "the instance of a barrier is a literal number")

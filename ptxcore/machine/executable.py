@@ -4,6 +4,7 @@ name."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
@@ -40,22 +41,32 @@ def lookup(instruction: Instruction, dialect: Dialect = TYPED) -> Use:
     return chosen(alternatives(instruction, dialect), instruction, lambda name: None)
 
 
-def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> list[Use]:
+def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Use, ...]:
     """The forms that an instruction may have, with its modifiers.
 
     Raises InputError when it has none, and when it has no meaning here.
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
+    uses = _explored(opcode, modifiers, dialect)
+    if uses and uses[0].space not in _SPACES:
+        return uses
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
-    uses = [use for use in found if explored(use.form)]
     if not uses:
         name = ".".join((opcode, *modifiers[: opcode in _FAMILIES]))
         raise fail(instruction.span, f"'{name}' is not supported in litmus tests")
     if uses[0].space in _SPACES and uses[0].form.kind == "effect":
         raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
     return uses
+
+
+@lru_cache(maxsize=8192)
+def _explored(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> tuple[Use, ...]:
+    found = candidates(opcode, modifiers, dialect)
+    if found is None or isinstance(found, Misfit):
+        return ()
+    return tuple(use for use in found if explored(use.form))
 
 
 def chosen(uses: Sequence[Use], instruction: Instruction, bits: Bits) -> Use:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ptxcore.check import operands as check
 from ptxcore.diagnostics import fail
-from ptxcore.isa.form import Use
-from ptxcore.isa.operand import Parameter
+from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
 from ptxcore.syntax.tree import Float, Instruction, Name, Operand
@@ -39,13 +39,21 @@ def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
         wanted = len(use.expected) - use.expected.count(None)
         span = operand_span(instruction, wanted) if len(given) > wanted else instruction.span
         raise fail(span, trouble.message, trouble.hint)
+    if len(given) == len(places):  # each has its own
+        return given
     return tuple(
-        None if place is None else given[place] for e, place in zip(use.expected, places, strict=True) if e is not None
+        [
+            None if place is None else given[place]
+            for e, place in zip(use.expected, places, strict=True)
+            if e is not None
+        ]
     )
 
 
 def choices(use: Use, operands: Sequence[Operand | None]) -> tuple[Use, tuple[Operand | None, ...]]:
     """The use with what its operands choose (`Form`: selectors and negation), and the operands as plain registers."""
+    if not _choose(use):
+        return use, tuple(operands)
     chosen: dict[str, str] = {}
     plain: list[Operand | None] = []
     for parameter, operand in zip(use.parameters, operands, strict=True):
@@ -66,10 +74,15 @@ def choices(use: Use, operands: Sequence[Operand | None]) -> tuple[Use, tuple[Op
     return (use.with_operands(chosen) if chosen else use), tuple(plain)
 
 
-def type_of(parameter: Parameter, use: Use) -> tuple[int, bool, bool]:
+@lru_cache(maxsize=8192)
+def _choose(use: Use) -> bool:
+    """Whether operands of a use may choose anything."""
+    return any(p.selector or p.flags & {"negative", "negated"} for p in use.parameters)
+
+
+def type_of(e: Expected, use: Use) -> tuple[int, bool, bool]:
     """Width of an operand, whether a register must have exactly it, and whether it is signed."""
-    name = use.type_named(parameter)
-    return WIDTHS.get(name, use.width), "loose" not in parameter.flags, name[:1] == "s"
+    return WIDTHS.get(e.type, use.width), "loose" not in e.parameter.flags, e.type[:1] == "s"
 
 
 def constant(value: Value) -> Fetch:

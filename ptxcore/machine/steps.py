@@ -7,7 +7,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa.control import nothing
@@ -121,15 +121,14 @@ def assembled(
     addresses: list[tuple[int, tuple[int, ...]]] = []
     data: list[int] = []
     elements: tuple[tuple[int, ...], ...] = ()
-    parameters = [p for p in use.parameters if p.role != "destination" and p.role not in _NO_VALUES]
-    for parameter, read in zip(parameters, reads, strict=True):
+    for sort, read in zip(_sources(use), reads, strict=True):
         if read is None:
             sources.append(None)
             continue
         own = read.registers[0] if len(read.registers) == 1 else tuple([r for part in read.registers for r in part])
-        if parameter.role == "memory" or parameter.role == "bracket":
+        if sort == "address":
             addresses.append((len(sources), own))
-        elif parameter.name not in _HINTS:
+        elif sort == "data":
             data += own
             if read.vector:
                 elements = read.registers
@@ -143,7 +142,9 @@ def assembled(
             data.append(carry)
         if "out" in how:
             targets = (*targets, Target(carry, 1, 1, False))
-    address_reads = tuple(dict.fromkeys([r for _, own in addresses for r in own]))
+    address_reads = (
+        addresses[0][1] if len(addresses) == 1 else tuple(dict.fromkeys([r for _, own in addresses for r in own]))
+    )
     predicate, negated = guard or (None, False)
     return Step(
         instruction, use, use.form.kind, use.form.run or nothing, predicate, negated, tuple(sources), tuple(targets),
@@ -152,8 +153,18 @@ def assembled(
     )  # fmt: skip
 
 
-#: Operands that are no values.
-_NO_VALUES = frozenset(("label", "targets", "function", "prototype", "arguments", "results"))
+#: Operands that are no sources.
+_NO_SOURCES = frozenset(("destination", "label", "targets", "function", "prototype", "arguments", "results"))
+
+
+@lru_cache(maxsize=8192)
+def _sources(use: Use) -> tuple[str, ...]:
+    """What each source of a use is: an address, data, or a hint."""
+    sorts = {"memory": "address", "bracket": "address"}
+    return tuple(
+        "hint" if p.name in _HINTS else sorts.get(p.role, "data") for p in use.parameters if p.role not in _NO_SOURCES
+    )
+
 
 #: Special registers that change while the thread runs: whoever reads one asks for it before.
 CHANGING = frozenset(("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"))

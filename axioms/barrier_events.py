@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from axioms.events import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
 from ptxcore.machine.effects import Effect, Requirement
+from ptxcore.syntax.tree import Name
 from ptxcore.values import terms
 
 #: Bytes of an mbarrier object.
@@ -61,6 +62,14 @@ def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
                 event.value = effect.answer if effect.result is None else effect.result  # type: ignore[assignment]
                 events.append(event)
     return events
+
+
+def returns(effect: Effect) -> bool:
+    """Whether an operation on an mbarrier object gives its thread what it found there."""
+    if effect.agent >= 0 or effect.operation not in ("arrive", "arrive_drop", "wait"):
+        return False
+    first = effect.instruction.operands[0]
+    return effect.operation == "wait" or not (isinstance(first, Name) and first.name == "_")
 
 
 def is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:

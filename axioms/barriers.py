@@ -204,7 +204,7 @@ class Barriers(Gathered):
         Instances(self, threads, members)
 
     def _no_deadlock(self) -> None:
-        """Program order, the order of instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""
+        """Program order, instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""
         misused = self.formula.disj((l for l, _ in self.misuse), BOTH)
         size = self.program.size
         events = {e.index for _, _, made in self._barrier_events() for e in made}

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from axioms.barrier_events import COUNTED, OBJECT_SIZE
+from axioms.barrier_events import COUNTED, OBJECT_SIZE, returns
 from axioms.cat.evaluate import Rows
 from axioms.events import Event
 from axioms.mbarrier_states import ARRIVALS, START, WRECKS, State, Step, next_state, steps
 from axioms.program import Program
 from ptxcore.machine.effects import Effect
 from ptxcore.machine.run import Trace, run
-from ptxcore.syntax.tree import Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
@@ -186,7 +185,7 @@ class Contents:
         place = self.place(thread, effect)
         if place is None:
             return [0]
-        if _is_dropped(effect):
+        if not returns(effect):
             return [terms.symbol(("state", thread, effect.index), 8 * OBJECT_SIZE)]
         return sorted({START.content, *self.known.get(place, ()), *WRECKS})
 
@@ -240,14 +239,6 @@ class Asked(NamedTuple):
     thread: int
     effect: Effect
     answers: tuple[Value, ...]
-
-
-def _is_dropped(effect: Effect) -> bool:
-    """Whether nobody looks at what an operation returned."""
-    if effect.agent >= 0 or effect.operation not in (*ARRIVALS, "wait"):
-        return True
-    first = effect.instruction.operands[0]
-    return effect.operation in ARRIVALS and isinstance(first, Name) and first.name == "_"
 
 
 def _leaves(effect: Effect) -> tuple[tuple[object, ...], Callable[[int], int | None]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from axioms.barrier_events import returns
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events import Collector, Trouble
 from axioms.memory import Object, Place
@@ -25,6 +26,7 @@ def obligations(collector: Collector, relations: Mapping[str, Rows]) -> Iterator
                 agents.setdefault(effect.agent, []).append(effect)
         for effects in agents.values():
             yield from _Operands(collector, t, effects).troubles()
+    yield from _barrier_objects(collector)
     yield from _constants(collector)
     yield from _read_only(collector, relations)
 
@@ -101,6 +103,27 @@ class _Operands:
 
     def _wrong(self, effect: Effect, guard: Value, message: str) -> Trouble:
         return Trouble(self.thread, guard, _MISPLACED, message, effect.instruction)
+
+
+#: What threads of other CTAs may do to an mbarrier object (section 9.7.13.15.8).
+_REMOTE = ("arrive", "arrive_drop", "expect_tx", "complete_tx")
+
+
+def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
+    """mbarrier objects are in shared memory. Those of other CTAs only count arrivals and transactions; they return nothing."""
+    for t, thread in enumerate(collector.threads):
+        for effect in thread.execution.effects:
+            if effect.kind != "mbarrier":
+                continue
+            for at in collector.places[t, effect.index][0]:
+                thing = collector.space.objects[at.object]
+                name = ".".join((effect.instruction.opcode, *effect.instruction.modifiers))
+                if thing.space != "shared":
+                    message = f"{name} on an object that is not in shared memory"
+                    yield Trouble(t, at.guard, _MISPLACED, message, effect.instruction)
+                elif thing.cta not in (None, thread.place.cta) and (effect.operation not in _REMOTE or returns(effect)):
+                    message = f"{name} on an mbarrier object of another CTA"
+                    yield Trouble(t, at.guard, _MISPLACED, message, effect.instruction)
 
 
 def _constants(collector: Collector) -> Iterator[Trouble]:

@@ -22,8 +22,9 @@ from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, negate, substitute, symbol, symbols_of
 
-#: Where an effect is: the place in the unrolled graph, line and column, and how many effects of that instruction came before.
-Site = tuple[tuple[int, ...], int, int, int]
+#: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
+#: instruction.
+Site = tuple[tuple[int, ...], int, int, str, int]
 
 #: Lanes that may or may not take part: as many different conditions are told apart.
 _MOST_CONDITIONS = 4
@@ -80,11 +81,11 @@ def _same(a: Value, b: Value) -> bool:
 def _explore(lane: Lane, unroll: int, defined: Mapping[Term, Value]) -> Explored:
     """One thread; symbols that are defined are what they stand for."""
     sites: dict[int, Site] = {}
-    counts: dict[tuple[tuple[int, ...], int, int], int] = {}
+    counts: dict[tuple[tuple[int, ...], int, int, str], int] = {}
     symbols: dict[int, Term] = {}
 
     def answer(effect: Effect, width: int) -> Value:
-        at = thread.node, effect.instruction.span.line, effect.instruction.span.column
+        at = thread.node, effect.instruction.span.line, effect.instruction.span.column, effect.kind
         count = counts[at] = counts.get(at, -1) + 1
         site = sites[effect.index] = (*at, count)
         fresh = symbols[effect.index] = symbol((lane.name, site), width)

@@ -1,0 +1,237 @@
+"""The threads of launches, explored: each in its place, on the memory that it shares with others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from axioms.events import Thread, UnsupportedProgram
+from axioms.kernels import Kernel
+from ptxcore.check.module import read_and_check
+from ptxcore.diagnostics import InputError
+from ptxcore.machine.effects import Effect, ThreadExecution
+from ptxcore.machine.explore import explore
+from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
+from ptxcore.machine.kernel.launch import UsageError, check_count, fitted, kernel_of, parameter_bytes
+from ptxcore.machine.kernel.layout import Layout as ModuleLayout
+from ptxcore.machine.kernel.lowering import Program as LoweredProgram
+from ptxcore.machine.kernel.lowering import lower
+from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
+from ptxcore.machine.kernel.special import WARP, Shape, of_cta, places
+from ptxcore.machine.kernel.warps import Lane, explore_warp
+from ptxcore.machine.steps import ThreadCode
+from ptxcore.places import Place
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values.terms import Term, Value
+from ptxmm.kernels.launch import Buffer, Launch, Triple
+from ptxmm.kernels.memory import Memory
+from ptxmm.kernels.proving import impossible
+
+
+class ThreadInfo(NamedTuple):
+    """Who a thread of the program is: `name` as the program has it."""
+
+    name: str
+    launch: int
+    cta: Triple
+    thread: Triple
+
+
+class LoopNote(NamedTuple):
+    """A loop that was not followed to its end, or was reduced to its last turn.
+
+    `kind`: `bounded` (cut after `turns`), `waiting` (its turns but the last were left out, which changes no outcome).
+    `label` is where it begins, `line` the line of the PTX, `source` file and line of the source where the module has them.
+    `threads` are the names of those threads to which it happened.
+    """
+
+    kind: str
+    launch: int
+    label: str
+    line: int
+    source: tuple[str, int] | None
+    turns: int
+    threads: tuple[str, ...]
+
+
+#: A module made ready, by its text; texts of several launches and variants are often the same.
+@lru_cache(maxsize=8)
+def _lowered(text: str) -> LoweredProgram:
+    module, found = read_and_check(text)
+    if found:
+        raise InputError(found)
+    return lower(module)
+
+
+class _One(NamedTuple):
+    """A thread of a launch, explored. `source` is equal for threads that do the same."""
+
+    code: ThreadCode
+    execution: ThreadExecution
+    source: Hashable
+
+
+class Explored:
+    """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
+
+    def __init__(self, launches: Sequence[Launch]) -> None:
+        """Raises what `ptxmm.kernels.build.build` raises."""
+        self.launches = launches
+        self.memory = Memory()
+        self.threads: list[Thread] = []
+        self.info: list[ThreadInfo] = []
+        self.kernels: list[Kernel] = []
+        self.definitions: dict[Term, Value] = {}
+        self.lines: list[dict[int, tuple[str, int]]] = []
+        self.notes: dict[str, None] = {}
+        self.ctas = self.clusters = self.warps = 0
+        for number, launch in enumerate(launches):
+            try:
+                self.launch(number, launch)
+            except InputError as error:
+                if not error.text:
+                    error.path, error.text = launch.path, launch.text
+                raise
+
+    def launch(self, number: int, launch: Launch) -> None:
+        """The threads of a launch."""
+        program = _lowered(launch.text)
+        code = kernel_of(program, launch.entry)
+        check_count(launch.entry, code.parameters, launch.params)
+        grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
+        arguments = [self.memory.buffer(p) if isinstance(p, Buffer) else p.value for p in launch.params]
+        kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible)
+        self.memory.module(launch.text, program.layout, kernel.constant)
+        self.lines.append(kernel.lines)
+        kernel = self.bounded(kernel, launch)
+        if "smid" in kernel.special:
+            self.notes["%smid is taken to be 0 in every thread"] = None
+        if any(name.startswith("envreg") for name in kernel.special):
+            workspace = self.memory.workspace(number)
+        else:
+            workspace = 0
+        shared = program.layout.dynamic(launch.entry) + launch.dynamic_shared
+        shape = Shape(grid, launch.block, cluster, shared, launch.dynamic_shared, workspace)
+        first = len(self.threads)
+        for ctas in _clusters(grid, cluster):
+            self.cluster(number, launch, kernel, shape, program.layout, ctas)
+        stream = sorted({l.stream for l in self.launches}).index(launch.stream)
+        name = f"{launch.entry} #{number + 1}" if len(self.launches) > 1 else launch.entry
+        self.kernels.append(Kernel(name, frozenset(range(first, len(self.threads))), stream))
+
+    def bounded(self, kernel: Explorable, launch: Launch) -> Explorable:
+        try:
+            return kernel.bounded(launch.loops) if launch.loops else kernel
+        except KeyError as error:
+            raise UsageError(f"no loop of '{launch.entry}' is at '{error.args[0]}'") from None
+
+    def cluster(
+        self, number: int, launch: Launch, kernel: Explorable, shape: Shape, layout: ModuleLayout, ctas: list[Triple]
+    ) -> None:
+        size = shape.block[0] * shape.block[1] * shape.block[2]
+        members = frozenset(range(len(self.threads), len(self.threads) + size * len(ctas)))
+        several = shape.grid != (1, 1, 1) or len(self.launches) > 1
+        for rank, cta in enumerate(ctas):
+            owner = f"@{_name(number if len(self.launches) > 1 else None, cta)}" if several else ""
+            self.memory.shared(layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members)
+            known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
+            lanes: list[tuple[ThreadInfo, Lane]] = []
+            for place in places(shape.block):
+                name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(place.at)}"
+                code = self.code(kernel, {**known, **place.special})
+                lanes.append((ThreadInfo(name, number, cta, place.at), Lane(place.lane, code, name)))
+            for begin in range(0, size, WARP):
+                self.warp(launch, lanes[begin : begin + WARP])
+            self.ctas += 1
+        self.clusters += 1
+
+    def code(self, kernel: Explorable, special: dict[str, int]) -> ThreadCode:
+        try:
+            return kernel.thread(special)
+        except KeyError as error:
+            raise UnsupportedProgram(f"the kernel reads %{error.args[0]}, of which nothing is known") from None
+
+    def warp(self, launch: Launch, lanes: list[tuple[ThreadInfo, Lane]]) -> None:
+        """Explores the threads of a warp."""
+        place = Place(self.warps, self.ctas, self.clusters, 0)
+        self.warps += 1
+        explored = [_alone(lane, launch.unroll) for _, lane in lanes]
+        if any(e.kind == "collective" for x in explored for e in x.execution.effects):
+            executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll)
+            self.definitions |= definitions
+            explored = [_One(x.code, e, None) for x, e in zip(explored, executions, strict=True)]
+        for (info, _), x in zip(lanes, explored, strict=True):
+            self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
+            self.info.append(info)
+
+    def loops(self) -> list[LoopNote]:
+        """What was cut, and what was reduced, by loop."""
+        found: dict[tuple[Any, ...], list[str]] = {}
+        for info, thread in zip(self.info, self.threads, strict=True):
+            execution = thread.execution
+            for cut in execution.cuts:
+                found.setdefault(("bounded", info.launch, cut.label, _line(cut.instruction), cut.turns), []).append(
+                    info.name
+                )
+            for stuck in execution.stuck:
+                found.setdefault(("waiting", info.launch, stuck.label, _line(stuck.instruction), 1), []).append(
+                    info.name
+                )
+        return [
+            LoopNote(kind, number, label, line, self.lines[number].get(line), turns, tuple(dict.fromkeys(names)))
+            for (kind, number, label, line, turns), names in found.items()
+        ]
+
+
+def _alone(lane: Lane, unroll: int) -> _One:
+    """A thread by itself. Under a name that all have, what it does is the same term for all that do the same."""
+    common = explore(lane.code, unroll=unroll, name="thread")
+    return _One(lane.code, explore(lane.code, unroll=unroll, name=lane.name), _essence(common))
+
+
+def _essence(execution: ThreadExecution) -> Hashable:
+    """Equal for executions that are the same; None for what cannot be compared."""
+    effects = []
+    for e in execution.effects:
+        if e.combine is not None or e.how is not None:
+            return None
+        values = (getattr(e, name) for name in _COMPARED)
+        effects.append(tuple(tuple(v.items()) if isinstance(v, Mapping) else v for v in values))
+    return (
+        tuple(effects), execution.finishes, execution.cut, tuple(execution.requirements), tuple(execution.cuts),
+        tuple(execution.stuck),
+    )  # fmt: skip
+
+
+_COMPARED = [f.name for f in fields(Effect) if f.name not in ("combine", "how")]
+
+
+def _line(instruction: Instruction | None) -> int:
+    return 0 if instruction is None else instruction.span.line
+
+
+def _indices(shape: Triple) -> Iterator[Triple]:
+    """All indices, x fastest."""
+    for z in range(shape[2]):
+        for y in range(shape[1]):
+            for x in range(shape[0]):
+                yield x, y, z
+
+
+def _clusters(grid: Triple, cluster: Triple) -> Iterator[list[Triple]]:
+    """The CTAs of each cluster, by rank."""
+    (gx, gy, gz), (kx, ky, kz) = grid, cluster
+    for bx, by, bz in _indices((gx // kx, gy // ky, gz // kz)):
+        yield [(bx * kx + x, by * ky + y, bz * kz + z) for x, y, z in _indices(cluster)]
+
+
+def _dots(index: Triple) -> str:
+    """An index without the zeros at its end."""
+    x, y, z = index
+    return f"{x}.{y}.{z}" if z else f"{x}.{y}" if y else str(x)
+
+
+def _name(launch: int | None, cta: Triple) -> str:
+    return f"{'' if launch is None else f'k{launch + 1}'}c{_dots(cta)}"

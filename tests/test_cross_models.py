@@ -11,12 +11,16 @@ DAT3M = Path(__file__).resolve().parents[2] / "shared" / "litmus" / "dat3m"
 FILES = [*sorted(LIBRARY.rglob("*.litmus")), *sorted(DAT3M.rglob("*.litmus"))]
 IDS = [str(path.relative_to(LIBRARY if LIBRARY in path.parents else DAT3M).with_suffix("")) for path in FILES]
 
-#: The tests that ptx-9.0 and ptx-7.5 answer differently, each with the outcome that only ptx-9.0 allows. In both a
-#: reduction, or an atom whose result is thrown away, stands before an acquire fence: since 9.0 the manual says (8.11.1)
-#: that this is no acquire pattern.
-MORE_SINCE_9_0 = {
-    "manual/MP+rel+red-fence.acquire": {"1:r1": 0, "flag": 2},
-    "message-passing/MP+rel+sink-fence.acquire": {"1:r1": 0, "f": 2},
+#: The tests that ptx-9.0 and ptx-7.5 answer differently, each with the outcomes that only ptx-9.0 allows. None of the public
+#: ones is among them.
+MORE_SINCE_9_0: dict[str, list[dict[str, int]]] = {
+    # A reduction, or an atom whose result is thrown away, stands before an acquire fence: since 9.0 the manual says
+    # (8.11.1) that this is no acquire pattern (clause C10).
+    "manual/MP+rel+red-fence.acquire": [{"1:r1": 0, "flag": 2}],
+    "message-passing/MP+rel+sink-fence.acquire": [{"1:r1": 0, "f": 2}],
+    # A weak read that is not ordered after a weak write of several bytes may return some of them (8.10.3, clause C22);
+    # ptx-7.5 knows no bytes.
+    "message-passing/MP+rel+acq-64": [{"1:r0": 0, "1:rd1": 2}, {"1:r0": 0, "1:rd1": 1 << 32}],
 }
 
 
@@ -34,10 +38,10 @@ def test_the_public_tests_are_read() -> None:
 
 
 @pytest.mark.parametrize(("path", "name"), list(zip(FILES, IDS, strict=True)), ids=IDS)
-def test_ptx_9_0_allows_what_ptx_7_5_allows_but_for_reductions(path: Path, name: str) -> None:
+def test_ptx_9_0_allows_what_ptx_7_5_allows_but_for_what_is_listed(path: Path, name: str) -> None:
     newer, older = _states(path, "ptx-9.0"), _states(path, "ptx-7.5")
     assert [s for s in older if s not in newer] == []
-    assert [s for s in newer if s not in older] == ([MORE_SINCE_9_0[name]] if name in MORE_SINCE_9_0 else [])
+    assert [s for s in newer if s not in older] == (MORE_SINCE_9_0.get(name, []))
 
 
 @pytest.mark.parametrize(("path", "name"), list(zip(FILES, IDS, strict=True)), ids=IDS)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from axioms.events import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
 from ptxcore.machine.effects import Effect, Requirement
-from ptxcore.syntax.tree import Name
+from ptxcore.syntax.tree import Sink
 from ptxcore.values import terms
 
 #: Bytes of an mbarrier object.
@@ -68,8 +68,7 @@ def returns(effect: Effect) -> bool:
     """Whether an operation on an mbarrier object gives its thread what it found there."""
     if effect.agent >= 0 or effect.operation not in ("arrive", "arrive_drop", "wait"):
         return False
-    first = effect.instruction.operands[0]
-    return effect.operation == "wait" or not (isinstance(first, Name) and first.name == "_")
+    return effect.operation == "wait" or not isinstance(effect.instruction.operands[0], Sink)
 
 
 def is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import ptxmm
@@ -62,16 +64,40 @@ def test_what_orders_nothing_leaves_stale_reads(case: str, engine: str) -> None:
     assert (result.verdict, result.error) == ("ok", None)
 
 
+IN_CLUSTER = """{ .shared .u64 m; .shared .u32 y = 0; .global .u32 x = 0; }
+    P0@cta 1,cluster 0 { .reg .b32 a, b; mov.u32 a, m; mapa.shared::cluster.u32 a, a, 0; mov.u32 b, y;
+        mapa.shared::cluster.u32 b, b, 0; barrier.cluster.arrive; barrier.cluster.wait; %s }
+    P1@cta 0,cluster 0 { .reg .pred p; mbarrier.init.shared.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
+        mov.u32 %%r1, 7; mbarrier.test_wait.parity%s.shared.b64 p, [m], 0; @p ld.weak%s; }
+    locations [1:r1;] %s"""
+
+
 @ENGINES
 def test_the_scope_of_a_wait_must_take_in_the_arrival(engine: str) -> None:
     """P29e: the wait's default scope is the CTA."""
-    text = """{ .shared .u64 m; .global .u32 x = 0; }
-    P0@cta 1,cluster 0 { .reg .b32 a; barrier.cluster.arrive; barrier.cluster.wait; st.weak.u32 [x], 1;
-        mov.u32 a, m; mapa.shared::cluster.u32 a, a, 0; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a]; }
-    P1@cta 0,cluster 0 { .reg .pred p; mbarrier.init.shared.b64 [m], 1; barrier.cluster.arrive; barrier.cluster.wait;
-        mbarrier.test_wait.parity.shared.b64 p, [m], 0; @!p bra end; ld.weak.u32 %r1, [x]; end: }
-    exists (1:r1 == 0)"""
-    pytest.skip("remote")
+    arrive = "st.weak.u32 [x], 1; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a];"
+    narrow = checked(IN_CLUSTER % (arrive, "", ".u32 %r1, [x]", "exists (1:r1 == 0)"), engine)
+    assert (narrow.verdict, narrow.error) == ("ok", None)
+    wide = checked(IN_CLUSTER % (arrive, ".acquire.cluster", ".u32 %r1, [x]", "~exists (1:r1 == 0)"), engine)
+    assert (wide.verdict, wide.error) == ("ok", None)
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("write", "read", "verdict"),
+    [
+        ("st.weak.u32 [x], 1;", ".u32 %r1, [x]", "exists"),
+        ("st.weak.shared::cluster.u32 [b], 1;", ".shared.u32 %r1, [y]", "exists"),
+    ],
+)
+def test_a_fence_for_shared_memory_orders_nothing_else(write: str, read: str, verdict: str, engine: str) -> None:
+    """Q13; what is remote is not in the CTA's own shared memory either."""
+    arrive = (
+        f"{write} fence.release.sync_restrict::shared::cta.cluster; "
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [a];"
+    )
+    result = checked(IN_CLUSTER % (arrive, ".acquire.cluster", read, f"{verdict} (1:r1 == 0)"), engine)
+    assert (result.verdict, result.error) == ("ok", None)
 
 
 @ENGINES
@@ -86,3 +112,226 @@ def test_all_who_arrived_in_a_phase_are_acquired(engine: str) -> None:
     result = checked(text, engine)
     assert (result.verdict, result.error) == ("ok", None)
     assert [s["2:r1"] for s in result.states] == [1, 7]
+
+
+PHASES = """{ .shared .u64 m; .global .u32 x = 0; }
+    P0@cta 0 { mbarrier.init.shared.b64 [m], 1; bar.sync 0; st.weak.u32 [x], 1; mbarrier.arrive.shared.b64 _, [m]; }
+    P1@cta 0 { .reg .pred p; bar.sync 0; %s mbarrier.arrive.shared.b64 _, [m]; }
+    P2@cta 0 { .reg .pred p; bar.sync 0; w: mbarrier.try_wait.parity.shared.b64 p, [m], 1; @!p bra w; ld.weak.u32 %%r1, [x]; }
+    exists (2:r1 == 0)"""
+
+
+@ENGINES
+def test_earlier_phases_are_not_acquired(engine: str) -> None:
+    """Q18, where somebody has waited for phase 0, without acquiring."""
+    wait = "w: mbarrier.try_wait.parity.relaxed.cta.shared.b64 p, [m], 0; @!p bra w;"
+    result = checked(PHASES % wait, engine)
+    assert (result.verdict, result.error) == ("ok", None)
+
+
+@ENGINES
+def test_a_wait_that_returns_false_acquires_nothing(engine: str) -> None:
+    """Q16"""
+    wait = "mbarrier.test_wait.parity.shared.b64 p, [m], 0; selp.u32 %r0, 1, 0, p; ld.weak.u32 %r1, [x];"
+    text = handoff("mbarrier.arrive.shared.b64 _, [m];", wait).replace("@p ld.weak.u32 %r1, [x];", "")
+    result = checked(text + "exists (1:r0 == 0 /\\ 1:r1 == 0)", engine)
+    assert result.verdict == "ok"
+    assert {(s["1:r0"], s["1:r1"]) for s in result.states} == {(0, 0), (0, 1), (1, 1)}
+
+
+@ENGINES
+def test_a_wait_must_return_true_when_the_end_of_the_phase_is_known_to_its_thread(engine: str) -> None:
+    text = """{ .shared .u64 m; .global .u32 x = 0; }
+    P0@cta 0 { .reg .pred p; mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.shared.b64 _, [m];
+        mbarrier.test_wait.parity.shared.b64 p, [m], 0; selp.u32 %r0, 1, 0, p;
+        mbarrier.try_wait.parity.shared.b64 p, [m], 0; selp.u32 %r1, 1, 0, p; }
+    locations [0:r0; 0:r1;] exists (true)"""
+    result = checked(text, engine)
+    assert [(s["0:r0"], s["0:r1"]) for s in result.states] == [(1, 0), (1, 1)]  # try_wait may give up too early
+
+
+@ENGINES
+def test_what_an_arrival_returns_tells_how_many_came_before(engine: str) -> None:
+    thread = "bar.sync 0; mbarrier.arrive.shared.b64 %rd0, [m]; mbarrier.pending_count.b64 %r0, %rd0; }"
+    text = f"""{{ .shared .u64 m; x = 0; }}
+    P0@cta 0 {{ mbarrier.init.shared.b64 [m], 2; {thread}
+    P1@cta 0 {{ {thread}
+    locations [0:r0; 1:r0;] exists (true)"""
+    assert [(s["0:r0"], s["1:r0"]) for s in checked(text, engine).states] == [(1, 2), (2, 1)]
+
+
+MISUSE = {
+    "no valid mbarrier object is at this address": "mbarrier.arrive.shared.b64 _, [m];",
+    "mbarrier.init on a valid mbarrier object": "mbarrier.init.shared.b64 [m], 1; mbarrier.init.shared.b64 [m], 1;",
+    "more arrivals than the mbarrier object waits for": (
+        "mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.shared.b64 _, [m], 2;"
+    ),
+    "an arrival with .noComplete completes the phase": (
+        "mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.noComplete.shared.b64 _, [m], 1;"
+    ),
+    "an arrival in a phase of an mbarrier object before any wait said that the phase before is over": (
+        "mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.shared.b64 _, [m]; mbarrier.arrive.shared.b64 _, [m];"
+    ),
+    "the tx-count of an mbarrier object goes from -1048575 to 1048575": (
+        "mbarrier.init.shared.b64 [m], 1; mbarrier.expect_tx.shared.b64 [m], 1048576;"
+    ),
+    "mbarrier.init.b64 on an object that is not in shared memory": (
+        ".reg .u64 a; mov.u64 a, x; mbarrier.init.b64 [a], 1;"
+    ),
+}
+
+
+@ENGINES
+@pytest.mark.parametrize("reason", MISUSE)
+def test_misuse_of_an_object_is_undefined_for_its_reason(reason: str, engine: str) -> None:
+    result = checked(f"{{ .shared .u64 m; .u64 x = 0; }}\nP0@cta 0 {{ {MISUSE[reason]} }}\nexists (true)", engine)
+    assert (result.verdict, result.error) == ("undefined", reason)
+
+
+@ENGINES
+def test_who_waits_for_an_object_that_nobody_initialised_does_not_hide_it(engine: str) -> None:
+    text = """{ .shared .u64 m; x = 0; }
+    P0@cta 0 { .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; st.weak.u32 [x], 1; }
+    exists (true)"""
+    assert checked(text, engine).error == "no valid mbarrier object is at this address"
+
+
+@ENGINES
+def test_an_arrival_that_may_come_before_the_initialisation_is_undefined(engine: str) -> None:
+    text = """{ .shared .u64 m; x = 0; }
+    P0@cta 0 { mbarrier.init.shared.b64 [m], 1; }
+    P1@cta 0 { mbarrier.arrive.shared.b64 _, [m]; }
+    exists (true)"""
+    assert checked(text, engine).verdict == "undefined"
+
+
+@ENGINES
+def test_nobody_waits_for_an_object_of_another_cta(engine: str) -> None:
+    text = IN_CLUSTER % ("mbarrier.test_wait.parity.shared.b64 p, [a], 0;", "", ".u32 %r1, [x]", "exists (true)")
+    result = checked(text.replace(".reg .b32 a, b;", ".reg .b32 a, b; .reg .pred p;"), engine)
+    assert result.error == "mbarrier.test_wait.parity.shared.b64 on an mbarrier object of another CTA"
+
+
+# Barriers of clusters and warps.
+
+
+def in_cluster(first: str, second: str) -> str:
+    return f"""{{ x = 0; }}
+    P0@cta 0,cluster 0 {{ {first} }}
+    P1@cta 1,cluster 0 {{ {second} ld.weak.u32 %r1, [x]; }}
+    """
+
+
+BOTH = "barrier.cluster.arrive; barrier.cluster.wait;"
+RELAXED = "barrier.cluster.arrive.relaxed; barrier.cluster.wait;"
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("first", "stale"),
+    [
+        (f"st.weak.u32 [x], 1; {BOTH}", False),  # P28
+        (f"st.weak.u32 [x], 1; {RELAXED}", True),
+        (f"st.weak.u32 [x], 1; fence.acq_rel.cluster; {RELAXED}", False),  # P28c
+        ("barrier.cluster.arrive; st.weak.u32 [x], 1; barrier.cluster.wait;", True),  # P28d
+        (f"{BOTH} st.weak.u32 [x], 1; {BOTH}", True),
+    ],
+)
+def test_barriers_of_clusters_order_what_comes_before_a_releasing_arrival(first: str, stale: bool, engine: str) -> None:
+    result = checked(in_cluster(first, BOTH) + "locations [1:r1;] exists (true)", engine)
+    assert result.error is None
+    assert ({"1:r1": 0} in result.states) == stale
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        ("barrier.cluster.wait;", "barrier.cluster.wait by a thread that has not arrived"),
+        (
+            "barrier.cluster.arrive; barrier.cluster.arrive; barrier.cluster.wait;",
+            "barrier.cluster.arrive by a thread that has not waited since it arrived before",
+        ),
+    ],
+)
+def test_misuse_of_a_barrier_of_a_cluster_is_undefined(first: str, reason: str, engine: str) -> None:
+    assert checked(in_cluster(first, BOTH) + "exists (true)", engine).error == reason
+
+
+@ENGINES
+def test_a_thread_that_has_ended_is_not_waited_for(engine: str) -> None:
+    result = checked(in_cluster(f"st.weak.u32 [x], 1; {BOTH}", f"{BOTH} {BOTH}") + "exists (true)", engine)
+    assert (result.verdict, result.error, result.states) == ("ok", None, [{}])
+
+
+@ENGINES
+def test_barriers_that_wait_for_one_another_are_passed_by_nobody(engine: str) -> None:
+    text = "{ x = 0; }\nP0@cta 0 { bar.sync 0; bar.sync 1; }\nP1@cta 0 { bar.sync 1; bar.sync 0; }\nexists (true)"
+    assert checked(text, engine).states == []
+    alone = "{ x = 0; }\nP0@cta 0 { bar.sync 0; }\nP1@cta 0 { bar.sync 1; }\nexists (true)"
+    assert checked(alone, engine).states == []  # neither ends before the other
+
+
+def in_warp(first: str, second: str) -> str:
+    return f"""{{ x = 0; }}
+    P0@warp 0,cta 0 {{ st.weak.u32 [x], 1; {first} }}
+    P1@warp 0,cta 0 {{ {second} ld.weak.u32 %r1, [x]; }}
+    """
+
+
+@ENGINES
+def test_the_threads_of_a_member_mask_see_what_came_before(engine: str) -> None:
+    result = checked(in_warp("bar.warp.sync 3;", "bar.warp.sync 3;") + "~exists (1:r1 == 0)", engine)
+    assert (result.verdict, result.error) == ("ok", None)
+
+
+@ENGINES
+def test_who_is_not_in_the_member_mask_may_not_execute_it(engine: str) -> None:
+    result = checked(in_warp("bar.warp.sync 2;", "bar.warp.sync 2;") + "exists (true)", engine)
+    assert result.error == "bar.warp.sync by a thread that its member mask does not name"
+
+
+# Speed.
+
+
+def pipeline(stages: int, iterations: int) -> str:
+    """A producer and a consumer that hand buffers to and fro."""
+    names = [f"{kind}{s}" for s in range(stages) for kind in ("full", "empty")]
+    declarations = " ".join(f".shared .u64 {n};" for n in names) + " ".join(
+        f" .shared .u32 s{s};" for s in range(stages)
+    )
+    inits = " ".join(f"mbarrier.init.shared.b64 [{n}], 1;" for n in names)
+    produce, consume = "", ""
+    for i in range(stages * iterations):
+        s, round_ = i % stages, i // stages % 2
+        produce += (
+            f"e{i}: mbarrier.try_wait.parity.shared.b64 p, [empty{s}], {1 - round_}; @!p bra e{i}; "
+            f"st.weak.shared.u32 [s{s}], {i + 1}; mbarrier.arrive.shared.b64 _, [full{s}];\n"
+        )
+        consume += (
+            f"f{i}: mbarrier.try_wait.parity.shared.b64 p, [full{s}], {round_}; @!p bra f{i}; "
+            f"ld.weak.shared.u32 %r{i}, [s{s}]; mbarrier.arrive.shared.b64 _, [empty{s}];\n"
+        )
+    condition = " /\\ ".join(f"1:r{i} == {i + 1}" for i in range(stages * iterations))
+    return (
+        f"{{ {declarations} }}\nP0@cta 0 {{ .reg .pred p; {inits} bar.sync 0;\n{produce}}}\n"
+        f"P1@cta 0 {{ .reg .pred p; bar.sync 0;\n{consume}}}\nforall ({condition})"
+    )
+
+
+def test_a_pipeline_of_two_stages_is_decided_in_seconds() -> None:
+    began = time.monotonic()
+    result = checked(pipeline(2, 3), "solve")
+    assert (result.verdict, result.error, len(result.states)) == ("ok", None, 1)
+    assert time.monotonic() - began < 10
+
+
+def test_many_threads_at_one_barrier_cost_little() -> None:
+    threads = "\n".join(
+        f"P{t}@warp {t // 32},cta 0 {{ st.weak.u32 [b+{4 * t}], 1; bar.sync 0; ld.weak.u32 %r1, [b+{4 * ((t + 1) % 64)}]; }}"
+        for t in range(64)
+    )
+    began = time.monotonic()
+    result = checked(f"{{ .global .u32 b[64]; }}\n{threads}\nforall (0:r1 == 1)", "solve")
+    assert (result.verdict, result.error) == ("ok", None)
+    assert time.monotonic() - began < 10

@@ -24,6 +24,7 @@ from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choice
 from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
+from axioms.collectives import Meetings, Sites
 from axioms.events import split
 from axioms.mbarrier_orders import Contents, Order
 from axioms.memory import Cell
@@ -135,6 +136,7 @@ class _Search:
 
     def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
+        self.meetings = Meetings(program.threads, self.check_time)
             raise OutOfTime
 
     def decide(self, max_states: int) -> Decision:
@@ -149,6 +151,8 @@ class _Search:
             concrete = self._assemble(combination)
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
                 decision.complete = next(self._consistent(concrete, set(), Decision(), cut=True), None) is None
+            if not self.meetings.agree(combination):
+                continue
                 continue
             if concrete.troubles:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
@@ -193,7 +197,7 @@ class _Search:
                         value >>= c.width
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
-            grown = self.contents.learn(traces, _MAX_VALUES)
+            grown = self.contents.learn(traces, _MAX_VALUES) | self.meetings.learn(traces)
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
@@ -250,7 +254,7 @@ class _Search:
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]
-            if source.kind not in ("barrier", "mbarrier", "input") and source.answer is not None:
+            if source.kind not in ("barrier", "mbarrier", "input", "collective") and source.answer is not None:
                 found.append(((t, index), self._cells(t, source), source.answer))
         return found
 
@@ -281,7 +285,7 @@ class _Search:
             if effect.kind == "mbarrier":
                 self.contents.ask(t, effect, answers[:position])
             if position == len(answers):
-                options = self._options(t, effect, origins)
+                options = self._options(t, effect, origins) if site is None else self.meetings.options(t, site)
                 answers.append(options.pop())
                 choices.append(options)
             return answers[position]
@@ -290,11 +294,13 @@ class _Search:
 
     def _options(self, t: int, effect: Effect, origins: Origins) -> list[Value]:
         if effect.kind == "mbarrier":
+        sites = Sites()
             return self.contents.options(t, effect)
         if effect.kind == "input":
             if effect.width > 1:
                 raise TooLarge("what a clock says may be any number, which is beyond brute force")
             return [0, 1]
+            site = sites.of(effect) if effect.kind == "collective" else None
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
@@ -307,6 +313,8 @@ class _Search:
         self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision, cut: bool = False
     ) -> Iterator[Candidate]:
         """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
+            if effect.operation == "undefined":  # who looks at it sees that there are two
+                return [0, terms.mask(effect.width)]
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms import asynchronous, barrier_events, fences, kernels, obligations
+from axioms import asynchronous, barrier_events, collectives, fences, kernels, obligations
 from axioms import events as making
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
@@ -23,7 +23,10 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 #: How the effects of each kind become events, and what they access.
-_MAKERS = {**making.MAKERS, **barrier_events.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS}
+_MAKERS = {
+    **making.MAKERS, **barrier_events.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS,
+    **collectives.MAKERS,
+}  # fmt: skip
 _SPANS = {**making.SPANS, **asynchronous.SPANS}
 
 #: Reads of more bits may be torn even with the option `no-tearing`.
@@ -69,6 +72,7 @@ class Program:
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
         self.threads = tuple(threads)
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
+        collectives.check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
         collector = self.collector = Collector(self.threads, self.space, options)
         accesses = self._locate()

@@ -1,0 +1,144 @@
+"""What the threads of a warp compute together (`shfl`, `vote`, `match`, `redux`, `elect`, `activemask`).
+
+These instructions order nothing and touch no memory: they are no events. What they return is defined over what the threads
+bring (`Program`'s `definitions`), so that a solver never sees them. Brute force has the threads run one by one, with all
+that they may be told, and keeps the combinations of runs in which everybody was told what the others brought.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
+from ptxcore.machine.collective import resolve
+from ptxcore.machine.effects import Effect
+from ptxcore.machine.run import Trace
+from ptxcore.values.terms import Term, Value
+
+#: Where an effect is in a run: line and column of the instruction, and how often it was executed before.
+Site = tuple[int, int, int]
+#: As many ways of bringing operands together are tried.
+_MOST_WAYS = 4096
+
+
+def check(threads: Sequence[Thread], definitions: Mapping[Term, Value]) -> None:
+    """Raises UnsupportedProgram where nothing says what such an instruction returns."""
+    for thread in threads:
+        for effect in thread.execution.effects:
+            if effect.kind == "collective" and effect.answer is None and effect.guard != 0:
+                assert effect.result is not None
+                if effect.result not in definitions:
+                    instruction = effect.instruction
+                    name = ".".join((instruction.opcode, *instruction.modifiers))
+                    raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
+
+
+def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
+    return []
+
+
+MAKERS: Mapping[str, Maker] = {"collective": _nothing}
+
+
+class Meetings:
+    """The collective instructions of a program, as brute force meets them."""
+
+    def __init__(self, threads: Sequence[Thread], check_time: Callable[[], None]) -> None:
+        self.check_time = check_time
+        warps: dict[tuple[int, int], list[int]] = {}
+        for t, thread in enumerate(threads):
+            if any(e.kind == "collective" for e in thread.execution.effects):
+                warps.setdefault((thread.place.gpu, thread.place.warp), []).append(t)
+        self.warps = list(warps.values())
+        self.lanes = {t: lane_of(threads[t]) for warp in self.warps for t in warp}
+        self._known: dict[tuple[int, Site], set[int]] = {}
+
+    def options(self, thread: int, site: Site) -> list[Value]:
+        """What a thread may be told, as far as that is known by now."""
+        return [*sorted(self._known.get((thread, site), ()))] or [0]
+
+    def learn(self, traces: Sequence[Sequence[Trace]]) -> bool:
+        """Notes what threads may be told, given all their runs so far. True if that is news."""
+        news = False
+        for warp in self.warps:
+            brought: dict[Site, dict[int, set[tuple[Any, ...] | None]]] = {}
+            for t in warp:
+                for trace in traces[t]:
+                    for site, effect in _meetings(trace.effects):
+                        brought.setdefault(site, {}).setdefault(t, set()).add(effect.operands)
+            for site, of in brought.items():
+                effect = next(e for t in warp for trace in traces[t] for s, e in _meetings(trace.effects) if s == site)
+                for chosen in self._choices(warp, of):
+                    self.check_time()
+                    for t, answer in self._told(effect, chosen).items():
+                        known = self._known.setdefault((t, site), set())
+                        if answer not in known:
+                            known.add(answer)
+                            news = True
+        return news
+
+    def _choices(
+        self, warp: Sequence[int], of: Mapping[int, set[tuple[Any, ...] | None]]
+    ) -> Iterator[dict[int, tuple[Any, ...]]]:
+        """Every way in which threads may come with operands, or not come."""
+        each = [[None, *of.get(t, ())] for t in warp]
+        count = 1
+        for options in each:
+            count *= len(options)
+        if count > _MOST_WAYS:
+            raise UnsupportedProgram("what the threads of a warp may bring together is too much for brute force")
+        for chosen in itertools.product(*each):
+            there = {t: operands for t, operands in zip(warp, chosen, strict=True) if operands is not None}
+            if there:
+                yield there
+
+    def _told(self, effect: Effect, brought: Mapping[int, tuple[Any, ...]]) -> dict[int, int]:
+        """What each thread is told, given what those bring that come."""
+        assert effect.how is not None
+        results = resolve(effect.how, {self.lanes[t]: operands for t, operands in brought.items()})
+        return {t: _number(results[self.lanes[t]]) for t in brought}
+
+    def agree(self, combination: Sequence[Trace]) -> bool:
+        """Whether in these runs everybody was told what the others brought."""
+        for warp in self.warps:
+            groups: dict[Site, dict[int, Effect]] = {}
+            for t in warp:
+                for site, effect in _meetings(combination[t].effects):
+                    groups.setdefault(site, {})[t] = effect
+            for group in groups.values():
+                first = next(iter(group.values()))
+                told = self._told(first, {t: e.operands for t, e in group.items()})
+                if any(told[t] != e.answer for t, e in group.items()):
+                    return False
+        return True
+
+
+def lane_of(thread: Thread) -> int:
+    """The number of a thread in its warp."""
+    return thread.code.special["laneid"]
+
+
+class Sites:
+    """Tells the executions of each instruction apart, in the order of a run."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[int, int], int] = {}
+
+    def of(self, effect: Effect) -> Site:
+        line, column, _ = effect.instruction.span
+        count = self._counts[line, column] = self._counts.get((line, column), -1) + 1
+        return line, column, count
+
+
+def _meetings(effects: Sequence[Effect]) -> Iterator[tuple[Site, Effect]]:
+    sites = Sites()
+    for effect in effects:
+        if effect.kind == "collective":
+            yield sites.of(effect), effect
+
+
+def _number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value

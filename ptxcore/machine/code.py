@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from ptxcore.check import operands as check
+from ptxcore.check.constants import check_values, values_of
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
-from ptxcore.machine.executable import alternatives, chosen
+from ptxcore.machine.executable import alternatives, chosen, limited
 from ptxcore.machine.flow import Shape, blocks
 from ptxcore.machine.operands import (
     Read,
@@ -27,7 +29,7 @@ from ptxcore.machine.operands import (
 )
 from ptxcore.machine.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled
 from ptxcore.syntax.printer import print_operand
-from ptxcore.syntax.spans import find_span, guard_span
+from ptxcore.syntax.spans import find_span, guard_span, operand_span
 from ptxcore.syntax.tree import (
     Address,
     AnyStatement,
@@ -306,10 +308,14 @@ class _Preparation:
         guard: tuple[int, bool] | None = None
         if instruction.guard is not None:
             guard = self.source_register(instruction.guard, 1, True).index, instruction.guard.negated
+        if not self.dialect.bare and limited(use):
+            self.check_numbers(use)
         for e, operand in zip(use.wanted, operands, strict=True):
             role = e.parameter.role
             if operand is None:
                 reads.append(None)
+            elif role == "function":
+                continue  # a kernel that a host names: who takes the effect finds it in the instruction
             elif role == "label":
                 target = self.label(operand)
             elif role == "destination":
@@ -327,6 +333,24 @@ class _Preparation:
             width = location.width if self.dialect.bare else width
         carry = self.hidden(CARRY, 1).index if use.form.carry else None
         return assembled(instruction, use, guard, reads, targets, carry, space, width), target
+
+    def check_numbers(self, use: Use) -> None:
+        """Numbers stand where the form wants them, in its limits."""
+        assert self.current is not None
+        operands = self.current.operands
+        places = check.arrange(use, len(operands))
+        assert places is not None
+        for e, place in zip(use.expected, places, strict=True):
+            operand = None if e is None or place is None else operands[place]
+            if operand is None or e is None:
+                continue
+            if isinstance(operand, Immediate):
+                self.check_literal(e.parameter.kind, operand)
+            elif "imm" in e.parameter.flags:
+                raise fail(self.at(operand), f"a number is needed here, not '{print_operand(operand)}'")
+        trouble = check_values(use, places, values_of(operands))
+        if trouble is not None:
+            raise fail(operand_span(self.current, *trouble.path), trouble.message, trouble.hint)
 
     def label(self, operand: Operand) -> int:
         if isinstance(operand, Name):
@@ -478,7 +502,6 @@ class _Preparation:
         kind = parameter.kind
         width, exact, _ = type_of(e, use)
         if isinstance(operand, Immediate):
-            self.check_literal(kind, operand)
             if e.type[:1] == "f":
                 raise fail(self.at(operand), f"a floating-point number is needed here, not {operand.value}",
                            "as in 0f3F800000")  # fmt: skip
@@ -520,8 +543,6 @@ class _Preparation:
         return known((self.variables[operand.name].address + offset) & mask(width))
 
     def check_literal(self, kind: str, operand: Immediate) -> None:
-        if self.dialect.bare:
-            return
         if kind == "barrier" and not 0 <= operand.value < 16:
             raise fail(self.at(operand), f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
         if kind == "threads" and (operand.value <= 0 or operand.value % 32):

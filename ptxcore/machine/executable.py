@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from ptxcore.check.constants import has_limits
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Form, Misfit, Use, words
@@ -67,6 +68,16 @@ def _explored(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> tupl
     if found is None or isinstance(found, Misfit):
         return ()
     return tuple(use for use in found if explored(use.form))
+
+
+@lru_cache(maxsize=8192)
+def limited(use: Use) -> bool:
+    """Whether a form limits what numbers may stand as its operands, or wants numbers and nothing else."""
+    return has_limits(use) or any(not p.flags.isdisjoint(_LIMITS) for p in use.parameters)
+
+
+#: Words of a parameter that say so.
+_LIMITS = words("imm barrier threads")
 
 
 def chosen(uses: Sequence[Use], instruction: Instruction, bits: Bits) -> Use:

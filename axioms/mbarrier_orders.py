@@ -106,7 +106,7 @@ def _played(step: Step, state: State | None, wrong: Wrong) -> Iterator[tuple[Sta
         after, reason = step.after(state)
     found = WRECKS if after is None else (state.content,) if state is not None else ()
     if type(returned) is not int or returned in found:
-        yield after, reason
+        yield (state if step.waits else after), reason
 
 
 def _moved(step: Step, state: State) -> State:

@@ -2,7 +2,8 @@
 
 The contents of an object and what operations do to them are those of `ptxcore.isa.mbarrier`. Here a state also counts
 how often the object was initialised and how many phases it has completed since then, without bound. A misused object has no
-state any more (None): behaviour is undefined from there on, and whatever looks at it finds one of `WRECKS`.
+state any more (None): behaviour is undefined from there on, and whatever looks at it finds one of `WRECKS`, as does a wait
+that is itself misuse.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Step:
         self.operation = effect.operation
         self.result, self.value = effect.result, effect.value
         self._known: dict[State, tuple[State | None, str]] = {}
+        self._fitting: dict[int, bool] = {}
         if self.value is not None and not terms.symbols_of(self.value) <= {self.result}:
             line = effect.instruction.span.line
             raise UnsupportedProgram(
@@ -98,6 +100,23 @@ class Step:
         if self.value is None:
             return state, ""
         return next_state(state, self.operation, terms.evaluate(self.value, seen)), ""
+
+    def fits(self, state: State | None) -> bool:
+        """Whether a wait that finds this state may be one that returns true, or false, as its event says."""
+        if state is None or self.after(state)[0] is None:
+            return True
+        known = self._fitting.get(state.content)
+        if known is None:
+            known = self._fitting[state.content] = self._fits(state.content)
+        return known
+
+    def _fits(self, content: int) -> bool:
+        effect = self.event.effect
+        assert effect is not None
+        complete = effect.complete
+        if effect.result is not None:
+            complete = terms.substitute(complete, {effect.result: content})
+        return complete != ("MW" not in self.event.tags)
 
     def key(self) -> tuple[object, ...]:
         """Equal for operations that do the same."""

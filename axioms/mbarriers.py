@@ -205,22 +205,24 @@ class _Object:
                         self.formula.add([-here, -executed, self.upto[i][p - 1]])
 
     def _place_wait(self, wait: Step) -> list[int]:
-        """A wait stands behind the operations that certainly precede it, and before those that certainly follow."""
+        """A wait stands behind the operations that certainly precede it, before those that certainly follow, and where a state
+        is possible in which it returns what its event says."""
         formula, precedes = self.formula, self.precedes
         me, executed = wait.event.index, self._literal(wait)
         earlier = [i for i, s in enumerate(self.operations) if precedes[s.event.index] >> me & 1]
         later = [i for i, s in enumerate(self.operations) if precedes[me] >> s.event.index & 1]
         low, high = sum(self.certain[i] for i in earlier), len(self.operations) - len(later)
+        able = [p for p in range(low, high + 1) if any(wait.fits(s) for s in self.possible[p])]
         row = [FALSE] * (len(self.operations) + 1)
-        if low == high:
-            row[low] = executed
+        if len(able) == 1:
+            row[able[0]] = executed
         else:
-            for p in range(low, high + 1):
+            for p in able:
                 row[p] = formula.new()
                 formula.add([-row[p], executed])
-            formula.add([-executed, *row[low : high + 1]])
-            formula.at_most_one(row[low : high + 1])
-        for p in range(low, high + 1):
+            formula.add([-executed, *[row[p] for p in able]])
+            formula.at_most_one([row[p] for p in able])
+        for p in able:
             formula.add([-row[p], self.filled[p]])
             for i in earlier:
                 formula.add([-row[p], -self._literal(self.operations[i]), self.upto[i][p]])
@@ -349,9 +351,10 @@ class _Object:
 
     def _new_sees(self, w: int, i: int) -> int:
         wait, step = self.waits[w].event.index, self.operations[i].event.index
-        if self.precedes[step] >> wait & 1:
+        able = [p for p, here in enumerate(self.behind[w]) if here != FALSE]
+        if self.precedes[step] >> wait & 1 or all(self.upto[i][p] == self._literal(self.operations[i]) for p in able):
             return TRUE
-        if self.precedes[wait] >> step & 1:
+        if self.precedes[wait] >> step & 1 or all(self.upto[i][p] == FALSE for p in able):
             return FALSE
         formula = self.formula
         literal = formula.new()
@@ -364,7 +367,9 @@ class _Object:
     def _sees_less(self, v: int, w: int) -> int:
         """The literal of "wait v stands behind fewer operations than wait w", given that both are executed."""
         cases = [
-            self.formula.conj(here, self.seen[v][p - 1], BOTH) for p, here in enumerate(self.behind[w]) if p and here != FALSE
+            self.formula.conj(here, self.seen[v][p - 1], BOTH)
+            for p, here in enumerate(self.behind[w])
+            if p and here != FALSE
         ]
         return self.formula.disj(cases, BOTH)
 

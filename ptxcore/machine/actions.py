@@ -12,6 +12,7 @@ from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
 from ptxcore.machine.kernel.memory import CONST, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
+from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value, add, concat, conj, eq, extract, sext, ult, zext
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class Actions:
         return self._result(effect, effect.width)
 
     def _load_vector(self, how: Use, address: Value, count: int) -> tuple[Value, ...]:
+        self._aligned(address, count * how.width // 8)
         targets, first = self._step.targets, len(self.effects)
         values: list[Value] = []
         self._elements = []
@@ -162,12 +164,20 @@ class Actions:
         effect.value = resize(value, how.width, effect.width, False)
 
     def _store_vector(self, how: Use, address: Value, values: tuple[Value | None, ...]) -> None:
+        self._aligned(address, len(values) * how.width // 8)
         first = len(self.effects)
         for i, value in enumerate(values):
             if value is not None:  # `_`: nothing is written there (section 9.7.9.11)
                 effect = self._access("store", how, add(address, i * how.width // 8, 64))
                 effect.group, effect.value = first, resize(value, how.width, effect.width, False)
                 self._of_element(effect, i)
+
+    def _aligned(self, address: Value, size: int) -> None:
+        """A vector must lie at a multiple of its whole size."""
+        low, _, step = spread(address)
+        if low % size or step % size:
+            aligned = eq(extract(address, size.bit_length() - 2, 0), 0)
+            self.require(aligned, "misaligned", "an access at an address that is no multiple of its size")
 
     def _of_element(self, effect: Effect, i: int) -> None:
         """The data of one element of a vector comes from its own registers."""
@@ -197,6 +207,7 @@ class Actions:
         """`count` elements of a vector (0: none), each of one or two atomic operations."""
         parts = 2 if how.type in _PACKED else 1
         width = how.width // parts
+        self._aligned(address, (count or 1) * how.width // 8)
         first = len(self.effects)
         returns = kind == "atom" and any(target is not None for target in self._step.targets)
         made: list[list[Effect]] = []

@@ -45,6 +45,7 @@ class Gathered:
         self.together: dict[tuple[int, int], int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[tuple[int, str]] = []
+        self.absences: list[tuple[int, int]] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for ever.
         self.cut = formula.disj([lowering.condition(t.execution.cut) for t in program.threads], BOTH)
 
@@ -75,6 +76,7 @@ class Gathered:
     def exits(self, thread: int, wait: Event | None, literal: int) -> None:
         """The thread has exited when somebody passes that wait: all it does at barriers comes before."""
         if wait is not None and literal != FALSE:
+            self.absences.append((thread, literal))
             for made in self.program.by_effect[thread].values():
                 for e in made:
                     if e.effect is not None and e.effect.kind == "barrier":

@@ -36,13 +36,16 @@ from ptxcore.values.terms import Term, Value
 
 
 class Barriers(Gathered):
-    """`misuse` has literals and the reasons why behaviour is undefined where they hold."""
+    """`misuse` has literals and the reasons why behaviour is undefined where they hold; `meetings` and `counted` are the
+    barriers of either sort."""
 
     def __init__(self, program: Program, executed: Executed, lowering: Lowering, formula: Formula) -> None:
         super().__init__(program, executed, lowering, formula)
         self._cluster_rows: Rows = {}
         self._cluster_order: Rows = {}
         self._barriers = 0
+        self.meetings: list[Rounds] = []
+        self.counted: list[Instances] = []
         self._find()
         size = program.size
         self.syncbar = filled(self.rows, [0] * size, formula, BOTH)
@@ -147,6 +150,7 @@ class Barriers(Gathered):
         self._barriers += 1
         parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
         rounds = Rounds(threads, parts, self.formula)
+        self.meetings.append(rounds)
         by_event = {m.arrive.index: m for m in members}
         self._waits(rounds, self.rows, used_well)
         for arrivals in rounds.arrivals:
@@ -171,6 +175,7 @@ class Barriers(Gathered):
     def _of_cluster(self, threads: list[int], parts: list[Part]) -> None:
         self._barriers += 1
         rounds = Rounds(threads, parts, self.formula)
+        self.meetings.append(rounds)
         self.misuse += rounds.unpaired
         used_well = -self.formula.disj((l for l, _ in rounds.unpaired), BOTH)
         self._waits(rounds, self._cluster_rows, used_well)
@@ -201,7 +206,7 @@ class Barriers(Gathered):
     def _numbered(self, threads: list[int], members: list[Arrival]) -> None:
         identities = {m.effect.identity for m in members}
         self._barriers += len(identities) + any(type(i) is Term for i in identities)
-        Instances(self, threads, members)
+        self.counted.append(Instances(self, threads, members))
 
     def _no_deadlock(self) -> None:
         """Program order, instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""

@@ -388,4 +388,5 @@ MAKERS: Mapping[str, Maker] = {
     "atom": _atomic,
     "red": _atomic,
     "input": _nothing,
+    "stop": _nothing,
 }

@@ -45,7 +45,8 @@ def _check_time(deadline: float | None) -> None:
         raise OutOfTime
 
 
-def _solver(encoding: Encoding, backend: str | None, deadline: float | None) -> Backend:
+def solver_for(encoding: Encoding, backend: str | None, deadline: float | None) -> Backend:
+    """The formula in the solver that decides it best."""
     if backend == "z3" or (backend is None and not sat_available()):
         return Z3Backend(encoding.formula, deadline)
     return SatBackend(encoding.formula, deadline)
@@ -75,7 +76,7 @@ class Session:
         self.condition = self.lowering.truth(program.condition)
         self.filter = self.lowering.truth(program.filter)
         self.backend = backend
-        self.solver = _solver(encoding, backend, deadline)
+        self.solver = solver_for(encoding, backend, deadline)
 
     def decide(self, max_states: int, races: bool = False) -> Decision:
         """All outcomes; and all races, or the first that makes the program undefined."""
@@ -94,7 +95,7 @@ class Session:
         """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it."""
         encoding = Encoding(self.program, self.model, ended=False, deadline=self.deadline)
         cut = encoding.cut_off()
-        solver = _solver(encoding, self.backend, self.deadline)
+        solver = solver_for(encoding, self.backend, self.deadline)
         try:
             return solver.solve([cut])
         finally:

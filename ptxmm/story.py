@@ -118,7 +118,7 @@ class Story:
         if path is None:
             who = self.cast.name(b.thread)
             return f"{head}: {who} has read nothing before that {self.cast.name(a.thread)} wrote after it"
-        ends = [before, *(r for _, r in path)], [*(w for w, _ in path[1:]), after]
+        ends = [before, *(r for _, r in path[:-1])][: len(path)], [*(w for w, _ in path[1:]), after][-len(path) :]
         for (w, r), begin, end in zip(path, *ends, strict=True):
             lacking = self._lacking(self.events[begin], self.events[end], w, r)
             if lacking:

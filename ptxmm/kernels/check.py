@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from axioms.endless import Stall, Wait, find
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Program, UnsupportedProgram
@@ -20,6 +21,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
+from ptxmm.findings import shape
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
@@ -93,6 +95,12 @@ class Question:
             races=self.races and condition is None,
         )  # fmt: skip
 
+    def stall(self, kinds: tuple[str, ...]) -> Stall | None:
+        """An execution in which threads wait for ever in one of these ways, or trap."""
+        if self.engine == "enumerate":
+            raise UnsupportedProgram("who waits for ever, or traps, is decided by --engine solve only")
+        return find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
+
     # Who is who.
 
     def _name(self, thread: int) -> str:
@@ -106,16 +114,19 @@ class Question:
         return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
 
     def _spot(self, event: ExecutedEvent) -> Spot | None:
-        if event.thread < 0:
-            return None
-        return Spot(self.test.launches[self.built.threads[event.thread].launch].path, event.line or 0)
+        return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)
+
+    def ptx_spot(self, thread: int, line: int) -> Spot:
+        return Spot(self.test.launches[self.built.threads[thread].launch].path, line)
 
     def _source(self, event: ExecutedEvent) -> Spot | None:
-        if event.thread < 0 or event.line is None:
-            return None
-        launch = self.built.threads[event.thread].launch
+        return None if event.thread < 0 or event.line is None else self.source_of(event.thread, event.line)
+
+    def source_of(self, thread: int, line: int) -> Spot | None:
+        """Where a line of the PTX comes from."""
+        launch = self.built.threads[thread].launch
         lines = self.built.lines[launch] if launch < len(self.built.lines) else {}
-        found = lines.get(event.line)
+        found = lines.get(line)
         return None if found is None else self.source_spot(launch, found)
 
     def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
@@ -312,8 +323,45 @@ def _judge_races(question: Question, decision: Decision, check: Check, checked: 
         )
 
 
-def _judge_property(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
-    raise UnsupportedProgram(f"'{check.kind}' is not decided yet")
+_WAITS = ("barrier", "mbarrier", "loop")
+_STALLS = {"no_deadlock": ("barrier", "mbarrier"), "terminates": _WAITS, "no_trap": ("trap",)}
+_FOUND = {"no_deadlock": "a deadlock", "terminates": "a thread that waits for ever", "no_trap": "a trap"}
+
+
+def _judge_stalls(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    """`no_deadlock`, `terminates`, `no_trap`: no execution in which a thread waits for ever, or traps."""
+    stall = question.stall(_STALLS[check.kind])
+    checked.holds = check.wanted == (stall is None)
+    if stall is None:
+        checked.message = "" if checked.holds else f"{check}, but there is no execution with {_FOUND[check.kind]}"
+    elif not checked.holds:
+        _tell_waits(question, stall, checked)
+
+
+def _tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
+    """Who waits where, and the execution."""
+    places: dict[tuple[str, int], list[Wait]] = {}
+    for wait in stall.waits:
+        places.setdefault((wait.kind, wait.instruction.span.line if wait.instruction else 0), []).append(wait)
+    said = []
+    for (kind, line), waits in places.items():
+        alone = len(waits) == 1
+        what = ("traps" if alone else "trap") if kind == "trap" else f"{'waits' if alone else 'wait'} for ever"
+        named = [question.cast.name(w.thread) for w in waits]
+        who = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+        text = _instruction(waits[0])
+        source = question.source_of(waits[0].thread, line)
+        where = f"line {line}" + (f" ({source})" if source else "")
+        said.append(f"{who} {what} at {where}: {text}")
+        spot = source if source and os.path.exists(source.path) else question.ptx_spot(waits[0].thread, line)
+        checked.spots.append((spot, f"{who} {what} here"))
+    checked.message = "; ".join(said)
+    checked.place = " / ".join(sorted({shape(_instruction(w)) for w in stall.waits}))
+    checked.story = Story(stall.execution, question.cast).steps()
+
+
+def _instruction(wait: Wait) -> str:
+    return " ".join(wait.instruction.text.split()) if wait.instruction else "a loop"
 
 
 _JUDGES: dict[str, _Judge] = {
@@ -321,7 +369,7 @@ _JUDGES: dict[str, _Judge] = {
     "never": _judge_all,
     "exists": _judge_some,
     "race_free": _judge_races,
-    "no_deadlock": _judge_property,
-    "terminates": _judge_property,
-    "no_trap": _judge_property,
+    "no_deadlock": _judge_stalls,
+    "terminates": _judge_stalls,
+    "no_trap": _judge_stalls,
 }

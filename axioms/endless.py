@@ -1,0 +1,331 @@
+"""Who may wait for ever: at a barrier that nobody can complete, or in a waiting loop that nobody will end.
+
+The question is put to another program: in it every thread may also *give up*, wherever it may wait,
+
+    at a barrier      it arrives, and what stands behind the barrier does not happen
+    in a waiting loop that was reduced to its last turn: that turn goes round instead of leaving
+
+and an execution in which every thread ends or gives up is one in which threads wait for ever if each had to:
+
+    at a barrier      somebody whom the barrier waits for has neither arrived in that round nor ended
+    in a loop         what the turn reads is written last: no write follows in coherence, no operation on the mbarrier object
+                      follows in its order. The next turn would see the same, and so would every other
+
+So it is decided by the same formula, and every execution is re-checked by the same evaluation. All threads count as running:
+each gets on as long as it can. Executions that a loop bound cuts off are not looked at.
+
+With `trap` as a third way to end, the same program tells whether any thread executes one: then nobody needs a reason to
+give up, for what the others would have done behind does not undo it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.arrivals import WARP
+from axioms.cat.model import Model
+from axioms.encode import Encoding
+from axioms.events import Event
+from axioms.execution import Execution
+from axioms.facts import fitted
+from axioms.formula import BOTH, FALSE, TRUE
+from axioms.numbered_barriers import Instances
+from axioms.program import Program, Thread
+from axioms.races import wanted_flags
+from axioms.result import EngineDefect, OutOfTime
+from axioms.rounds import Part, Rounds
+from ptxcore.machine.effects import Effect, Stuck
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+
+class Wait(NamedTuple):
+    """Where a thread waits, or traps. `kind`: `barrier`, `mbarrier` or `loop` (that waits for such an object, or for
+    something else), `trap`."""
+
+    kind: str
+    thread: int
+    instruction: Instruction | None
+
+
+class Stall(NamedTuple):
+    """Threads that wait for ever (or trap), and the execution in which they do."""
+
+    waits: tuple[Wait, ...]
+    execution: Execution
+
+
+class _Stop(NamedTuple):
+    """A place where a thread may give up: `guard` is the truth value of "it does so here"."""
+
+    kind: str
+    thread: int
+    guard: Value
+    instruction: Instruction | None
+    effect: int = -1  # barrier: the effect; loop: none
+    reads: tuple[int, ...] = ()
+
+
+def stalls(program: Program) -> bool:
+    """Whether there is any place where a thread may wait."""
+    return any(thread.execution.stuck or any(_waits(e) for e in thread.execution.effects) for thread in program.threads)
+
+
+def _waits(effect: Effect) -> bool:
+    """Whether a barrier effect waits for others. The barriers that the short dialect names are left as they are."""
+    return effect.kind == "barrier" and effect.barrier != "arrive" and effect.instance is None
+
+
+class _Giving:
+    """The program in which threads may give up."""
+
+    def __init__(self, program: Program, *, traps: bool) -> None:
+        self.stops: list[_Stop] = []
+        self.ends: list[Value] = []  # of each thread: that it truly ends
+        threads = [self._thread(t, thread, traps) for t, thread in enumerate(program.threads)]
+        assert program.assemble is not None
+        self.program = copy(program.assemble(threads, program.layout))
+        self.program.condition = self.program.filter = 1
+        self.program.observed = ()
+
+    def _thread(self, number: int, thread: Thread, traps: bool) -> Thread:
+        execution = thread.execution
+        effects: list[Effect] = []
+        choices: list[Effect] = []
+        through: Value = 1  # no barrier so far was given up at
+        for effect in execution.effects:
+            guard = terms.conj(effect.guard, through)
+            changed = replace(effect, guard=guard)
+            if _waits(effect):
+                passes = terms.symbol(("passes", number, effect.index), 1)
+                changed.complete = passes
+                stop = terms.conj(guard, terms.negate(passes))
+                self.stops.append(_Stop("barrier", number, stop, effect.instruction, effect.index))
+                through = terms.conj(through, terms.disj(terms.negate(effect.guard), passes))
+                choices.append(_choice(len(execution.effects) + len(choices), effect.instruction, passes))
+            elif effect.kind == "stop" and traps:
+                self.stops.append(_Stop("trap", number, guard, effect.instruction, effect.index))
+            effects.append(changed)
+        for stuck in execution.stuck:
+            guard = terms.conj(_whatever_comes_in(stuck, execution.effects), through)
+            kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
+            self.stops.append(_Stop(kind, number, guard, _where(stuck, execution.effects), reads=stuck.reads))
+        ends = terms.conj(execution.finishes, through)
+        self.ends.append(ends)
+        mine = [s.guard for s in self.stops if s.thread == number]
+        cut = terms.conj(execution.cut, through)
+        new = replace(
+            execution,
+            effects=[*effects, *choices],
+            finishes=terms.any_of([ends, *mine, *([cut] if traps else [])]),
+            cut=0 if traps else cut,
+            requirements=[],
+            stuck=[],
+            cuts=[],
+        )
+        return thread._replace(execution=new, source=None)
+
+
+def _choice(index: int, instruction: Instruction, symbol: Value) -> Effect:
+    assert type(symbol) is Term
+    return Effect(index=index, kind="input", guard=1, instruction=instruction, result=symbol, width=1)
+
+
+def _where(stuck: Stuck, effects: Sequence[Effect]) -> Instruction | None:
+    """The instruction that waits: the first that looks."""
+    return next((effects[i].instruction for i in stuck.reads if effects[i].kind != "input"), stuck.instruction)
+
+
+def _whatever_comes_in(stuck: Stuck, effects: Sequence[Effect]) -> Value:
+    """That the turn goes round whatever nothing determines: a `try_wait` that gives up too early will not do so for ever."""
+    guard = stuck.guard
+    chances = [e.result for e in effects if e.kind == "input" and e.result is not None and e.result.width == 1]
+    for symbol in chances:
+        if type(guard) is Term and symbol in terms.symbols_of(guard):
+            guard = terms.conj(terms.substitute(guard, {symbol: 0}), terms.substitute(guard, {symbol: 1}))
+    return guard
+
+
+def find(
+    program: Program,
+    model: Model,
+    *,
+    kinds: Sequence[str],
+    backend: str | None = None,
+    deadline: float | None = None,
+) -> Stall | None:
+    """An execution in which some thread waits for ever in one of these ways (`barrier`, `mbarrier`, `loop`), or one in which
+    some thread traps (`trap` alone). None where there is none; see the module for what bounds leave out.
+
+    Raises TooManyValues, UnsupportedProgram and OutOfTime as the engine does.
+    """
+    from axioms.candidate import Judge
+    from axioms.solve import solver_for
+
+    giving = _Giving(program, traps="trap" in kinds)
+    if not any(stop.kind in kinds and stop.guard != 0 for stop in giving.stops):
+        return None
+    model = fitted(model, giving.program, wanted_flags(model, False))
+    encoding = Encoding(giving.program, model, deadline=deadline)
+    _Reasons(giving, encoding).require(reasons="trap" not in kinds)
+    literals = [encoding.truth(s.guard) for s in giving.stops]
+    wanted = [literal for s, literal in zip(giving.stops, literals, strict=True) if s.kind in kinds]
+    found = encoding.formula.disj(wanted, BOTH)
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTime
+    solver = solver_for(encoding, backend, deadline)
+    try:
+        if found == FALSE or not solver.solve([l for l in (encoding.finishes, found, -encoding.troubled) if l != TRUE]):
+            return None
+        values = solver.model()
+
+        def true(literal: int) -> bool:
+            return literal == TRUE or (literal != FALSE and (values[literal] if literal > 0 else not values[-literal]))
+
+        candidate = encoding.candidate(Judge(giving.program, model), true)
+        broken = candidate.defects()
+        if broken:
+            raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(broken)}")
+        waits = [Wait(s.kind, s.thread, s.instruction) for s, l in zip(giving.stops, literals, strict=True) if true(l)]
+        return Stall(tuple(w for w in waits if w.kind in kinds or "trap" not in kinds), candidate.execution({}))
+    finally:
+        solver.close()
+
+
+class _Reasons:
+    """What makes giving up waiting for ever, as clauses."""
+
+    def __init__(self, giving: _Giving, encoding: Encoding) -> None:
+        self.giving, self.encoding, self.formula = giving, encoding, encoding.formula
+        self.ends = [encoding.truth(e) for e in giving.ends]
+        self.stopped: dict[tuple[int, int], int] = {
+            (s.thread, s.effect): encoding.truth(s.guard) for s in giving.stops if s.kind == "barrier"
+        }
+
+    def require(self, *, reasons: bool) -> None:
+        """Who passes a barrier that some never arrive at has waited for these to end. With `reasons`, nobody gives up who
+        could go on."""
+        barriers = self.encoding.barriers
+        for thread, literal in barriers.absences:
+            self.formula.add([-literal, self.ends[thread]])
+        for instances in barriers.counted:
+            self._one_after_another(instances)
+        if not reasons:
+            return
+        for rounds in barriers.meetings:
+            self._at_rounds(rounds)
+        for instances in barriers.counted:
+            self._at_instances(instances)
+        for stop in self.giving.stops:
+            if stop.reads:
+                self._in_loop(stop)
+
+    # Barriers.
+
+    def _stop(self, event: Event) -> int:
+        assert event.effect is not None
+        return self.stopped.get((event.thread, event.effect.index), FALSE)
+
+    def _missing(self, absent: Sequence[tuple[int, int]]) -> list[int]:
+        """The literals of "this thread does not arrive, and has not ended"."""
+        return [self.formula.conj(literal, -self.ends[t], BOTH) for t, literal in absent]
+
+    def _at_rounds(self, rounds: Rounds) -> None:
+        for part, k, here in self._waiting(rounds):
+            stop = self.formula.conj(self._stop(part.event), here, BOTH)
+            if stop != FALSE:
+                self.formula.add([-stop, *self._missing(list(rounds.absent(k)))])
+
+    def _waiting(self, rounds: Rounds) -> Iterator[tuple[Part, int, int]]:
+        """Each part that may wait, with each round that it may be in and the literal of "it is"."""
+        for k, arrivals in enumerate(rounds.arrivals):
+            yield from ((part, k, literal) for part, literal in arrivals if part.wait is not None)
+        waited: dict[int, list[int]] = {}
+        for part in rounds.parts:
+            if part.arrive is None:
+                so_far = waited.setdefault(part.thread, [TRUE])
+                yield from ((part, k, literal) for k, literal in enumerate(self.formula.exactly(so_far)))
+                waited[part.thread] = self.formula.one_more(so_far, part.passes)
+
+    def _at_instances(self, instances: Instances) -> None:
+        for x, member in enumerate(instances.members):
+            for k, literal in enumerate(instances.number[x]):
+                stop = self.formula.conj(self._stop(member.arrive), literal, BOTH)
+                if stop != FALSE:
+                    self.formula.add([-stop, -self._complete(instances, x, k)])
+
+    def _one_after_another(self, instances: Instances) -> None:
+        """An instance begins when the one before it is complete."""
+        for x in range(len(instances.members)):
+            for y in range(len(instances.members)):
+                for k in range(instances.bound - 1):
+                    both = [instances.number[x][k], instances.number[y][k + 1], instances.same[x][y]]
+                    together = self.formula.conj_all(both, BOTH)
+                    if x != y and together != FALSE:
+                        self.formula.add([-together, self._complete(instances, x, k)])
+
+    def _complete(self, instances: Instances, x: int, k: int) -> int:
+        """The literal of "the instance in which member x is number k has all its arrivals"."""
+        formula = self.formula
+        effect = instances.members[x].effect
+        arrived = {t: instances.arrived(t, x, k) for t in instances.threads}
+        gone = {t: formula.disj([arrived[t], self.ends[t]], BOTH) for t in instances.threads}
+        if effect.count is None:
+            return formula.conj_all(gone.values(), BOTH)
+        places = [t.place for t in self.giving.program.threads]
+        warps: dict[int, list[int]] = {}
+        for t in instances.threads:
+            warps.setdefault(places[t].warp, []).append(t)
+        whole = []
+        for mates in warps.values():
+            some = formula.disj([arrived[t] for t in mates], BOTH)
+            whole.append(formula.conj_all([some, *[gone[t] for t in mates]], BOTH))
+        cases = []
+        for count, holds in instances.whole.counts(effect.count):
+            wanted = count // WARP
+            at_least = formula.count(whole, wanted)
+            cases.append(formula.conj(holds, at_least[wanted] if wanted < len(at_least) else FALSE, BOTH))
+        return formula.disj(cases, BOTH)
+
+    # Loops.
+
+    def _in_loop(self, stop: _Stop) -> None:
+        """What the turn read stays what it is."""
+        stays = self.encoding.truth(stop.guard)
+        if stays == FALSE:
+            return
+        made = self.giving.program.by_effect[stop.thread]
+        for effect in stop.reads:
+            for event in made.get(effect, ()):
+                executed = self.encoding.executed.literals[event.index]
+                if event.kind == "R":
+                    self._reads_last(event, [-stays, -executed])
+                elif event.kind == "X":
+                    self._sees_last(event, [-stays, -executed])
+
+    def _reads_last(self, read: Event, unless: list[int]) -> None:
+        encoding = self.encoding
+        for cell in read.cells:
+            writes = [w.index for w in encoding.bounds.writes[cell]]
+            for w, literal in encoding.rf.get((read.index, cell), {}).items():
+                for later in writes:
+                    if later != w:
+                        follows = encoding.co.literal(w, later)
+                        if follows != FALSE:
+                            executed = encoding.executed.literals[later]
+                            self.formula.add([*unless, -literal, -executed, -follows])
+
+    def _sees_last(self, wait: Event, unless: list[int]) -> None:
+        """No operation on the mbarrier object follows."""
+        for operation in self.giving.program.events:
+            effect = operation.effect
+            if operation.kind != "X" or effect is None or effect.kind != "mbarrier" or effect.operation == "wait":
+                continue
+            follows = self.encoding.mbarriers.mbo.literal(wait.index, operation.index)
+            if follows != FALSE:
+                self.formula.add([*unless, -self.encoding.executed.literals[operation.index], -follows])

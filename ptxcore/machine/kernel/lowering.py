@@ -23,6 +23,7 @@ from ptxcore.isa.form import Expected, Misfit, Use
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.inlining import Callers
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.memory import PARAM
 from ptxcore.machine.operands import choices, float_bits
@@ -183,6 +184,7 @@ class _Lowering:
         self.layout = Layout()
         self.functions: dict[str, Code] = {}
         self.locations: list[tuple[int, int]] = []
+        self.callers = Callers()
         self.files: dict[int, str] = {}
         self.location = -1
         self.code: Code | None = None
@@ -340,9 +342,8 @@ class _Lowering:
             number, name = d.arguments[0], d.arguments[1]
             self.files[getattr(number, "value", 0)] = getattr(name, "text", "")
         elif d.name == "loc":
-            numbers = [a.value for a in d.arguments[:2] if isinstance(a, Immediate)]
             self.location = len(self.locations)
-            self.locations.append((numbers[0], numbers[1]))
+            self.locations.append(self.callers.origin(d))
         elif d.name in ("branchtargets", "calltargets") and label is not None:
             names = tuple(n for a in d.arguments for n in _expanded(a))
             sort = "targets" if d.name == "branchtargets" else "callees"

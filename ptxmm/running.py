@@ -33,7 +33,7 @@ def run(
     dynamic_shared: int = 0,
     seed: int | None = None,
     limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
     """Runs a kernel of a PTX module on the written semantics of its instructions, to the end of all its threads.
 
@@ -42,7 +42,8 @@ def run(
     passed by value, in the parameter's format; None is a null pointer; bytes, and arrays and structures of just its size,
     fill a parameter that is an array. `grid`, `block` and
     `cluster` have one to three dimensions; `dynamic_shared` counts bytes. Threads take turns, round-robin, or in a random
-    order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all)` is told of CTAs.
+    order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all, executed)` is told of CTAs
+    and instructions, now and then.
 
     Raises InputError for a module that is wrong, `ptxcore.machine.kernel.launch.UsageError` for a launch that cannot be
     made, `ptxcore.machine.kernel.faults.KernelError` for an error in the kernel, with thread, instruction and source line,
@@ -74,7 +75,7 @@ def launch(
     dynamic_shared: int = 0,
     seed: int | None = None,
     limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
     """As `run`, of a module that is loaded already."""
     from ptxcore.machine.kernel.launch import UsageError

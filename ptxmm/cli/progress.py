@@ -20,13 +20,14 @@ class Bar:
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
             auto_refresh=False,
             transient=True,
             redirect_stdout=sys.stdout.isatty(),  # lines for the same terminal go above the bar
             redirect_stderr=True,
         )
-        self._task = self._progress.add_task("tests", total=count)
+        self._task = self._progress.add_task("tests", total=count, note="")
         self._drawn = 0.0
 
     def __enter__(self) -> Bar:
@@ -37,7 +38,16 @@ class Bar:
         self._progress.stop()
 
     def advance(self) -> None:
+        """One more is done."""
         self._progress.advance(self._task)
+        self._draw()
+
+    def at(self, done: int, note: str) -> None:
+        """So many are done; `note` stands behind the bar."""
+        self._progress.update(self._task, completed=done, note=note)
+        self._draw()
+
+    def _draw(self) -> None:
         now = time.monotonic()
         if now - self._drawn >= _INTERVAL:
             self._drawn = now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from ptxcore.machine.kernel.lowering import Parameter
 
 _FAILED, _BAD_INPUT = 1, 2
+#: Seconds after which progress is shown.
+_LONG = 0.5
 _BUFFER = re.compile(r"(?P<type>[busf](?:8|16|32|64))\[(?P<count>\d+)\]\Z")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
 
@@ -151,11 +154,11 @@ def _shown(argument: Any) -> str:
 
 
 class _Progress:
-    """A bar of finished CTAs, on a terminal, once a launch takes long."""
+    """A bar of finished CTAs, with the instructions so far, on a terminal, once a launch takes long."""
 
     def __init__(self) -> None:
         self._bar: Any = None
-        self._done = 0
+        self._begun = time.monotonic()
 
     def __enter__(self) -> _Progress:
         return self
@@ -164,14 +167,12 @@ class _Progress:
         if self._bar is not None:
             self._bar.__exit__(*error)
 
-    def advance(self, finished: int, total: int) -> None:
-        if total < 2 or not sys.stderr.isatty():
-            return
+    def advance(self, finished: int, total: int, executed: int) -> None:
         if self._bar is None:
+            if time.monotonic() - self._begun < _LONG or not sys.stderr.isatty():
+                return
             from ptxmm.cli.progress import Bar
 
             self._bar = Bar(total, "running")
             self._bar.__enter__()
-        while self._done < finished:
-            self._bar.advance()
-            self._done += 1
+        self._bar.at(finished, f"{executed / 1e6:.1f} M instructions")

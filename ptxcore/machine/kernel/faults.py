@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxcore.syntax.tree import Instruction
@@ -34,15 +35,16 @@ class Fault(Exception):
 
 class Undefined(Fault):
     """A value was used that nothing wrote. `origin`: the instruction that computed with it first, where it is not the one
-    at which it decides something."""
+    at which it decides something; `reader`: the one that read it from memory."""
 
     origin: Op | None = None
+    reader: Op | None = None
 
 
 class KernelError(Exception):
     """An error of a running kernel. `kind` is short and fixed (`out-of-bounds`, `deadlock` ...); `instruction` and `source`
-    (file and line of `.loc`) are None where no single instruction is to blame; `printed` is what the kernel printed
-    before."""
+    (file and line of `.loc`) are None where no single instruction is to blame; `values` are the registers that the
+    instruction reads, as text; `printed` is what the kernel printed before."""
 
     def __init__(
         self,
@@ -52,20 +54,24 @@ class KernelError(Exception):
         instruction: Instruction | None = None,
         source: tuple[str, int] | None = None,
         path: str = "<module>",
+        values: Sequence[tuple[str, str]] = (),
     ) -> None:
         self.kind, self.message, self.thread = kind, message, thread
         self.instruction, self.source, self.path = instruction, source, path
+        self.values = tuple(values)
         self.printed = ""
         super().__init__(self.render())
 
     def render(self) -> str:
-        """`PATH:LINE:COL: error: KIND: what`, the instruction, the thread and the source line."""
+        """`PATH:LINE:COL: error: what`, the instruction and its values, the thread and the source line."""
         place = self.path
         if self.instruction is not None:
             place = f"{place}:{self.instruction.span.line}:{self.instruction.span.column}"
         lines = [f"{place}: error: {self.message}"]
         if self.instruction is not None:
             lines.append(f"    {' '.join(self.instruction.text.split())}")
+        if self.values:
+            lines.append(f"    where {', '.join(f'{name} = {value}' for name, value in self.values)}")
         if self.thread is not None:
             lines.append(f"    in {self.thread}")
         if self.source is not None:

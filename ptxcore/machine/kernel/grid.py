@@ -6,6 +6,7 @@ sequentially consistent. The order is round-robin, or random from a seed, which 
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from random import Random
@@ -18,7 +19,7 @@ from ptxcore.machine.kernel.faults import Fault, KernelError, Undefined, fault
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.special import Registers, Shape, Triple, of_cta, places
 from ptxcore.machine.kernel.thread import NOWHERE, Asleep, Polled, Suspended, Thread
-from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers
+from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers, values_of
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
@@ -40,6 +41,13 @@ _MOST_TOLD = 8
 _PATIENCE = 16
 #: Blocks that a thread runs in random schedules to look once more at what it waits for.
 _LOOK = 32
+#: In random schedules one round of so many has long turns, and those behind it while nothing comes of them: threads that
+#: only go round and round are found there.
+_LONG = 1000
+#: Errors of which the values of registers say nothing.
+_WITHOUT_VALUES = ("deadlock", "limit")
+#: Seconds between two reports of progress.
+_INTERVAL = 0.1
 #: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
 _WORKSPACE = 64
 
@@ -74,7 +82,7 @@ class Launch:
         seed: int | None = None,
         limit: int | None = None,
         path: str = "<module>",
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int, int], None] | None = None,
     ) -> None:
         self.program, self.compiled, self.memory, self.entry = program, compiled, memory, entry
         self.grid, self.block, self.cluster = grid, block, cluster
@@ -97,6 +105,9 @@ class Launch:
         self.waiting = self._clusters()
         #: Whether anything came of this round, and whether a thread was still busy when its turn ended.
         self.progressed = self.busy = False
+        #: Whether this round has long turns.
+        self.long = self.random is None
+        self.reported = 0.0
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
         self.shape = Shape(grid, block, cluster, self.shared_bytes, dynamic_shared, self.workspace)
@@ -164,6 +175,7 @@ class Launch:
                 resident += ctas
             if not resident:
                 break
+            self.long = self.random is None or (self.long and not self.progressed) or rounds % _LONG == _LONG - 1
             self.progressed = self.busy = False
             for cta in self._order(resident):
                 self._turns(cta)
@@ -173,10 +185,9 @@ class Launch:
                 threads -= len(cta.threads)
                 finished += 1
                 cta.end()
+            self._report(finished, total)
             if ended:
                 resident = [cta for cta in resident if cta.alive]
-                if self.progress is not None:
-                    self.progress(finished, total)
                 continue
             rounds += 1
             patient = self.progressed and rounds % _PATIENCE != 0
@@ -189,6 +200,13 @@ class Launch:
                     thread.insists = True
             if not patient or self.busy:
                 most = threads + 1
+
+    def _report(self, finished: int, total: int) -> None:
+        """Tells now and then how far it is."""
+        if self.progress is None or time.monotonic() - self.reported < _INTERVAL:
+            return
+        self.reported = time.monotonic()
+        self.progress(finished, total, self.executed)
 
     def later(self, operation: Operation) -> None:
         """An asynchronous operation is to be done."""
@@ -244,7 +262,7 @@ class Launch:
             self._turns_together(cta, threads)
             threads = []
         for i, thread in enumerate(threads):
-            turn = _TURN if self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
+            turn = _TURN if self.long or self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
             try:
                 if self._turn(thread, turn):
                     cta.ready.append(thread)
@@ -361,20 +379,35 @@ class Launch:
             raise self._located(thread, error, op) from None
         raise error
 
+    def running(self) -> Op | None:
+        """The instruction that is being executed."""
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            if frame.f_code.co_filename == "<kernel>":
+                return self.compiled.where[frame.f_lineno]
+        return None
+
     def _located(self, thread: Thread, error: Fault, op: Op | None = None) -> KernelError:
         """A fault with its instruction, found by the line of the compiled text at which it arose."""
         op = op or self._op_of(error)
         kind, message = error.args
+        values = values_of(thread, op) if op is not None and kind not in _WITHOUT_VALUES else []
         if error.blamed is not None:
             thread, op = error.blamed
+            values = []
         origin = getattr(error, "origin", None)
         if origin is not None:
             decided = "" if op is None else f"; '{op.name}' in line {op.instruction.span.line} depends on it"
-            message, op = f"{message}{decided}", origin
-        elif kind == "undefined-register" and op is not None:
+            message, op, values = f"{message}{decided}", origin, []
+        reader = getattr(error, "reader", None)
+        if reader is not None and reader is not op:
+            message = f"{message}, by '{reader.name}' in line {reader.instruction.span.line}"
+        if origin is None and kind == "undefined-register" and op is not None:
             message = f"{message}: {undefined_registers(thread, op)}"
         source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
-        return KernelError(kind, message, thread.name, None if op is None else op.instruction, source, self.path)
+        instruction = None if op is None else op.instruction
+        return KernelError(kind, message, thread.name, instruction, source, self.path, values)
 
     def _op_of(self, error: Exception) -> Op | None:
         trace = error.__traceback__
@@ -412,8 +445,17 @@ class Launch:
         place = "" if op is None else f" (line {op.instruction.span.line})"
         if thread.waiting:
             return f"{thread.waiting() if callable(thread.waiting) else thread.waiting}{place}"
-        name = "" if op is None else op.name
-        return f"looks again and again at '{name}'{place}" if op is not None and polls(op) else f"loops{place}"
+        if op is None or not polls(op):
+            return f"loops{place}"
+        return f"looks again and again at '{op.name}'{self._looked_at(thread, op)}{place}"
+
+    def _looked_at(self, thread: Thread, op: Op) -> str:
+        """Where a thread looks, in words."""
+        source = op.sources[0] if op.sources else None
+        address = None if source is None else thread.value(source)
+        if source is None or not isinstance(address, int):
+            return ""
+        return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
 
 
 def compile_program(program: Program) -> Compiled:

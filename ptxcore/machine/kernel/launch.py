@@ -61,7 +61,7 @@ class Device:
         dynamic_shared: int = 0,
         seed: int | None = None,
         limit: int | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int, int], None] | None = None,
     ) -> Launch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
         and KernelError for what goes wrong in the kernel."""

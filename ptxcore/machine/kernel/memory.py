@@ -20,6 +20,8 @@ SHARED_BITS = 24
 GLOBAL_BITS = 32
 #: What is known of a byte that was written.
 WRITTEN = b"\xff"
+#: Addresses below are null pointers, with what was added to them.
+_NULL = 1 << 16
 #: What a buffer may hold.
 LARGEST = 1 << 31
 
@@ -104,6 +106,12 @@ class Segment:
         )
 
 
+def nowhere(address: int) -> str:
+    """What is wrong with an address at which there is nothing."""
+    null = " (a null pointer)" if address < _NULL else ""
+    return f"out of bounds: no memory at address {address:#x}{null}"
+
+
 class GlobalMemory:
     """Buffers of `.global` memory, by the high bits of their addresses."""
 
@@ -128,5 +136,5 @@ class GlobalMemory:
         """The buffer that an address lies in. Raises Fault where there is none."""
         found = self.segments.get(address >> GLOBAL_BITS)
         if found is None:
-            raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+            raise fault("out-of-bounds", nowhere(address))
         return found

@@ -11,7 +11,7 @@ from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
-from ptxcore.machine.kernel.lowering import Code, Passed, Source
+from ptxcore.machine.kernel.lowering import Call, Code, Passed, Source
 from ptxcore.machine.kernel.memory import (
     CONST,
     GLOBAL_BITS,
@@ -22,6 +22,7 @@ from ptxcore.machine.kernel.memory import (
     WINDOW_BITS,
     WRITTEN,
     Segment,
+    nowhere,
 )
 from ptxcore.machine.kernel.special import OF_THREAD, Place
 
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from ptxcore.machine.kernel.cta import Cta
     from ptxcore.machine.kernel.grid import Launch
 
-#: Bytes that the stack of one thread may take.
+#: Bytes that the stack of one thread may take, and of them a call at least.
 STACK = 512 << 10
+_LEAST_FRAME = 16
 _FRAME_ALIGN = 16
 _OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
@@ -128,7 +130,7 @@ class Thread:
         if address > _GLOBAL_OFFSET:
             found = self.globals.get(address >> GLOBAL_BITS)
             if found is None:
-                raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+                raise fault("out-of-bounds", nowhere(address))
             return found, address & _GLOBAL_OFFSET
         window = address & ~_OFFSET
         if window == SHARED:
@@ -144,14 +146,17 @@ class Thread:
             return self.launch.parameters, offset
         if window == CONST:
             return self.launch.constants, offset
-        raise fault("out-of-bounds", f"out of bounds: no memory at address {address:#x}")
+        raise fault("out-of-bounds", nowhere(address))
 
     def read(self, address: int, size: int) -> int:
         """The little-endian number of `size` bytes at an address. Raises Fault."""
         if address & (size - 1):
             raise fault("misaligned", f"misaligned: {size} bytes at {self.place(address)}")
         segment, offset = self.segment(address)
-        return segment.read(offset, size)
+        value = segment.read(offset, size)
+        if type(value) is not int:
+            value.read_by(self.launch.running())  # type: ignore[attr-defined]
+        return value
 
     def write(self, address: int, size: int, value: int) -> None:
         """Writes the low bytes of a number. Raises Fault."""
@@ -494,6 +499,10 @@ class Thread:
 
             call_extern(self, name, call)
             return following
+        if call.pointer is not None and not _fits(call, code):
+            raise fault("bad-call", f"a call goes to '{name}' with other arguments or results than it has")
+        if len(self.frames) >= STACK // _LEAST_FRAME:
+            raise fault("stack-overflow", f"stack overflow: {len(self.frames)} calls within each other")
         outer, base, top = self.R, self.base, self.top
         inner: list[Any] = [UNDEFINED] * len(code.registers)
         self._enter(code)
@@ -554,6 +563,16 @@ class Thread:
             self.R[passed.source.value] = value
         elif value is not UNDEFINED:
             self.write(base + passed.offset, size, value)
+
+
+def _fits(call: Call, code: Code) -> bool:
+    """Whether a call by address gives a function what it takes, and takes what it gives."""
+    pairs = ((call.arguments, code.parameters), (call.results, code.results))
+    return all(
+        len(passed) == len(formal)
+        and all(p.source is not None or p.size == f.size for p, f in zip(passed, formal, strict=True))
+        for passed, formal in pairs
+    )
 
 
 def _number(data: bytes, known: bytes) -> Any:

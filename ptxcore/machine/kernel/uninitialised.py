@@ -38,15 +38,18 @@ if TYPE_CHECKING:
 #: Operations that one unknown value may be made of; one that takes more is unknown in all its bits.
 _LARGEST = 64
 _serials = count()
+#: Numbers below are told in decimals.
+_SHORT = 1 << 16
 
 
 class Cause(NamedTuple):
-    """Where unknown bits came from: the kind and message of the error that it is to let them decide something, and the
-    instruction to blame, where it is not the one that does so."""
+    """Where unknown bits came from: the kind and message of the error that it is to let them decide something, the
+    instruction to blame, where it is not the one that does so, and the one that read them from memory."""
 
     kind: str
     message: str
     op: Op | None = None
+    reader: Op | None = None
 
 
 class Uninitialised(UndefinedValue):
@@ -60,10 +63,14 @@ class Uninitialised(UndefinedValue):
     def _use(self, *_: object) -> int:
         raise _error(self.cause)
 
+    def read_by(self, op: Op | None) -> None:
+        """It came from memory with this instruction."""
+        self.cause = self.cause._replace(reader=op)
+
 
 def _error(cause: Cause) -> Undefined:
     error = Undefined(cause.kind, cause.message)
-    error.origin = cause.op
+    error.origin, error.reader = cause.op, cause.reader
     return error
 
 
@@ -255,6 +262,26 @@ def undefined_registers(thread: Thread, op: Op) -> str:
     code = next((f for f in thread.launch.program.functions.values() if any(o is op for o in f.ops)), None)
     names = [code.registers[s] for s in slots if code is not None and thread.R[s] is UNDEFINED]
     return ", ".join(dict.fromkeys(names)) or "it"
+
+
+def values_of(thread: Thread, op: Op) -> list[tuple[str, str]]:
+    """The registers that an instruction reads, and what they hold, for messages."""
+    code = next((f for f in thread.launch.program.functions.values() if any(o is op for o in f.ops)), None)
+    if code is None or len(code.registers) > len(thread.R):
+        return []
+    registers = [] if op.guard is None else [(op.guard[0], 1)]
+    registers += [(s.value, s.has) for s in _leaves(op) if s.kind == "register"]
+    return [(code.registers[slot], _told(thread.R[slot], has)) for slot, has in dict(registers).items()]
+
+
+def _told(value: Any, width: int) -> str:
+    """A value in a message: short numbers as such, others by their bits."""
+    if isinstance(value, UndefinedValue):
+        return "undefined"
+    if width == 1:
+        return "true" if value else "false"
+    number = signed(value, width)
+    return str(number) if abs(number) < _SHORT else hex(value)
 
 
 class _Reader:

@@ -1,0 +1,126 @@
+"""What goes wrong is told as its reader needs it: the kind, the instruction, the values, who waits for what."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from ptxcore.machine.kernel.faults import KernelError
+from ptxcore.machine.kernel.launch import Device, UsageError, load
+
+REGISTERS = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .b16 %h<9>;"
+
+
+def device(body: str, before: str = "", directives: str = "", target: str = "sm_90") -> Device:
+    text = f"""
+.version 9.0
+.target {target}
+.address_size 64
+{before}
+.visible .entry k(.param .u64 o) {directives}
+{{
+{REGISTERS}
+.shared .align 16 .b8 s[16];
+ld.param.u64 %rd1, [o];
+mov.u32 %r1, %tid.x;
+mov.u64 %rd2, s;
+mov.u32 %r2, s;
+{body}
+ret;
+}}
+"""
+    return load(text, "k.ptx")
+
+
+class Wrong(NamedTuple):
+    """A body, the kind of what goes wrong in it, and words of the message."""
+
+    body: str
+    kind: str
+    words: str
+    threads: int = 1
+    before: str = ""
+    seed: int | None = None
+    cluster: int = 1
+
+
+CALLED = ".func f(.param .u64 a) { ret; }"
+ENDLESS = ".func f() { call f; ret; }"
+SPIN = "L: ld.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r3, 0; @%p1 bra L;"
+
+WRONG = [
+    Wrong("mul.wide.u32 %rd3, %r1, 4; add.u64 %rd3, %rd3, %rd1; st.global.u32 [%rd3+8], %r1;", "out-of-bounds",
+          "where %r1 = 2, %rd3 = 0x100000008", 3),
+    Wrong("mov.b16 %h1, 0xfffe; cvt.s32.s16 %r3, %h1; setp.ne.u32 %p1, %r1, 7; @%p1 st.shared.s32 [%r3], %r3;",
+          "out-of-bounds", "where %p1 = true, %r3 = -2"),
+    Wrong("mov.u64 %rd3, 0; ld.u32 %r3, [%rd3+12];", "out-of-bounds", "no memory at address 0xc (a null pointer)"),
+    Wrong("atom.shared.add.u32 %r3, [%rd1], 1;", "wrong-space", "(offset 0 of 'o') is not in .shared memory"),
+    Wrong("red.global.add.u32 [%rd2], 1;", "wrong-space", "is not in .global memory"),
+    Wrong("ld.const.u32 %r3, [%rd1];", "wrong-space", "is not in .const memory"),
+    Wrong("st.local.u32 [%rd2], 1;", "wrong-space", "is not in .local memory"),
+    Wrong("mbarrier.init.b64 [%rd1], 1;", "wrong-space", "is not in .shared memory"),
+    Wrong("cp.async.ca.shared.global [%r2], [%rd2], 4;", "wrong-space", "is not in .global memory"),
+    Wrong("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%rd2], 16;", "wrong-space", "is not in .global memory"),
+    Wrong("mov.u32 %r4, %cluster_ctarank; xor.b32 %r4, %r4, 1; mapa.shared::cluster.u32 %r3, %r2, %r4; st.shared.u32 [%r3], 1;",
+          "wrong-space", "is in another CTA, which .shared::cluster reaches", cluster=2),
+    Wrong("ld.shared.u32 %r3, [s]; add.u32 %r3, %r3, 1; st.global.u32 [%rd1], %r3;", "uninitialised",
+          "were read before a write, by 'ld.shared.u32' in line 14"),
+    Wrong("call f;", "stack-overflow", "32768 calls within each other", before=ENDLESS),
+    Wrong("mov.u64 %rd3, f; P: .callprototype _ (); call %rd3, (), P;", "bad-call", "'f' with other arguments", before=CALLED),
+    Wrong(SPIN, "deadlock", "loops (line 14); so do 2 more", 3),
+    Wrong(SPIN, "deadlock", "loops (line 14)", 3, seed=3),
+    Wrong(SPIN.replace("ld", "ld.acquire.gpu", 1), "deadlock",
+          "looks again and again at 'ld.acquire.gpu.global.u32' of address 0x100000000 (offset 0 of 'o')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.kind}: {wrong.words}")
+def test_errors_tell_values_and_reasons(wrong: Wrong) -> None:
+    machine = device(wrong.body, wrong.before)
+    out = machine.memory.allocate(16, "o")
+    cluster = (wrong.cluster, 1, 1)
+    with pytest.raises(KernelError) as caught:
+        machine.launch("k", cluster, (wrong.threads, 1, 1), [out], cluster=cluster, seed=wrong.seed, limit=3_000_000)
+    assert caught.value.kind == wrong.kind
+    assert wrong.words in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_who_meets_without_a_mask_goes_on_though_others_spin(seed: int | None) -> None:
+    """The others look at a clock meanwhile, so that it never seems that nothing happens."""
+    body = """
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 activemask.b32 %r3;
+    @%p1 st.volatile.global.u32 [%rd1], %r3;
+L:  mov.u32 %r5, %clock;
+    ld.volatile.global.u32 %r4, [%rd1];
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 bra L;
+"""
+    machine = device(body)
+    out = machine.memory.allocate(4, "o")
+    machine.launch("k", (1, 1, 1), (32, 1, 1), [out], seed=seed, limit=3_000_000)
+    assert machine.memory.at(out).read(0, 4) & 1
+
+
+@pytest.mark.parametrize(
+    ("directives", "block", "cluster", "words"),
+    [
+        (".reqntid 4, 2", 4, None, "has .reqntid 4, 2, 1, and is launched with 4, 1, 1 threads"),
+        (".maxntid 4, 2", 9, None, "has .maxntid 4, 2, 1, and is launched with 9 threads"),
+        (".reqnctapercluster 2", 1, 4, "has .reqnctapercluster 2, 1, 1, and is launched with 4, 1, 1 CTAs"),
+        (".maxclusterrank 2", 1, 4, "has .maxclusterrank 2, and is launched in clusters of 4 CTAs"),
+    ],
+)
+def test_launches_that_directives_exclude(directives: str, block: int, cluster: int | None, words: str) -> None:
+    machine = device("", directives=directives)
+    with pytest.raises(UsageError, match=words.replace(".", r"\.")):
+        machine.launch("k", (4, 1, 1), (block, 1, 1), [0], cluster=None if cluster is None else (cluster, 1, 1))
+
+
+def test_the_grid_counts_clusters_where_the_kernel_says_so() -> None:
+    machine = device("red.global.add.u32 [%rd1], 1;", directives=".reqntid 3 .reqnctapercluster 2 .blocksareclusters")
+    out = machine.memory.allocate(4, "o")
+    machine.launch("k", (5, 1, 1), (3, 1, 1), [out])
+    assert machine.memory.at(out).read(0, 4) == 5 * 2 * 3

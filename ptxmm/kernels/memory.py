@@ -106,8 +106,8 @@ class Memory:
         for variable in layout.shared_variables:
             if variable.kernel in ("", entry) and variable.size:
                 self._place(
-                    _demangled(variable.name), variable.size, b"", 32, max(1, variable.size // 4), base + variable.offset,
-                    owner, "shared", threads, cta,
+                    _demangled(variable.name), variable.size, b"", 32, None if variable.size == 4 else variable.size // 4,
+                    base + variable.offset, owner, "shared", threads, cta,
                 )  # fmt: skip
         if dynamic:
             start = layout.dynamic(entry)

@@ -227,8 +227,8 @@ class Bounds:
 
     def _way(self, name: str) -> int:
         """The directions in which the model needs a base relation's literals to be defined."""
-        exact = any(n.shrinks for n in self.model.nodes if n.op == "base" and n.name == name)
-        return BOTH if exact else UP
+        node = self.model.bases.get(name)
+        return BOTH if node is not None and node.shrinks else UP
 
     def _dependencies(self, name: str) -> Relation:
         for which, pairs in dependency_pairs(self.program).items():

@@ -63,6 +63,6 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
 def without(model: Model, dropped: set[str]) -> Model:
     """The model less some of its axioms."""
     weaker = Model(model.name)
-    weaker.title, weaker.nodes, weaker.names = model.title, model.nodes, model.names
+    weaker.title, weaker.nodes, weaker.names, weaker.bases = model.title, model.nodes, model.names, model.bases
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]
     return weaker

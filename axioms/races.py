@@ -121,7 +121,8 @@ def reason(found: Race) -> str:
 
 
 def _told(program: Program, event: Event) -> RaceEvent:
-    assert event.effect is not None
+    if event.effect is None:
+        return RaceEvent("", 0, f"{program.cells[event.cell].name} = {event.value}")
     instruction = event.effect.instruction
     return RaceEvent(program.threads[event.thread].name, instruction.span.line, print_statement(instruction))
 
@@ -132,7 +133,8 @@ def _pair(a: Event, b: Event) -> Pair:
 
 
 def _place(event: Event) -> tuple[int, int, int]:
-    assert event.effect is not None
+    if event.effect is None:
+        return -1, event.cell, 0
     span = event.effect.instruction.span
     return event.thread, span.line, span.column
 

@@ -52,12 +52,13 @@ class Model:
         self.options: frozenset[str] = frozenset()
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []
+        self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on
         #: The same model for programs of which more is known, see `axioms.cat.specialise`.
         self.special: dict[tuple[Facts, frozenset[str]], Model] = {}
 
     def uses(self, name: str) -> bool:
-        """Whether some axiom depends on a base name."""
-        return any(n.op == "base" and n.name == name for n in self.nodes)
+        """Whether some axiom or flag depends on a base name."""
+        return name in self.bases
 
 
 Include = Callable[[str], str | None]
@@ -279,6 +280,8 @@ def completed(model: Model, created: list[Node]) -> Model:
     """A model whose axioms and flags are set, with everything that follows from them."""
     needed = _reachable([a.node for a in model.axioms])
     model.nodes = [n for n in created if n in needed]
+    told = _reachable([f.node for f in model.flags])
+    model.bases = {n.name: n for n in created if n.op == "base" and (n in needed or n in told)}
     _mark_polarity(model)
     _mark_deferred(model, created)
     _mark_chosen(model)

@@ -174,7 +174,9 @@ def test_what_nothing_tells_is_refused_by_name() -> None:
 def test_a_shuffle_brings_what_others_read() -> None:
     body = f"""mad.wide.u32 %d3, %r1, 4, %d1; ld.global.u32 %r3, [%d3]; shfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;
         {OWN} st.global.u32 [%d4], %r4;"""
-    assert states(built(body, 2, block=2), 2) == [(2, 1)]
+    made = built(body, 2, block=2)
+    assert states(made, 2) == [(2, 1)]
+    assert list(made.program.threads[0].execution.effects[-1].data_dependencies) == [0]
 
 
 def test_a_vote_is_the_same_for_all() -> None:

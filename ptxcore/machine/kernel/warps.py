@@ -9,14 +9,14 @@ together where they are at the same place of the unrolled code, under one member
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
-from ptxcore.machine.collective import resolve
-from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.collective import flows, resolve
+from ptxcore.machine.effects import Dependencies, Effect, Requirement, ThreadExecution
 from ptxcore.machine.explore import thread_type
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
@@ -24,7 +24,7 @@ from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, 
 
 #: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
 #: instruction.
-Site = tuple[tuple[int, ...], int, int, str, int]
+Site = tuple[Any, ...]
 
 #: Lanes that may or may not take part: as many different conditions are told apart.
 _MOST_CONDITIONS = 4
@@ -47,23 +47,54 @@ class Explored(NamedTuple):
     sites: dict[int, Site]
 
 
-def explore_warp(lanes: Sequence[Lane], unroll: int) -> tuple[list[ThreadExecution], dict[Term, Value]]:
+def explore_warp(
+    lanes: Sequence[Lane], unroll: int, *, one_code: bool = True
+) -> tuple[list[ThreadExecution], dict[Term, Value]]:
     """All executions of the threads of a warp, and what the symbols of collective instructions stand for: terms over what
-    the threads read. Raises InputError where it depends on the execution who takes part, in too many ways."""
+    the threads read. Without `one_code` each thread has code of its own: there executions of instructions with the same
+    qualifiers and the same member mask belong together, in their order. Raises InputError where it depends on the execution
+    who takes part, in too many ways."""
     defined: dict[Term, Value] = {}
+    place = _in_the_code if one_code else _in_order
     for _ in range(_MOST_ROUNDS):
-        explored = [_explore(lane, unroll, defined) for lane in lanes]
+        explored = [_explore(lane, unroll, defined, place) for lane in lanes]
+        if not one_code:
+            _check_order(explored)
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
-        found, required = _Warp(lanes, explored).definitions()
+        warp = _Warp(lanes, explored)
+        found, required = warp.definitions()
         if len(found) == len(defined) and all(s in found and _same(found[s], defined[s]) for s in defined):
             _check_all(explored, found)
+            warp.tell()
             for x, more in zip(explored, required, strict=True):
                 x.execution.requirements += more
+                _pass_dependencies(x.execution)
             return [x.execution for x in explored], found
         defined = found
     instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
     raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
+
+
+def _pass_dependencies(execution: ThreadExecution) -> None:
+    """What depends on what a warp computed together depends on what the thread itself brought."""
+    brought: dict[int, Dependencies] = {}
+
+    def passed(depends: Dependencies) -> Dependencies:
+        if brought.keys().isdisjoint(depends):
+            return depends
+        result: dict[int, Value] = {}
+        for index, condition in depends.items():
+            for source, further in brought.get(index, {index: 1}).items():
+                result[source] = disj(result.get(source, 0), conj(condition, further))
+        return result
+
+    for e in execution.effects:
+        e.address_dependencies = passed(e.address_dependencies)
+        e.data_dependencies = passed(e.data_dependencies)
+        e.control_dependencies = passed(e.control_dependencies)
+        if e.kind == "collective":
+            brought[e.index] = e.data_dependencies
 
 
 def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> None:
@@ -78,14 +109,47 @@ def _same(a: Value, b: Value) -> bool:
     return a is b or (type(a) is int and a == b)
 
 
-def _explore(lane: Lane, unroll: int, defined: Mapping[Term, Value]) -> Explored:
+#: Where an effect is, but for how many came before.
+Place = tuple[Any, ...]
+
+
+def _in_the_code(node: tuple[int, ...], effect: Effect) -> Place:
+    return node, effect.instruction.span.line, effect.instruction.span.column, effect.kind
+
+
+def _in_order(node: tuple[int, ...], effect: Effect) -> Place:
+    """By what the instruction is, where that is what brings threads together."""
+    if effect.kind != "collective" or not _has_mask(effect):
+        return _in_the_code(node, effect)
+    mask = effect.mask if type(effect.mask) is int else -1
+    return (), mask, 0, ".".join((effect.instruction.opcode, *effect.instruction.modifiers))
+
+
+def _check_order(explored: Sequence[Explored]) -> None:
+    """Raises InputError where it depends on the execution how many such instructions come before one."""
+    for x in explored:
+        last: dict[str, Value] = {}
+        for e in x.execution.effects:
+            if e.kind == "collective":
+                name = ".".join((e.instruction.opcode, *e.instruction.modifiers))
+                if not _has_mask(e) and len(explored) > 1:
+                    raise fail(e.instruction.span, f"'{name}' is not explored: nothing says which threads are together")
+                if conj(e.guard, negate(last.get(name, 1))) != 0:
+                    raise fail(e.instruction.span, f"'{name}' on one of several paths is not explored: which one of the "
+                                                   "others it belongs to depends on the execution")  # fmt: skip
+                last[name] = e.guard
+
+
+def _explore(
+    lane: Lane, unroll: int, defined: Mapping[Term, Value], place: Callable[[tuple[int, ...], Effect], Place]
+) -> Explored:
     """One thread; symbols that are defined are what they stand for."""
     sites: dict[int, Site] = {}
-    counts: dict[tuple[tuple[int, ...], int, int, str], int] = {}
+    counts: dict[Place, int] = {}
     symbols: dict[int, Term] = {}
 
     def answer(effect: Effect, width: int) -> Value:
-        at = thread.node, effect.instruction.span.line, effect.instruction.span.column, effect.kind
+        at = place(thread.node, effect)
         count = counts[at] = counts.get(at, -1) + 1
         site = sites[effect.index] = (*at, count)
         fresh = symbols[effect.index] = symbol((lane.name, site), width)
@@ -129,6 +193,17 @@ class _Warp:
             effect = next(iter(self.groups.values()))
             raise self.refused(next(iter(effect.values())), "hangs on what it returns itself")
         return self.known, self.required
+
+    def tell(self) -> None:
+        """Tells each effect whose operands its result comes from."""
+        for group in self.groups.values():
+            there = {self.lanes[i].number: e for i, e in group.items() if e.guard != 0}
+            if there:
+                how = next(iter(there.values())).how
+                assert how is not None
+                found = flows(how, {lane: tuple(o for o in e.operands if o is not None) for lane, e in there.items()})
+                for lane, e in there.items():
+                    e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
 
     def settled(self, value: Value) -> Value | None:
         """A value with what is known put in; None where something is not."""

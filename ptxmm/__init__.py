@@ -15,15 +15,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
     from ptxmm.api import check, load, models, parse
+    from ptxmm.kernels.kernel import Kernel
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
     from ptxmm.running import Run, run
 
 __version__ = "0.1.0"
-__all__ = ["InputError", "Result", "Run", "Witness", "__version__", "check", "lint", "load", "models", "parse", "run"]
+__all__ = [
+    "InputError",
+    "Kernel",
+    "Result",
+    "Run",
+    "Witness",
+    "__version__",
+    "check",
+    "lint",
+    "load",
+    "models",
+    "parse",
+    "run",
+]
 
 _HOMES = {
     "InputError": "ptxcore.diagnostics",
+    "Kernel": "ptxmm.kernels.kernel",
     "Result": "ptxmm.result",
     "Run": "ptxmm.running",
     "Witness": "ptxmm.result",

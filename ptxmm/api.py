@@ -134,7 +134,7 @@ def check(
 
         return kernels.check(
             test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_elements=all_registers,
-            races=races, model_name=model if isinstance(model, str) else loaded.name,
+            races=races, options=of_programs(options), model_name=model if isinstance(model, str) else loaded.name,
         )  # fmt: skip
     condition = test.condition
     result = Result(

@@ -31,9 +31,10 @@ def build(
     launches: Sequence[Launch],
     observe: Sequence[tuple[str, int]] = (),
     condition: Callable[[Final], Value] = lambda final: 1,
+    options: frozenset[str] = frozenset(),
 ) -> Built:
     """The program of launches. States list the elements `observe` (buffer and number); `condition` makes the question's
-    truth value of final elements.
+    truth value of final elements; `options` are those of `axioms.models.options.OF_PROGRAMS`.
 
     Raises InputError for modules that are wrong, `ptxcore.machine.kernel.launch.UsageError` for launches that cannot be made,
     UnsupportedProgram for what is not decided.
@@ -52,6 +53,7 @@ def build(
         return Program(
             threads, memory.objects, memory.views, observed, asked,
             unroll=unroll, assemble=assemble, definitions=explored.definitions, layout=layout, kernels=kernels,
+            options=options,
         )  # fmt: skip
 
     program = assemble(explored.threads)

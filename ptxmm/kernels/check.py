@@ -49,6 +49,7 @@ class Question:
         deadline: float | None = None,
         all_elements: bool = False,
         races: bool = False,
+        options: frozenset[str] = frozenset(),
     ) -> None:
         """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
         self.test, self.model = test, model
@@ -60,7 +61,7 @@ class Question:
             elements = list(dict.fromkeys([*elements, *every]))
         self._elements: dict[tuple[str, int], Element] = {}
         try:
-            self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final))
+            self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final), options)
         except UsageError as error:
             raise InputError([Diagnostic(Span(0, 0, 0), str(error))], test.path) from None
         self.cast = Cast(self._name, self._spot, self._source)
@@ -105,7 +106,8 @@ class Question:
 
     def _name(self, thread: int) -> str:
         info = self.built.threads[thread]
-        kernel = f"kernel {info.launch + 1}, " if len(self.test.launches) > 1 else ""
+        launch = self.test.launches[info.launch]
+        kernel = f"{launch.name or launch.entry}, " if len(self.test.launches) > 1 else ""
         return f"{kernel}CTA {_numbers(info.cta)} thread {_numbers(info.thread)}"
 
     def readable(self, text: str) -> str:
@@ -170,6 +172,7 @@ def check(
     timeout: float | None = None,
     all_elements: bool = False,
     races: bool = False,
+    options: frozenset[str] = frozenset(),
     model_name: str = "",
 ) -> Result:
     """Decides a kernel test; with `races`, races fail it whatever it says of them. Raises InputError, and
@@ -192,7 +195,9 @@ def check(
     start = time.perf_counter()
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
-        question = Question(test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements)
+        question = Question(
+            test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, options=options
+        )
         _answer(question, result)
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)

@@ -48,6 +48,13 @@ class Document:
         except RecursionError:
             raise self._no_toml("tables and arrays nest too deep") from None
 
+    @classmethod
+    def of(cls, tree: dict[str, Any], path: str) -> Document:
+        """A document that was never text: its findings have no lines, and name the keys that they are about."""
+        document = cls("", path)
+        document.tree = tree
+        return document
+
     def _no_toml(self, said: str) -> InputError:
         found = _AT.match(said)
         line, column = len(self._starts), 1
@@ -67,6 +74,8 @@ class Document:
 
     def span(self, start: int, end: int) -> Span:
         """A stretch of the text, as far as it lies on its first line."""
+        if not self.text:
+            return Span(0, 0, 0)
         line = bisect_right(self._starts, start)
         first = self._starts[line - 1]
         newline = self.text.find("\n", start, end)
@@ -81,10 +90,15 @@ class Document:
     def note(self, way: Way, message: str, hint: str | None = None, *, key: bool = False) -> None:
         """Keeps a finding about the value that the way leads to, or about its key."""
         place = self.place(way)
+        if not self.text and way:
+            message = f"{'.'.join(map(str, way))}: {message}"
         self._keep(self.span(*(place.key if key else place.value)), message, hint)
 
     def note_inside(self, way: Way, start: int, end: int, message: str, hint: str | None = None) -> None:
         """Keeps a finding about characters of a string; about all of it where escapes move them."""
+        if not self.text:
+            self.note(way, message, hint)
+            return
         first, last = self.place(way).value
         quotes = _QUOTES.match(self.text, first)
         if quotes and not (quotes[0][0] == '"' and "\\" in self.text[first:last]):

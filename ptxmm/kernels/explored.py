@@ -118,8 +118,8 @@ class Explored:
         for ctas in _clusters(grid, cluster):
             self.cluster(number, launch, kernel, shape, program.layout, ctas)
         stream = sorted({l.stream for l in self.launches}).index(launch.stream)
-        name = f"{launch.entry} #{number + 1}" if len(self.launches) > 1 else launch.entry
-        self.kernels.append(Kernel(name, frozenset(range(first, len(self.threads))), stream))
+        name = launch.name or (f"{launch.entry} #{number + 1}" if len(self.launches) > 1 else launch.entry)
+        self.kernels.append(Kernel(name, frozenset(range(first, len(self.threads))), stream, launch.after))
 
     def bounded(self, kernel: Explorable, launch: Launch) -> Explorable:
         try:

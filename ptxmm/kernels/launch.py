@@ -40,7 +40,7 @@ class Launch:
 
     `unroll` bounds the turns of every loop; `loops` those of single loops, by a label in the PTX (`$L__BB0_1`), by a line
     of the PTX (`12`) or of a source file (`lock.cu:7`) that lies in the loop. `stream` orders launches: those of one stream
-    run one after the other.
+    run one after the other. It also waits for the ends of those launches that `after` names.
     """
 
     text: str  # the module
@@ -54,6 +54,8 @@ class Launch:
     unroll: int = 4
     loops: Mapping[str, int] = field(default_factory=dict)
     stream: str = ""
+    name: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
 from ptxmm.kernels.files import identity
 from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
@@ -122,8 +121,3 @@ def observed(checks: tuple[Check, ...]) -> list[tuple[str, int]]:
                 if element.index is not None:
                     found[element.name, element.index] = None
     return list(found)
-
-
-def misuse(message: str, hint: str | None = None) -> InputError:
-    """The error for a test that was made in Python: it has no place in a file."""
-    return InputError([Diagnostic(Span(0, 0, 0), message, hint)], "ptxmm.Kernel")

@@ -26,7 +26,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
@@ -181,8 +181,17 @@ class KernelFile:
 
     def __init__(self, text: str, path: str = "<input>") -> None:
         """Raises InputError with everything that is wrong, as far as it shows without the PTX."""
-        self.document = Document(text, path)
-        self.path = path
+        self._read(Document(text, path), {})
+
+    @classmethod
+    def of(cls, tree: dict[str, Any], path: str, texts: Mapping[str, str]) -> KernelFile:
+        """The tests that a dictionary describes as a file would. `texts` are modules by the names that it gives them."""
+        file = cls.__new__(cls)
+        file._read(Document.of(tree, path), texts)
+        return file
+
+    def _read(self, document: Document, texts: Mapping[str, str]) -> None:
+        self.document, self.path, self.texts = document, document.path, texts
         tree = self.document.tree
         self._check_table(tree, (), _FILE, "a kernel test")
         variants = tree.get("variant", [])
@@ -360,13 +369,14 @@ class KernelFile:
         names[self._kernel_name(launch, number)] = number
 
     def _kernel_name(self, launch: View, number: int) -> str:
-        name = launch.layers[0].value.get("name") if "kernel" in launch.layers[0].way else None
-        return name or f"k{number}"
+        if "kernel" not in launch.layers[0].way:
+            return ""
+        return launch.layers[0].value.get("name") or f"k{number}"
 
     def _launches(self, view: View, parameters: dict[str, Parameter]) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
         launches: list[Launch] = []
         sources: list[str] = []
-        for launch in self._kernels(view):
+        for number, launch in enumerate(self._kernels(view)):
             module = self._module(launch)
             if module is None:
                 continue
@@ -378,7 +388,7 @@ class KernelFile:
                 continue
             self._check_parameters(launch, module, entry, given)
             bounds = dict(self._bounds(view))
-            stream = launch.get("stream")
+            stream, after = launch.get("stream"), launch.get("after")
             launches.append(
                 Launch(
                     text=module.text,
@@ -392,6 +402,8 @@ class KernelFile:
                     unroll=bounds.pop("default", _DEFAULT_TURNS),
                     loops=bounds,
                     stream=str(stream.value) if stream else "",
+                    name=self._kernel_name(launch, number),
+                    after=tuple(after.value) if after else (),
                 )
             )
             sources.append(module.path)
@@ -406,6 +418,8 @@ class KernelFile:
             for key in ("ptx", "cu"):
                 if key not in table:
                     continue
+                if table[key] in self.texts:
+                    return Module(self.texts[table[key]], self.path)
                 path = os.path.normpath(os.path.join(os.path.dirname(self.path), table[key]))
                 try:
                     if key == "ptx":

@@ -1,0 +1,124 @@
+"""Kernel tests in Python:
+
+lock = ptxmm.Kernel(
+    "lock.ptx",
+    entry="k",
+    grid=2,
+    block=1,
+    params={"lock": {"type": "u32", "elements": 1}, "x": {"type": "u32", "elements": 1}},
+    forall="x[0] == 2",
+    race_free=True,
+)
+result = lock.check()
+assert result.verdict == "ok", result
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from axioms.cat.model import Model
+    from ptxmm.result import Result
+
+_INLINE = "<text>"
+
+
+class Kernel:
+    """A kernel test: what a TOML file says, as arguments of the same names. `test` is its value."""
+
+    def __init__(
+        self,
+        ptx: str | PathLike[str] | None = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        bounds: Mapping[str, int] | int | None = None,
+        expect: str | Sequence[str] = "ok",
+        name: str = "kernel",
+        **others: Any,
+    ) -> None:
+        """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in their
+        order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
+        array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label or line. Further
+        keywords: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a list of dictionaries, for several
+        kernels), and the checks `forall`, `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`.
+
+        Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
+        """
+        texts: dict[str, str] = {}
+        tree: dict[str, Any] = {"check": {}, "expect": _plain(expect)}
+        if ptx is not None:
+            tree["ptx"] = _module(ptx, texts)
+        if params is not None:
+            tree["params"] = {key: _parameter(value) for key, value in params.items()}
+        if bounds is not None:
+            tree["bounds"] = {"default": bounds} if isinstance(bounds, int) else dict(bounds)
+        for key, value in others.items():
+            if value is not None:
+                place = tree["check"] if key in (*QUANTIFIERS, *PROPERTIES) else tree
+                place[key] = _plain(value)
+        if not tree["check"]:
+            del tree["check"]
+        self.test: KernelTest = KernelFile.of(tree, name, texts).test()
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.test.identity}: {', '.join(map(str, self.test.checks))})"
+
+    def check(
+        self,
+        model: str | Model = "ptx-9.0",
+        *,
+        unroll: int = 4,
+        timeout: float | None = None,
+        engine: str = "solve",
+        backend: str | None = None,
+        all_elements: bool = False,
+        races: bool = False,
+        options: Iterable[str] = (),
+    ) -> Result:
+        """Decides the test; see `ptxmm.check`. `result.checks` has what became of each check."""
+        from ptxmm.api import check
+
+        return check(
+            self.test, model, unroll=unroll, timeout=timeout, engine=engine, backend=backend,
+            all_registers=all_elements, races=races, options=options,
+        )  # fmt: skip
+
+
+def _module(ptx: str | PathLike[str], texts: dict[str, str]) -> str:
+    """The path of a module; a name for one that is given as text."""
+    path = os.fspath(ptx)
+    if "\n" not in path:
+        return path
+    texts[_INLINE] = path
+    return _INLINE
+
+
+def _plain(value: Any) -> Any:
+    """What TOML would have: lists for tuples, paths as strings."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(v) for key, v in value.items()}
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
+
+
+def _parameter(value: Any) -> Any:
+    """A table for an array or a number of NumPy; anything else as it is."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return _plain(value)
+    written = {"u": "u", "i": "s", "f": "f", "b": "u"}.get(dtype.kind, dtype.kind) + str(8 * dtype.itemsize)
+    if value.ndim == 0:
+        return {"type": written, "value": value.item()}
+    flat = value.ravel().tolist()
+    return {"type": written, "elements": max(1, len(flat)), "init": flat}

@@ -1,0 +1,120 @@
+"""Kernel tests made in Python are those that a TOML file would be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files import PTX, write
+
+import ptxmm
+from ptxmm.kernels.launch import Buffer, Scalar
+
+X, N = {"type": "u32", "elements": 2}, {"type": "u32", "value": 4}
+
+
+def kernel(**changes: Any) -> ptxmm.Kernel:
+    arguments = {"params": {"x": X, "n": N}, "forall": "x[0] == n", "grid": 2, "block": 1}
+    return ptxmm.Kernel(PTX, **{**arguments, **changes})
+
+
+def test_a_kernel_is_what_the_file_would_be(tmp_path: Path) -> None:
+    path = write(tmp_path)
+    ours = kernel(forall="x[0] == n && x[1] == 0", params={"x": X | {"init": [0, 0]}, "n": N}).test
+    theirs = ptxmm.load(path)
+    assert ours.launches[0].params == theirs.launches[0].params
+    assert [str(c) for c in ours.checks] == [str(c) for c in theirs.checks]
+    from_path = ptxmm.Kernel(tmp_path / "k.ptx", params={"x": X, "n": N}, forall="x[0] == n", grid=2, block=1)
+    assert from_path.test.launches[0].text == PTX
+
+
+def test_it_is_checked_as_any_test_is() -> None:
+    result = kernel().check()
+    assert result.verdict == "ok" and result.passed and result.kind == "forall"
+    assert result.states == [{"x[0]": 4}] and [c.holds for c in result.checks] == [True]
+    assert ptxmm.check(kernel().test).verdict == "ok"
+    bad = kernel(forall=["x[0] == n", "x[0] == 3"], expect="no").check()
+    assert bad.verdict == "no" and bad.passed
+    assert [c.holds for c in bad.checks] == [True, False]
+    assert bad.checks[1].message == "forall x[0] == 3 does not hold: x[0] = 4"
+    assert any("st.global.u32" in line for line in bad.checks[1].story)
+    assert "<svg" in bad.witnesses[0].svg()
+
+
+def test_both_engines_give_the_same() -> None:
+    for engine in ("solve", "enumerate"):
+        result = kernel(race_free=False).check(engine=engine)
+        assert result.verdict == "ok" and result.races  # both threads write the word, weakly
+
+
+def test_every_quantifier_is_judged() -> None:
+    def holds(**checks: Any) -> list[bool | None]:
+        return [c.holds for c in kernel(forall=None, **checks).check().checks]
+
+    assert holds(exists="x[0] == 4") == [True] and holds(exists="x[0] == 5") == [False]
+    assert holds(never="x[0] == 5") == [True] and holds(never="x[0] == 4") == [False]
+    assert holds(exists=["x[0] == 4", "x[0] == 5"], never="x[1] == 1") == [True, False, True]
+
+
+def test_properties_are_judged_either_way() -> None:
+    def holds(**checks: Any) -> list[bool | None]:
+        return [c.holds for c in kernel(forall=None, **checks).check().checks]
+
+    assert holds(race_free=True) == [False] and holds(race_free=False) == [True]
+    assert holds(terminates=True, no_deadlock=True, no_trap=True) == [True, True, True]
+    assert holds(terminates=False) == [False]
+
+
+def test_races_asked_for_fail_a_kernel_that_says_nothing_of_them() -> None:
+    result = kernel().check(races=True)
+    assert result.verdict == "no"
+    race = result.races[0]
+    assert [e["thread"] for e in race["events"]] == ["CTA 0 thread 0", "CTA 1 thread 0"]
+    assert kernel(race_free=False).check(races=True).verdict == "ok"
+
+
+def test_arrays_and_numbers_of_numpy_are_parameters() -> None:
+    numpy = pytest.importorskip("numpy")
+    test = kernel(params={"x": numpy.array([1, -1], dtype="int32"), "n": numpy.uint32(7)}).test
+    assert test.parameters == (Buffer("x", "s32", 2, (1, 0xFFFFFFFF)), Scalar("n", 7, "u32"))
+
+
+def test_several_kernels_run_one_after_another_in_a_stream() -> None:
+    params = {"x": X, "n": N, "m": N | {"value": 5}}
+
+    def verdict(**second: Any) -> str:
+        kernels = [{"name": "first", "args": ["x", "n"]}, {"args": ["x", "m"], **second}]
+        made = ptxmm.Kernel(PTX, params=params, forall="x[0] == 5", grid=1, block=1, kernel=kernels)
+        return made.check().verdict
+
+    assert verdict() == "ok"
+    assert verdict(stream=1) == "no"  # nothing orders kernels of different streams,
+    assert verdict(stream=1, after=["first"]) == "ok"  # but for events
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"gird": 2}, "kernel: error: gird: a kernel test has no 'gird'\n    hint: did you mean 'grid'?"),
+        ({"grid": "2"}, "grid: one to three whole numbers from 1 on"),
+        ({"params": {"x": X, "n": 4}}, "params.n: 'n' must be a table, not a whole number"),
+        ({"params": {"x": X}, "forall": "x[0] == 4"}, "'k' takes 2 parameters, not 1"),
+        ({"forall": "x[0] ="}, "check.forall: '=' assigns"),
+        ({"forall": None}, "nothing is checked here"),
+        ({"entry": "kk"}, "entry: the module has no kernel 'kk'"),
+        ({"expect": "maybe"}, "expect: a verdict is ok, no or undefined"),
+    ],
+)
+def test_mistakes_name_the_argument(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ptxmm.InputError) as caught:
+        kernel(**changes)
+    assert words in caught.value.render()
+
+
+def test_a_module_that_is_wrong_is_told_by_line() -> None:
+    with pytest.raises(ptxmm.InputError) as caught:
+        ptxmm.Kernel(
+            PTX.replace("st.global", "st.globe"), params={"x": X, "n": N}, forall="x[0] == n", grid=1, block=1
+        ).check()
+    assert "kernel:15:" in caught.value.render()

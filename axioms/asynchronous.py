@@ -94,7 +94,11 @@ class Move(NamedTuple):
 
 
 def moves(effect: Effect) -> Iterator[Move]:
-    """What a copy of a concrete run writes where. Of a reduction, each element and what it is combined with."""
+    """What a copy, or a `clear`, of a concrete run writes where. Of a reduction, each element and what it is combined with."""
+    if effect.kind != "copy":
+        assert type(effect.size) is int
+        yield Move(effect.address, None, effect.size)
+        return
     step = effect.width // 8
     for part in _parts(effect):
         to, source = _after(effect.address, part.offset), _after(effect.source, part.offset)
@@ -155,7 +159,7 @@ def _nothing(collector: Collector, thread: int, effect: Effect) -> list[Event]:
 
 
 def _clear(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    """Zeros, or after a `discard` what nobody knows."""
+    """Zeros; by a `discard`, what nobody knows."""
     tags = tags_of("W", "M", "WEAK", PROXY_TAGS[effect.proxy])
     events = []
     for places in collector.places[thread, effect.index]:
@@ -163,6 +167,8 @@ def _clear(collector: Collector, thread: int, effect: Effect) -> list[Event]:
             assert type(effect.size) is int
             event = collector.access(thread, effect, "W", tags, at.guard, at, effect.size)
             collector.write(event, 0)
+            if effect.kind == "discard":
+                collector.spoil(event)
             events.append(event)
     return events
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, is_acyclic
 from axioms.cat.model import Model, Node
+from axioms.events import what_is_read
 from axioms.execution import ExecutedEvent, Execution
 from axioms.phases import Phases, states_found
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
@@ -180,7 +181,7 @@ class Candidate:
                 for c, symbol, w in zip(e.cells, e.values, sources, strict=True):
                     assert type(symbol) is Term
                     symbols.pop(symbol, None)  # one access at several possible addresses shares its symbol
-                    waiting.append((symbol, events[w].value_at(c) if w >= 0 else 0))
+                    waiting.append((symbol, what_is_read(events[w], c, e.index) if w >= 0 else 0))
             elif e.kind == "X" and type(e.value) is Term and not self.executed[e.index]:
                 symbols.setdefault(e.value, 0)
         for symbol, _ in (found := list(states_found(self.program, self.sequences))):
@@ -200,7 +201,7 @@ class Candidate:
                 break
             waiting = later
         for c, w in self.finals.items():
-            symbols[self.program.final(c)] = terms.evaluate(events[w].value_at(c), symbols)
+            symbols[self.program.final(c)] = terms.evaluate(what_is_read(events[w], c, -1), symbols)
         return True
 
     def value(self, event: Event) -> int:
@@ -244,8 +245,8 @@ class Candidate:
                 for c, w in zip(e.cells, sources, strict=True):
                     if not executed[w] or not self.judge.writes[c] >> w & 1:
                         return [f"reads-from of event {e.index}"]
-                    found, written = e.value_at(c), program.events[w].value_at(c)
-                    if terms.evaluate(found, self.symbols) != terms.evaluate(written, self.symbols):
+                    read, written = e.value_at(c), what_is_read(program.events[w], c, e.index)
+                    if terms.evaluate(read, self.symbols) != terms.evaluate(written, self.symbols):
                         return [f"the value of event {e.index}"]
         for t in program.threads:
             if not terms.evaluate(t.execution.finishes, self.symbols):
@@ -347,7 +348,7 @@ class Candidate:
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
         cell = location_of(self.program, e)
-        value = self.value(e) if e.kind in "RW" else None
+        value = self.value(e) if e.kind in "RW" and not e.unstable else None
         if e.effect is None:
             return ExecutedEvent(index, -1, "W", f"{cell} = {value}", cell, value, e.width, e.tags)
         instruction = e.effect.instruction

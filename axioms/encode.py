@@ -18,6 +18,7 @@ from axioms import relations
 from axioms.bounds import Bounds
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
+from axioms.events import Event, what_is_read
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.inputs import inputs
 from axioms.interpret import cycles
@@ -26,7 +27,7 @@ from axioms.races import Flags
 from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime
 from axioms.symmetry import Class, classes
-from axioms.values import Lowering, domains
+from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -36,7 +37,7 @@ class Encoding:
 
     `finishes` and `troubled` are the literals of "every thread ends" and "the behaviour is undefined"; `troubles` are those of
     the latter's reasons, each in words. `flows` says under which literal a symbol has which value; `finals` which write a cell
-    keeps.
+    keeps; `open` are symbols that may be anything.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Encoding:
         self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
+        self.open: dict[Term, None] = {}
         self.finals: dict[int, dict[int, int]] = {}
         self.inputs = {symbol: self.lowering.condition(symbol) for symbol in inputs(program)}
         sources = self._flows()
@@ -132,7 +134,7 @@ class Encoding:
             into = sources.setdefault(symbol, [])
             for w, literal in writes.items():
                 if literal not in ruled_out:
-                    value = program.events[w].value_at(cell)
+                    value = self._found(program.events[w], cell, r)
                     into.append(value)
                     self.flows.append((literal, symbol, value))
         for trouble in program.troubles:
@@ -143,15 +145,27 @@ class Encoding:
         for c, symbol in program.finals:
             writes_ = self.bounds.writes[c]
             self.finals[c] = self._final_writes([e.index for e in writes_])
-            sources[symbol] = [e.value_at(c) for e in writes_]
-            self.flows += [(self.finals[c][e.index], symbol, e.value_at(c)) for e in writes_]
+            sources[symbol] = [self._found(e, c, -1) for e in writes_]
+            self.flows += [(self.finals[c][e.index], symbol, self._found(e, c, -1)) for e in writes_]
         return sources
+
+    def _found(self, write: Event, cell: int, reader: int) -> Value:
+        """What a reader finds that reads from a write."""
+        value = what_is_read(write, cell, reader)
+        if write.unstable:
+            assert type(value) is Term
+            self.open[value] = None
+        return value
 
     def _values(self, sources: dict[Term, list[Value]]) -> None:
         """Ties what reads return to what writes write, over the numbers that can flow there."""
         formula, lowering, program = self.formula, self.lowering, self.program
         self.barriers.add_sources(sources)
         sources |= {symbol: [0, 1] for symbol in self.inputs}
+        for symbol in self.open:
+            if 1 << symbol.width > MAX_NUMBERS:
+                raise TooManyValues
+            sources[symbol] = list(range(1 << symbol.width))
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
         others += [t.condition for t in program.troubles]
@@ -160,6 +174,8 @@ class Encoding:
             lowering.choices[symbol] = lowering.fresh(known[symbol]) if known[symbol] else {}
         for symbol, literal in self.inputs.items():
             lowering.choices[symbol] = {0: -literal, 1: literal}
+        for symbol in self.open:
+            formula.add(list(lowering.choices[symbol].values()))
         lowering.settle()
         for literal, symbol, value in self.flows:
             self._tick()
@@ -208,8 +224,11 @@ class Encoding:
         ]
         return formula.conj_all([formula.disj(cuts, BOTH), *ends], BOTH)
 
-    def candidate(self, judge: Judge, true: Callable[[int], bool]) -> Candidate:
-        """The execution that a model of the formula describes; `true` says which literals hold in it."""
+    def candidate(
+        self, judge: Judge, true: Callable[[int], bool], number: Callable[[Term], int] | None = None
+    ) -> Candidate:
+        """The execution that a model of the formula describes; `true` says which literals hold in it, and `number`, where
+        values are left to a theory, what a symbol is."""
         program = self.program
         rf: dict[int, int | tuple[int, ...]] = {}
         for (r, _), sources in self.rf.items():
@@ -228,6 +247,9 @@ class Encoding:
         syncbar = [(i, j) for i, j, l in self.barriers.syncbar.pairs() if true(l)]
         finals = {c: w for c, chosen in self.finals.items() for w, l in chosen.items() if true(l)}
         results = {symbol: int(true(literal)) for symbol, literal in self.inputs.items()}
+        for symbol in self.open:
+            choices = self.lowering.choices.get(symbol, {})
+            results[symbol] = number(symbol) if number else next(v for v, l in choices.items() if true(l))
         for barrier, _ in self.barriers.reductions:
             symbol = barrier.effect.result
             assert symbol is not None

@@ -65,6 +65,9 @@ class Origins:
         self.sizes = [c.size for c in cells]
         self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{c.initial: {frozenset()}} for c in cells]
 
+    def bits(self, cell: int) -> int:
+        return 8 * self.sizes[cell]
+
     def options(self, cells: Sequence[int], read: ReadKey) -> list[int]:
         """The values that `read` may return from some cells, largest first."""
         pieces = [[v for v, ways in self.cells[c].items() if any(read not in w for w in ways)] for c in cells]
@@ -133,10 +136,10 @@ class _Search:
             if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
         self.contents = Contents(program, self.check_time)
+        self.meetings = Meetings(program.threads, self.check_time)
 
     def check_time(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
-        self.meetings = Meetings(program.threads, self.check_time)
             raise OutOfTime
 
     def decide(self, max_states: int) -> Decision:
@@ -148,11 +151,11 @@ class _Search:
             statuses = {t.status for t in combination}
             if "waits" in statuses or ("cut" in statuses and not decision.complete):
                 continue
+            if not self.meetings.agree(combination):
+                continue
             concrete = self._assemble(combination)
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
                 decision.complete = next(self._consistent(concrete, set(), Decision(), cut=True), None) is None
-            if not self.meetings.agree(combination):
-                continue
                 continue
             if concrete.troubles:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
@@ -203,7 +206,7 @@ class _Search:
                     for effect in trace.effects:
                         if effect.kind == "mbarrier":
                             continue
-                        if effect.kind == "copy":
+                        if effect.kind in ("copy", "clear", "discard"):
                             grown |= self._copied(t, effect, origins)
                         elif effect.value is not None and effect.writes:
                             grown |= origins.add(
@@ -219,10 +222,13 @@ class _Search:
         return self.program.cells_at(t, _number(effect.address), effect.width // 8)
 
     def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
-        """Notes what a copy may write. True if that is news."""
+        """Notes what a copy, a clear or a discard may write. True if that is news."""
         key, news = (t, effect.index), False
         for move in moves(effect):
             to = self._covering(t, move.to, move.size)
+            if effect.kind == "discard":
+                news |= self._spoiled(to, origins)
+                continue
             if move.source is None:
                 news |= origins.add(to, 0, [])
                 continue
@@ -238,6 +244,15 @@ class _Search:
                 value = _number(effect.combine(old, new))
                 news |= origins.add(to, value, [(key, to, old), (key, source, new)])
         return news
+
+    def _spoiled(self, cells: Sequence[int], origins: Origins) -> bool:
+        """Cells may hold anything. True if that is news."""
+        if any(1 << origins.bits(c) > _MAX_VALUES and self._is_read(c) for c in cells):
+            raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
+        return any([origins.add((c,), n, []) for c in cells if self._is_read(c) for n in range(1 << origins.bits(c))])
+
+    def _is_read(self, cell: int) -> bool:
+        return any(cell in e.cells for e in self.program.events if e.kind == "R")
 
     def _covering(self, t: int, address: object, size: int) -> Sequence[int]:
         """The cells at an address of a concrete run; none where there is no memory."""
@@ -279,11 +294,13 @@ class _Search:
         self, t: int, answers: list[Value], choices: list[list[Value]], origins: Origins
     ) -> Callable[[Effect], Value]:
         asked = itertools.count()
+        sites = Sites()
 
         def answer(effect: Effect) -> Value:
             position = next(asked)
             if effect.kind == "mbarrier":
                 self.contents.ask(t, effect, answers[:position])
+            site = sites.of(effect) if effect.kind == "collective" else None
             if position == len(answers):
                 options = self._options(t, effect, origins) if site is None else self.meetings.options(t, site)
                 answers.append(options.pop())
@@ -294,13 +311,13 @@ class _Search:
 
     def _options(self, t: int, effect: Effect, origins: Origins) -> list[Value]:
         if effect.kind == "mbarrier":
-        sites = Sites()
             return self.contents.options(t, effect)
         if effect.kind == "input":
+            if effect.operation == "undefined":  # who looks at it sees that there are two
+                return [0, terms.mask(effect.width)]
             if effect.width > 1:
                 raise TooLarge("what a clock says may be any number, which is beyond brute force")
             return [0, 1]
-            site = sites.of(effect) if effect.kind == "collective" else None
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1
             return list(range(most + 1))
@@ -313,8 +330,6 @@ class _Search:
         self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision, cut: bool = False
     ) -> Iterator[Candidate]:
         """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
-            if effect.operation == "undefined":  # who looks at it sees that there are two
-                return [0, terms.mask(effect.width)]
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
@@ -453,12 +468,14 @@ def _may_be(written: Value, read: Value) -> bool:
 def _agree(program: Program, rf: Sources) -> bool:
     """Whether reads return what was written, where copies carried it there. No value comes out of itself."""
     symbols: dict[terms.Term, int] = {}
-    waiting = [
-        (read, program.events[w].value_at(c))
-        for r, chosen in rf.items()
-        for c, read, w in zip(program.events[r].cells, program.events[r].values, chosen, strict=True)
-        if type(read) is not int or type(program.events[w].value_at(c)) is not int
-    ]
+    waiting: list[tuple[Value, Value]] = []
+    for r, chosen in rf.items():
+        for c, read, w in zip(program.events[r].cells, program.events[r].values, chosen, strict=True):
+            write = program.events[w]
+            if write.unstable and type(read) is not int:
+                raise TooLarge("copies of what a discard leaves behind are beyond brute force")
+            if not write.unstable and not type(read) is type(write.value_at(c)) is int:
+                waiting.append((read, write.value_at(c)))
     while waiting:
         later = []
         for read, written in waiting:
@@ -626,8 +643,11 @@ def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:
         [(c, w.index) for w in writes if not any(co[w.index] >> later.index & 1 for later in writes)]
         for c, writes in _writes(program).items()
     ]
+    shown = {c for c, _ in program.finals}
     for chosen in itertools.product(*by_cell):
-        yield dict(chosen)
+        if any(program.events[w].unstable for c, w in chosen if c in shown):
+            raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
+        yield {c: w for c, w in chosen if not program.events[w].unstable}
 
 
 __all__ = ["TooLarge", "decide", "strict_orders"]

@@ -42,7 +42,8 @@ class Event:
     `guard` is the condition under which it is executed. A memory event accesses `width` bits at `offset` of an `object`,
     through a virtual `mapping` (-1: through each, as initial writes do): these are whole `cells`, and `values` says of each
     what a write writes or the symbol that a read returns; `value` is all of them together. `partner` is the other half of an
-    atomic. `in_po`: whether it stands in the program order of its thread.
+    atomic. `in_po`: whether it stands in the program order of its thread. `unstable`: a write after which every reader finds
+    something of its own, see `what_is_read`.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Event:
         "partner",
         "tags",
         "thread",
+        "unstable",
         "value",
         "values",
         "width",
@@ -81,6 +83,7 @@ class Event:
         self.value: Value = 0
         self.partner: Event | None = None
         self.in_po = thread >= 0
+        self.unstable = False
 
     @property
     def cell(self) -> int:
@@ -93,6 +96,13 @@ class Event:
 
     def __repr__(self) -> str:
         return f"{self.kind}{self.index}@{self.thread}"
+
+
+def what_is_read(write: Event, cell: int, reader: int) -> Value:
+    """What a reader finds in a cell that a write wrote: an event by its number, or -1 at the end of all threads."""
+    if write.unstable:
+        return terms.symbol(("unstable", write.index, cell, reader), terms.width_of(write.value_at(cell), 1))
+    return write.value_at(cell)
 
 
 class Trouble(NamedTuple):
@@ -249,6 +259,15 @@ class Collector:
             event.values = (value,)
         else:
             event.values = tuple(split(value, self.sizes(event)))
+
+    def spoil(self, event: Event) -> None:
+        """The event writes what nobody knows."""
+        event.unstable = True
+        sizes = self.sizes(event)
+        event.values = tuple(
+            terms.symbol(("unstable", event.index, c, -1), 8 * size) for c, size in zip(event.cells, sizes, strict=True)
+        )
+        event.value = joined(event.values, sizes)
 
     def read(self, event: Event, symbol: Term) -> None:
         """The event returns a symbol, or the symbols of its pieces if it has several cells."""

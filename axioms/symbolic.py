@@ -155,6 +155,7 @@ class _Symbolic:
         for literal, symbol, value in encoding.flows:
             name = text.define(symbol, symbol.width)
             lines.append(f"(assert (=> {_literal(literal)} (= {name} {text.define(value, symbol.width)})))")
+        self.names = text.names
         if encoding.barriers.reductions:
             raise _unsupported()
         for i, (o, name) in enumerate(self.outcome):
@@ -239,7 +240,13 @@ class _Symbolic:
             value = z3.is_true(model.eval(z3.Bool(f"k!{abs(literal)}"), model_completion=True))
             return bool(value) == (literal > 0)
 
-        candidate = self.encoding.candidate(self.judge, true)
+        def number(symbol: Term) -> int:
+            name = self.names[symbol]
+            if symbol.width == 1:
+                return int(z3.is_true(model.eval(z3.Bool(name), model_completion=True)))
+            return int(model.eval(z3.BitVec(name, symbol.width), model_completion=True).as_long())
+
+        candidate = self.encoding.candidate(self.judge, true, number)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")

@@ -247,9 +247,9 @@ class Encoding:
         syncbar = [(i, j) for i, j, l in self.barriers.syncbar.pairs() if true(l)]
         finals = {c: w for c, chosen in self.finals.items() for w, l in chosen.items() if true(l)}
         results = {symbol: int(true(literal)) for symbol, literal in self.inputs.items()}
-        for symbol in self.open:
-            choices = self.lowering.choices.get(symbol, {})
-            results[symbol] = number(symbol) if number else next(v for v, l in choices.items() if true(l))
+        for unknown in self.open:
+            choices = self.lowering.choices.get(unknown, {})
+            results[unknown] = number(unknown) if number else next(v for v, l in choices.items() if true(l))
         for barrier, _ in self.barriers.reductions:
             symbol = barrier.effect.result
             assert symbol is not None

@@ -249,7 +249,11 @@ class _Search:
         """Cells may hold anything. True if that is news."""
         if any(1 << origins.bits(c) > _MAX_VALUES and self._is_read(c) for c in cells):
             raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
-        return any([origins.add((c,), n, []) for c in cells if self._is_read(c) for n in range(1 << origins.bits(c))])
+        news = False
+        for c in filter(self._is_read, cells):
+            for n in range(1 << origins.bits(c)):
+                news |= origins.add((c,), n, [])
+        return news
 
     def _is_read(self, cell: int) -> bool:
         return any(cell in e.cells for e in self.program.events if e.kind == "R")

@@ -7,13 +7,11 @@ wait shows; random ones at any time.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxcore.machine.kernel.faults import Fault, fault
 from ptxcore.machine.kernel.memory import WRITTEN
-
-if TYPE_CHECKING:
-    from ptxcore.machine.kernel.thread import Thread
+from ptxcore.machine.kernel.surroundings import Thread
 
 
 class Operation:
@@ -33,7 +31,7 @@ class Operation:
         try:
             self.perform()
         except Fault as error:
-            error.blamed = self.thread, self.thread.launch.compiled.ops[self.op]
+            error.blamed = self.thread.name, self.thread.launch.compiled.ops[self.op]
             raise
 
     def perform(self) -> None:

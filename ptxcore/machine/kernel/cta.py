@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.faults import UndefinedValue, fault
 from ptxcore.machine.kernel.memory import Segment, words
 from ptxcore.machine.kernel.special import WARP, Registers, Triple
+from ptxcore.machine.kernel.surroundings import Launch
 from ptxcore.machine.kernel.thread import Thread
-
-if TYPE_CHECKING:
-    from ptxcore.isa.form import Use
-    from ptxcore.machine.kernel.grid import Launch
 
 #: Barriers of a CTA.
 _BARRIERS = 16

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from ptxcore.syntax.tree import Instruction
-
-if TYPE_CHECKING:
-    from ptxcore.machine.kernel.lowering import Op
-    from ptxcore.machine.kernel.thread import Thread
 
 
 class ThreadName(NamedTuple):
@@ -26,19 +22,31 @@ def _triple(numbers: tuple[int, int, int]) -> str:
     return f"({numbers[0]}, {numbers[1]}, {numbers[2]})"
 
 
+class Blamed(Protocol):
+    """An instruction as errors tell it; `location` is a number of the program's source lines, -1 for none."""
+
+    instruction: Instruction
+    location: int
+
+    @property
+    def name(self) -> str:
+        """The instruction without its operands."""
+        ...
+
+
 class Fault(Exception):
     """Raised where something goes wrong; whoever knows the thread and the instruction makes a `KernelError` of it.
     `blamed`: the thread and the instruction, where it is not the one that runs."""
 
-    blamed: tuple[Thread, Op] | None = None
+    blamed: tuple[ThreadName, Blamed] | None = None
 
 
 class Undefined(Fault):
     """A value was used that nothing wrote. `origin`: the instruction that computed with it first, where it is not the one
     at which it decides something; `reader`: the one that read it from memory."""
 
-    origin: Op | None = None
-    reader: Op | None = None
+    origin: Blamed | None = None
+    reader: Blamed | None = None
 
 
 class KernelError(Exception):

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
+from ptxcore.isa.form import Use
 from ptxcore.machine.collective import mask_position
+from ptxcore.machine.kernel.asynchronous import Operation
 from ptxcore.machine.kernel.codegen import Compiled, Compiler, polls
 from ptxcore.machine.kernel.cta import Cta
-from ptxcore.machine.kernel.faults import Fault, KernelError, Undefined, fault
+from ptxcore.machine.kernel.emulation import blame, emulate, undefined_registers, values_of
+from ptxcore.machine.kernel.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
+from ptxcore.machine.kernel.lowering import Op, Program
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
 from ptxcore.machine.kernel.special import Registers, Shape, Triple, of_cta, places
 from ptxcore.machine.kernel.thread import NOWHERE, Asleep, Polled, Suspended, Thread
-from ptxcore.machine.kernel.uninitialised import blame, emulate, undefined_registers, values_of
-
-if TYPE_CHECKING:
-    from ptxcore.isa.form import Use
-    from ptxcore.machine.kernel.asynchronous import Operation
-    from ptxcore.machine.kernel.lowering import Op, Program
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
 #: are at the same place afterwards.
@@ -226,7 +223,9 @@ class Launch:
             try:
                 operation.finish()
             except Fault as error:
-                raise self._located(operation.thread, error) from None
+                kind, message = error.args
+                assert error.blamed is not None
+                raise self._told(kind, message, *error.blamed) from None
 
     def cancel(self) -> Triple | None:
         """Takes a cluster from those that have not begun; the index of its first CTA."""
@@ -389,25 +388,30 @@ class Launch:
         return None
 
     def _located(self, thread: Thread, error: Fault, op: Op | None = None) -> KernelError:
-        """A fault with its instruction, found by the line of the compiled text at which it arose."""
+        """A fault with its instruction, found by the line of the compiled text at which it arose, and the values of its
+        registers."""
         op = op or self._op_of(error)
         kind, message = error.args
-        values = values_of(thread, op) if op is not None and kind not in _WITHOUT_VALUES else []
         if error.blamed is not None:
-            thread, op = error.blamed
-            values = []
-        origin = getattr(error, "origin", None)
-        if origin is not None:
-            decided = "" if op is None else f"; '{op.name}' in line {op.instruction.span.line} depends on it"
-            message, op, values = f"{message}{decided}", origin, []
-        reader = getattr(error, "reader", None)
-        if reader is not None and reader is not op:
-            message = f"{message}, by '{reader.name}' in line {reader.instruction.span.line}"
-        if origin is None and kind == "undefined-register" and op is not None:
-            message = f"{message}: {undefined_registers(thread, op)}"
-        source = self.program.locations[op.location] if op is not None and op.location >= 0 else None
-        instruction = None if op is None else op.instruction
-        return KernelError(kind, message, thread.name, instruction, source, self.path, values)
+            return self._told(kind, message, *error.blamed)
+        if isinstance(error, Undefined):
+            if error.origin is not None:
+                decided = "" if op is None else f"; '{op.name}' in line {op.instruction.span.line} depends on it"
+                return self._told(kind, f"{message}{decided}", thread.name, error.origin)
+            if error.reader is not None and error.reader is not op:
+                message = f"{message}, by '{error.reader.name}' in line {error.reader.instruction.span.line}"
+            elif kind == "undefined-register" and op is not None:
+                message = f"{message}: {undefined_registers(thread, op)}"
+        values = values_of(thread, op) if op is not None and kind not in _WITHOUT_VALUES else []
+        return self._told(kind, message, thread.name, op, values)
+
+    def _told(
+        self, kind: str, message: str, name: ThreadName, op: Blamed | None, values: Sequence[tuple[str, str]] = ()
+    ) -> KernelError:
+        if op is None:
+            return KernelError(kind, message, name, path=self.path)
+        source = self.program.locations[op.location] if op.location >= 0 else None
+        return KernelError(kind, message, name, op.instruction, source, self.path, values)
 
     def _op_of(self, error: Exception) -> Op | None:
         trace = error.__traceback__

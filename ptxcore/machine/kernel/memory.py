@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from ptxcore.machine.kernel.faults import fault
+from ptxcore.machine.kernel.uninitialised import Uninitialised, bytes_of, unknown
 
 #: Windows below 2**32, by the four bits above `WINDOW_BITS`.
 WINDOW_BITS = 28
@@ -64,8 +65,6 @@ class Segment:
         if offset + size > self.size:
             raise self.beyond(offset, size)
         if self.known is not None and self.known.count(WRITTEN, offset, offset + size) != size:
-            from ptxcore.machine.kernel.uninitialised import unknown
-
             where = f"{size} bytes at offset {offset} of '{self.name}' were read before a write"
             found = unknown(bytes(self.data[offset : offset + size]), bytes(self.known[offset : offset + size]), where)
             return found  # type: ignore[return-value]
@@ -90,8 +89,6 @@ class Segment:
 
     def _write_unknown(self, offset: int, size: int, value: Any) -> None:
         """Writes a value that has unknown bits. Memory that does not tell them apart does not take one of nothing else."""
-        from ptxcore.machine.kernel.uninitialised import Uninitialised, bytes_of
-
         data, known = bytes_of(value, size) if isinstance(value, Uninitialised) else (b"", b"")
         if not data or (self.known is None and not any(known)):
             int(value)  # raises

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ptxcore.machine.kernel.faults import fault
 from ptxcore.machine.kernel.lowering import Call
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LARGEST
-
-if TYPE_CHECKING:
-    from ptxcore.machine.kernel.thread import Thread
+from ptxcore.machine.kernel.surroundings import Thread
 
 _LONGEST_TEXT = 1 << 16
 _CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
@@ -23,10 +20,10 @@ def call_extern(thread: Thread, name: str, call: Call) -> None:
     function = _FUNCTIONS.get(name)
     if function is None:
         raise fault("bad-call", f"'{name}' is declared and nowhere defined")
-    arguments = [thread._value_of(a, thread.R, thread.base) for a in call.arguments]
+    arguments = [thread.passed_value(a, thread.R, thread.base) for a in call.arguments]
     result = function(thread, *arguments)
     if result is not None and call.results:
-        thread._put_value(thread.base, call.results[0], result, call.results[0].size or 8)
+        thread.put_value(thread.base, call.results[0], result, call.results[0].size or 8)
 
 
 def _text(thread: Thread, address: int) -> str:

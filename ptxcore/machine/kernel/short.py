@@ -7,12 +7,10 @@ left to the long way, which knows what to say of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxcore.machine.kernel.memory import GLOBAL_BITS
-
-if TYPE_CHECKING:
-    from ptxcore.machine.kernel.thread import Thread
+from ptxcore.machine.kernel.surroundings import Thread
 
 Load = Callable[[Any, int], int]
 Store = Callable[[Any, int, int], None]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel import short
 from ptxcore.machine.kernel.asynchronous import Copy, Groups, Operation
@@ -24,12 +25,10 @@ from ptxcore.machine.kernel.memory import (
     Segment,
     nowhere,
 )
+from ptxcore.machine.kernel.runtime import call_extern
 from ptxcore.machine.kernel.special import OF_THREAD, Place
-
-if TYPE_CHECKING:
-    from ptxcore.isa.form import Use
-    from ptxcore.machine.kernel.cta import Cta
-    from ptxcore.machine.kernel.grid import Launch
+from ptxcore.machine.kernel.surroundings import Cta, Launch
+from ptxcore.machine.kernel.uninitialised import Cause, opaque, unknown
 
 #: Bytes that the stack of one thread may take, and of them a call at least.
 STACK = 512 << 10
@@ -231,8 +230,6 @@ class Thread:
 
     def divided_by_zero(self, number: int) -> Any:
         """The result of a division by zero, which is unknown (sections 9.7.1.8 and 9.7.1.9)."""
-        from ptxcore.machine.kernel.uninitialised import Cause, opaque
-
         op = self.launch.compiled.ops[number]
         return opaque(op.targets[0].has, Cause("division-by-zero", "division by zero", op))
 
@@ -485,7 +482,7 @@ class Thread:
                 data, known = self._bytes(inner_base + formal.offset, formal.size)
                 self._put(base, passed, data, known)
             else:
-                self._put_value(base, passed, inner[formal.slot], formal.size)
+                self.put_value(base, passed, inner[formal.slot], formal.size)
         return int(following)
 
     def call(self, number: int, following: int) -> int:
@@ -495,8 +492,6 @@ class Thread:
         name = call.name or self.launch.function_at(self.value(call.pointer))
         code = self.launch.program.functions[name]
         if not code.defined:
-            from ptxcore.machine.kernel.runtime import call_extern
-
             call_extern(self, name, call)
             return following
         if call.pointer is not None and not _fits(call, code):
@@ -508,12 +503,12 @@ class Thread:
         self._enter(code)
         for passed, formal in zip(call.arguments, code.parameters, strict=False):
             if formal.slot is not None:
-                inner[formal.slot] = self._value_of(passed, outer, base)
+                inner[formal.slot] = self.passed_value(passed, outer, base)
             elif passed.source is None:
                 data, known = self._bytes(base + passed.offset, min(passed.size, formal.size))
                 self._put(self.base, Passed(None, formal.offset, formal.size), data, known)
             else:
-                value = self._value_of(passed, outer, base)
+                value = self.passed_value(passed, outer, base)
                 self.write(self.base + formal.offset, formal.size, value)
         self.frames.append((outer, base, following, call.results, code, top))
         self.R = inner
@@ -535,7 +530,7 @@ class Thread:
             return (self if source.name in OF_THREAD else self.cta).special[source.name]
         return source.value + source.offset
 
-    def _value_of(self, passed: Passed, registers: list[Any], base: int) -> Any:
+    def passed_value(self, passed: Passed, registers: list[Any], base: int) -> Any:
         if passed.source is None:
             return _number(*self._bytes(base + passed.offset, passed.size))
         if passed.source.kind == "register":
@@ -558,7 +553,7 @@ class Thread:
         self.local.data[offset : offset + len(data)] = data
         self.local.known[offset : offset + len(known)] = known
 
-    def _put_value(self, base: int, passed: Passed, value: Any, size: int) -> None:
+    def put_value(self, base: int, passed: Passed, value: Any, size: int) -> None:
         if passed.source is not None:
             self.R[passed.source.value] = value
         elif value is not UNDEFINED:
@@ -581,8 +576,6 @@ def _number(data: bytes, known: bytes) -> Any:
         return int.from_bytes(data, "little")
     if not any(known):
         return UNDEFINED
-    from ptxcore.machine.kernel.uninitialised import unknown
-
     return unknown(data, known, "an argument or a result was written in part")
 
 

@@ -42,6 +42,16 @@ _EXPECT = "mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;"
 _WAIT = ".reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;"
 _RELAXED = ".reg .pred p; w: mbarrier.try_wait.parity.relaxed.cta.shared.b64 p, [m], 0; @!p bra w;"
 
+_E = " .shared .u64 e;"
+_WAIT_E = ".reg .pred q; v: mbarrier.try_wait.parity.shared.b64 q, [e], 0; @!q bra v;"
+_REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [d], 16;"
+_MEET = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+_CLUSTER_WAIT = ".reg .pred p; w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [m], 0; @!p bra w;"
+_MULTICAST = (
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [d], [g], 16, [m], %rs1;"
+)
+_REMOTE = ".shared .u32 s; .shared .u64 m; 0:r9 = &s; 0:r6 = &m;"
+
 CASES: tuple[Case, ...] = (
     # Copies of a few bytes, and groups.
     Case("P31", "cp.async is seen after the wait for its group", _G,
@@ -122,6 +132,98 @@ CASES: tuple[Case, ...] = (
     Case("Q21", "an asynchronous release is cumulative", ".global .u32 x = 0; .global .u32 f = 0;",
          ("cta 0: mov.u64 %rd1, f; st.weak.u32 [x], 1; st.async.release.gpu.global.u32 [%rd1], 1;",
           "cta 1: ld.acquire.gpu.u32 %r0, [f]; ld.weak.u32 %r1, [x];"), r"1:%r0 = 1 /\ 1:%r1 = 0", _F),
+    # Overwriting what was read.
+    Case("P44", "an async write over a generic read without a fence of proxies", _FULL + _E,
+         (f"cta 0: {_INIT} mbarrier.init.shared.b64 [e], 1; {_EXPECT} bar.sync 0, 64; ld.weak.shared.u32 %r1, [d]; "
+          "mbarrier.arrive.shared.b64 _, [e];",
+          f"cta 0: bar.sync 0, 64; {_WAIT_E} {_COPY} {_WAIT}"), "0:%r1 = 1", _A),
+    Case("P44b", "with the fence", _FULL + _E,
+         (f"cta 0: {_INIT} mbarrier.init.shared.b64 [e], 1; {_EXPECT} bar.sync 0, 64; ld.weak.shared.u32 %r1, [d]; "
+          "mbarrier.arrive.shared.b64 _, [e];",
+          f"cta 0: bar.sync 0, 64; {_WAIT_E} fence.proxy.async; {_COPY} {_WAIT}"), "0:%r1 = 1", _F),
+    Case("P44c", "without waiting for the reader it is an async hazard", _FULL,
+         (f"cta 0: {_INIT} {_EXPECT} bar.sync 0, 64; ld.weak.shared.u32 %r1, [d];",
+          f"cta 0: bar.sync 0, 64; fence.proxy.async; {_COPY} {_WAIT}"), "0:%r1 = 1", _A, True),
+    # Objects that nobody told the async proxy of.
+    Case("Q12", "an mbarrier object that is initialised without a fence", _FULL,
+         (f"cta 0: mbarrier.init.shared.b64 [m], 1; {_EXPECT} bar.sync 0, 64;", f"cta 0: bar.sync 0, 64; {_COPY} {_WAIT}"),
+         "false", _F, True),
+    Case("Q12b", "with fence.proxy.async", _FULL,
+         (f"cta 0: mbarrier.init.shared.b64 [m], 1; fence.proxy.async; {_EXPECT} bar.sync 0, 64;",
+          f"cta 0: bar.sync 0, 64; {_COPY} {_WAIT}"), "false", _F),
+    Case("Q12c", "with fence.mbarrier_init", _FULL,
+         (f"cta 0: {_INIT} {_EXPECT} bar.sync 0, 64;", f"cta 0: bar.sync 0, 64; {_COPY} {_WAIT}"), "false", _F),
+    # Two copies, and reductions.
+    Case("P36b", "two copies to one place are an async hazard", ".global .u32 g = 1; .global .u32 h = 2; .shared .u32 s = 0;",
+         ("cta 0: cp.async.ca.shared.global [s], [g], 4; cp.async.ca.shared.global [s], [h], 4; cp.async.wait_all; "
+          "ld.weak.shared.u32 %r1, [s];",), "0:%r1 = 1", _A, True),
+    Case("P36c", "unless the first was waited for", ".global .u32 g = 1; .global .u32 h = 2; .shared .u32 s = 0;",
+         ("cta 0: cp.async.ca.shared.global [s], [g], 4; cp.async.wait_all; cp.async.ca.shared.global [s], [h], 4; "
+          "cp.async.wait_all; ld.weak.shared.u32 %r1, [s];",), "0:%r1 = 1", _F),
+    Case("R01", "reductions of two threads add up", ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 2, 3, 4};",
+         (f"cta 0: {_REDUCE} cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+          f"cta 0: {_REDUCE} cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"), r"g[0] != 2 \/ g[3] != 8", _F),
+    Case("R02", "a reduction and an atomic operation of another proxy lose nothing",
+         ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 2, 3, 4};",
+         (f"cta 0: {_REDUCE} cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+          "cta 0: atom.relaxed.gpu.add.u32 %r0, [g], 5;"), "g[0] != 6", _F, True),
+    # Multicast.
+    Case("R03", "each CTA learns of its own part", _FULL,
+         (f"cta 0,cluster 0: {_INIT} {_MEET} {_EXPECT} mov.u16 %rs1, 3; {_MULTICAST} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [d];",
+          f"cta 1,cluster 0: {_INIT} {_MEET} {_EXPECT} {_CLUSTER_WAIT} ld.weak.shared.u32 %r1, [d];"),
+         r"0:%r1 = 0 \/ 1:%r1 = 0", _F),
+    # Asynchronous stores that an mbarrier object tells of.
+    Case("R04", "st.async to another CTA, which waits for it", _REMOTE,
+         (f"cta 0,cluster 0: {_MEET} mapa.shared::cluster.u32 %r8, %r9, 1; mapa.shared::cluster.u32 %r7, %r6, 1; "
+          "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], 5, [%r7];",
+          f"cta 1,cluster 0: {_INIT} mbarrier.arrive.expect_tx.shared.b64 _, [m], 4; {_MEET} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [s];"), "1:%r1 != 5", _F),
+    Case("R05", "st.async in a cluster of one CTA", ".shared .u32 s; .shared .u64 m;",
+         ("cta 0: mbarrier.init.shared.b64 [m], 1; mov.u32 %r8, s; mov.u32 %r7, m; "
+          "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], 5, [%r7];",), "false", _F, True),
+    Case("R06", "red.async to the own CTA", _REMOTE,
+         (f"cta 0,cluster 0: {_INIT} {_MEET} "
+          "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r9], 5, [%r6];",
+          f"cta 1,cluster 0: {_MEET}"), "false", _F, True),
+    Case("R07", "a release by st.async to shared memory", ".shared .u32 s;",
+         ("cta 0: mov.u64 %rd1, s; st.async.release.gpu.u32 [%rd1], 1;",), "false", _F, True),
+    Case("R08", "a bulk copy from shared memory to that of the same CTA",
+         ".shared .align 16 .u32 a[4]; .shared .align 16 .u32 d[4]; .shared .u64 m;",
+         (f"cta 0: {_INIT} {_EXPECT} cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [d], [a], 16, [m]; "
+          f"{_WAIT}",), "false", _F, True),
+    # Tensor maps are written by generic stores and read through a proxy of their own, which fences of one direction serve.
+    Case("Q09", "fences for tensor maps order nothing else", "x = 0; f = 0; .global .align 128 .u8 t[128];",
+         ("cta 0: st.weak.u32 [x], 1; fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u32 [f], 1;",
+          "cta 1: ld.relaxed.gpu.u32 %r0, [f]; fence.proxy.tensormap::generic.acquire.gpu [t], 128; ld.weak.u32 %r1, [x];"),
+         r"1:%r0 = 1 /\ 1:%r1 = 0", _A),
+    # Aliases.
+    Case("M6", "an alias fence between two names", "x = 0; y @ generic aliases x;",
+         ("cta 0: st.weak.u32 [x], 1; fence.proxy.alias; ld.weak.u32 %r1, [y];",), "0:%r1 = 0", _F),
+    Case("M6b", "two names without one", "x = 0; y @ generic aliases x;",
+         ("cta 0: st.weak.u32 [x], 1; ld.weak.u32 %r1, [y];",), "0:%r1 = 0", _A),
+    Case("P38", "an alias fence of the writer suffices", "x = 0; f = 0; y @ generic aliases x;",
+         ("cta 0: st.weak.u32 [x], 1; fence.proxy.alias; st.release.gpu.u32 [f], 1;",
+          "cta 1: ld.acquire.gpu.u32 %r0, [f]; ld.weak.u32 %r1, [y];"), r"1:%r0 = 1 /\ 1:%r1 = 0", _F),
+    Case("P38b", "so does one of the reader", "x = 0; f = 0; y @ generic aliases x;",
+         ("cta 0: st.weak.u32 [x], 1; st.release.gpu.u32 [f], 1;",
+          "cta 1: ld.acquire.gpu.u32 %r0, [f]; fence.proxy.alias; ld.weak.u32 %r1, [y];"), r"1:%r0 = 1 /\ 1:%r1 = 0", _F),
+    Case("P38c", "a flag under two names is none", "x = 0; f = 0; g @ generic aliases f;",
+         ("cta 0: st.weak.u32 [x], 1; st.release.gpu.u32 [f], 1;",
+          "cta 1: ld.acquire.gpu.u32 %r0, [g]; ld.weak.u32 %r1, [x];"), r"1:%r0 = 1 /\ 1:%r1 = 0", _A),
+    # What is read only, unstable, cleared.
+    Case("C01", "ldu of what the grid writes", "x = 0;",
+         ("cta 0: ldu.global.u32 %r1, [x];", "cta 1: st.weak.u32 [x], 1;"), "false", _F, True),
+    Case("C02", "ldu of what an earlier kernel wrote", "x = 0; kernel k1 = [P0]; kernel k2 = [P1];",
+         ("cta 0: st.weak.u32 [x], 1;", "cta 1: ldu.global.u32 %r1, [x];"), "1:%r1 = 0", _F),
+    Case("C03", "a store to constant memory", ".const .u32 c = 1;",
+         ("cta 0: mov.u64 %rd1, c; st.weak.u32 [%rd1], 2;",), "false", _F, True),
+    Case("C04", "what is left by a discard may be anything", ".global .align 128 .u8 x[128];",
+         ("cta 0: discard.global.L2 [x], 128; ld.weak.u8 %rs1, [x];",), "0:%rs1 = 77", _A),
+    Case("C05", "until it is written", ".global .align 128 .u8 x[128];",
+         ("cta 0: discard.global.L2 [x], 128; st.weak.u8 [x], 6; ld.weak.u8 %rs1, [x];",), "0:%rs1 != 6", _F),
+    Case("C06", "st.bulk writes zeros", ".shared .align 8 .u32 s[4] = {1, 2, 3, 4};",
+         ("cta 0: mov.u64 %rd1, s; st.bulk.shared::cta [%rd1], 16, 0; ld.weak.shared.u32 %r1, [s+8];",), "0:%r1 != 0", _F),
     # Kernels.
     Case("Q04", "the next kernel of a stream sees everything", "x = 0; kernel k1 = [P0]; kernel k2 = [P1];",
          ("cta 0: st.weak.u32 [x], 1;", "cta 1: ld.weak.u32 %r0, [x];"), "1:%r0 = 0", _F),

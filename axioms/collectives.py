@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
-from ptxcore.machine.collective import resolve
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.collective import flows, resolve
+from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.machine.run import Trace
-from ptxcore.values.terms import Term, Value
+from ptxcore.values.terms import Term, Value, conj
 
-#: Where an effect is in a run: line and column of the instruction, and how often it was executed before.
-Site = tuple[int, int, int]
+#: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
+#: has no mask, and how often that was executed before.
+Site = tuple[Any, ...]
 #: As many ways of bringing operands together are tried.
 _MOST_WAYS = 4096
 
@@ -109,10 +110,56 @@ class Meetings:
                     groups.setdefault(site, {})[t] = effect
             for group in groups.values():
                 first = next(iter(group.values()))
-                told = self._told(first, {t: e.operands for t, e in group.items()})
+                brought = {t: e.operands for t, e in group.items()}
+                told = self._told(first, brought)
                 if any(told[t] != e.answer for t, e in group.items()):
                     return False
+                self._tell(group)
         return True
+
+    def _tell(self, group: Mapping[int, Effect]) -> None:
+        """Tells each effect whose operands its result comes from in this combination of runs."""
+        there = {self.lanes[t]: e for t, e in group.items()}
+        how = next(iter(group.values())).how
+        assert how is not None
+        found = flows(how, {lane: e.operands for lane, e in there.items()})
+        for lane, e in there.items():
+            e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
+
+
+class Flows:
+    """What data comes from where, by way of what the threads of warps compute together."""
+
+    def __init__(self, threads: Sequence[Thread]) -> None:
+        self.lanes: dict[tuple[int, int, int], int] = {}
+        self.effects: dict[tuple[int, int], Effect] = {}
+        self.warps: dict[int, tuple[int, int]] = {}
+        for t, thread in enumerate(threads):
+            if any(e.kind == "collective" for e in thread.execution.effects):
+                self.warps[t] = thread.place.gpu, thread.place.warp
+                self.lanes[*self.warps[t], lane_of(thread)] = t
+                self.effects |= {(t, e.index): e for e in thread.execution.effects}
+
+    def __bool__(self) -> bool:
+        return bool(self.lanes)
+
+    def behind(self, thread: int, dependencies: Dependencies) -> Iterator[tuple[int, int, Value]]:
+        """The dependencies as those on effects that are no collective ones: thread, index and condition of each."""
+        waiting: list[tuple[int, int, Value]] = [
+            (thread, index, condition) for index, condition in dependencies.items()
+        ]
+        seen: set[tuple[int, int]] = set()
+        while waiting:
+            t, index, condition = waiting.pop()
+            effect = self.effects.get((t, index))
+            if effect is None or effect.kind != "collective":
+                yield t, index, condition
+            elif (t, index) not in seen:
+                seen.add((t, index))
+                for lane, other in effect.met:
+                    u = self.lanes[*self.warps[t], lane]
+                    brought = self.effects[u, other].data_dependencies
+                    waiting += [(u, i, conj(condition, c)) for i, c in brought.items()]
 
 
 def lane_of(thread: Thread) -> int:
@@ -124,12 +171,16 @@ class Sites:
     """Tells the executions of each instruction apart, in the order of a run."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[int, int], int] = {}
+        self._counts: dict[Site, int] = {}
 
     def of(self, effect: Effect) -> Site:
-        line, column, _ = effect.instruction.span
-        count = self._counts[line, column] = self._counts.get((line, column), -1) + 1
-        return line, column, count
+        instruction = effect.instruction
+        assert effect.how is not None
+        at: Site = (instruction.opcode, instruction.modifiers, effect.mask)
+        if not effect.how.form.mask:
+            at = instruction.span.line, instruction.span.column
+        count = self._counts[at] = self._counts.get(at, -1) + 1
+        return *at, count
 
 
 def _meetings(effects: Sequence[Effect]) -> Iterator[tuple[Site, Effect]]:

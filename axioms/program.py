@@ -15,6 +15,7 @@ from axioms import asynchronous, barrier_events, collectives, fences, kernels, o
 from axioms import events as making
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
+from axioms.flow import Flow
 from axioms.kernels import Grids, Kernel
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
@@ -74,7 +75,7 @@ class Program:
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         collectives.check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
-        collector = self.collector = Collector(self.threads, self.space, options)
+        collector = self.collector = Collector(self.threads, self.space, options, self._flow)
         accesses = self._locate()
         finals = self._finals()
         self.layout = collector.layout = layout or self._layout(accesses, finals)
@@ -134,6 +135,10 @@ class Program:
             for effect in thread.execution.effects:
                 if effect.kind in _SPANS:
                     yield t, effect
+
+    def _flow(self) -> Flow:
+        """Which numbers reads may return."""
+        return Flow(self.space, list(self._accesses()), lambda e: [(s.address, s.size) for s in _SPANS[e.kind](e)])
 
     def _locate(self) -> list[list[Bytes]]:
         """The bytes that accesses may go to: those that are cut alike together."""
@@ -239,15 +244,17 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
     for t, operations in asynchronous.operations_of(program.collector):
         pairs["data"] += operations.flow()
         pairs["comp"] += operations.comp(program.grids.end_of(t))
+    flows = collectives.Flows(program.threads)
     for t, thread in enumerate(program.threads):
         made = program.by_effect[t]
+        sources = _Sources(program, flows, t)
         for effect in thread.execution.effects:
             for e in made[effect.index]:
-                _depend(pairs["ctrl"], made, effect.control_dependencies, e)
+                sources.depend(pairs["ctrl"], effect.control_dependencies, e)
                 if e.cells or e.kind == "X":
-                    _depend(pairs["addr"], made, effect.address_dependencies, e)
+                    sources.depend(pairs["addr"], effect.address_dependencies, e)
                 if e.kind in ("W", "X") or "BA" in e.tags:
-                    _depend(pairs["data"], made, effect.data_dependencies, e)
+                    sources.depend(pairs["data"], effect.data_dependencies, e)
                 if e.kind == "W" and e.partner is not None:
                     _own_dependency(pairs, effect, e)
     return pairs
@@ -264,13 +271,28 @@ def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effe
         pairs["data"].append(pair)
 
 
-def _depend(
-    pairs: list[tuple[int, int, Value]], made: Mapping[int, list[Event]], sources: Dependencies, target: Event
-) -> None:
-    for source, condition in sources.items():
-        for e in made.get(source, ()):
-            if e.kind in ("R", "X") or "BW" in e.tags:
-                pairs.append((e.index, target.index, condition))
+class _Sources:
+    """The events that the effects of a thread depend on."""
+
+    def __init__(self, program: Program, flows: collectives.Flows, thread: int) -> None:
+        self.by_effect, self.flows, self.thread = program.by_effect, flows, thread
+
+    def depend(self, pairs: list[tuple[int, int, Value]], sources: Dependencies, target: Event) -> None:
+        if not sources:
+            return
+        if not self.flows:
+            own = self.by_effect[self.thread]
+            for source, condition in sources.items():
+                _depend(pairs, own.get(source, ()), target, condition)
+            return
+        for thread, source, condition in self.flows.behind(self.thread, sources):
+            _depend(pairs, self.by_effect[thread].get(source, ()), target, condition)
+
+
+def _depend(pairs: list[tuple[int, int, Value]], made: Sequence[Event], target: Event, condition: Value) -> None:
+    for e in made:
+        if e.kind in ("R", "X") or "BW" in e.tags:
+            pairs.append((e.index, target.index, condition))
 
 
 def members_by_tag(program: Program) -> dict[str, int]:

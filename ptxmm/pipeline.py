@@ -36,10 +36,12 @@ from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.memory import CONST, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.kernel.special import LANES, WARP
+from ptxcore.machine.kernel.warps import Lane, explore_warp
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
-from ptxcore.values.terms import Value
+from ptxcore.values.terms import Term, Value
 
 #: Where the first location of a state space lies, and how far apart locations are. Far from small numbers that programs
 #: compute with, and small enough for the 32-bit registers of the short dialect.
@@ -212,16 +214,28 @@ def _ranks(test: Test) -> dict[int, tuple[int, int]]:
 
 
 def _special_registers(test: Test) -> dict[str, dict[str, int]]:
-    """What the threads of a cluster know of it, where some thread asks."""
+    """What threads know of their places in warps and clusters, where some thread asks."""
     if not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
         return {}
     ranks = _ranks(test)
     sizes = Counter(cluster for cluster, _ in ranks.values())
-    return {
-        t.name: {"cluster_ctarank": ranks[t.place.cta][1], "cluster_nctarank": sizes[t.place.cluster]}
-        for t in test.threads
-        if not t.place.host
-    }
+    lanes: Counter[tuple[int, int]] = Counter()
+    found: dict[str, dict[str, int]] = {}
+    for t in test.threads:
+        if not t.place.host:
+            warp = t.place.gpu, t.place.warp
+            lane = lanes[warp]
+            lanes[warp] += 1
+            found[t.name] = {
+                "cluster_ctarank": ranks[t.place.cta][1],
+                "cluster_nctarank": sizes[t.place.cluster],
+                **LANES[lane % WARP],
+            }
+    return found
+
+
+#: Instructions that the threads of a warp execute together.
+_TOGETHER = frozenset(("shfl", "vote", "match", "redux", "elect", "activemask"))
 
 
 def _asks_for_its_place(statement: object) -> bool:
@@ -230,8 +244,9 @@ def _asks_for_its_place(statement: object) -> bool:
     names = (o.name for o in statement.operands if isinstance(o, Name))
     return (
         statement.opcode == "isspacep"
+        or statement.opcode in _TOGETHER
         or "multicast::cluster" in statement.modifiers
-        or any(name.startswith("%cluster_") for name in names)
+        or any(name.startswith(("%cluster_", "%lane")) for name in names)
     )
 
 
@@ -270,6 +285,7 @@ class _Builder:
         self.memory = _Memory(test)
         self.special = _special_registers(test)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
+        self.definitions: dict[Term, Value] = {}  # what the threads of warps compute together
         self.named = self._named_terms()
 
     def program(self) -> Program:
@@ -288,6 +304,7 @@ class _Builder:
                 problems += error.diagnostics
         if problems:
             raise InputError(sorted(problems, key=lambda d: d.span))
+        self._put_warps_together(threads)
         program = self.assemble(threads)
         program.grids.refuse_uncertain_launches()
         for trouble in program.troubles:
@@ -295,6 +312,20 @@ class _Builder:
                 span = trouble.instruction.span
                 raise fail(span, f"address {trouble.address:#x} belongs to no location of the init block")
         return program
+
+    def _put_warps_together(self, threads: list[Thread]) -> None:
+        """Threads that compute something together with others of their warp are executed anew, together with these."""
+        warps: dict[tuple[int, int], list[int]] = {}
+        for i, t in enumerate(threads):
+            if not t.place.host:
+                warps.setdefault((t.place.gpu, t.place.warp), []).append(i)
+        for warp in warps.values():
+            if any(e.kind == "collective" for i in warp for e in threads[i].execution.effects):
+                lanes = [Lane(threads[i].code.special["laneid"], threads[i].code, threads[i].name) for i in warp]
+                executions, definitions = explore_warp(lanes, self.unroll, one_code=False)
+                self.definitions |= definitions
+                for i, execution in zip(warp, executions, strict=True):
+                    threads[i] = threads[i]._replace(execution=execution, source=None)
 
     def _codes(self, problems: list[Diagnostic]) -> list[ThreadCode | None]:
         """Each thread made ready; None for one with mistakes."""
@@ -335,6 +366,7 @@ class _Builder:
             layout=layout,
             kernels=self.kernels,
             options=self.options,
+            definitions=self.definitions,
         )
 
     # What states list.

@@ -310,6 +310,11 @@ class Actions:
         if not widths:
             self.effect("barrier", how, barrier="sync", level="warp", identity=None, mask=mask)
             return None
+        lane = self.special.get("laneid")
+        if position is not None and lane is not None:
+            self.require(
+                extract(mask, lane, lane), "bad-mask", f"the member mask does not name lane {lane}, which executes this"
+            )
         effect = self.effect("collective", how, operands=tuple(self._sources), mask=mask, width=sum(widths))
         effect.how = how
         results = taken_apart(how, self._result(effect, effect.width))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
-from ptxcore.values.terms import Value, concat, extract
+from ptxcore.values.terms import Term, Value, concat, extract, symbol, symbols_of
 
 
 def mask_position(how: Use) -> int | None:
@@ -28,6 +28,24 @@ def result_widths(how: Use) -> tuple[int, ...]:
             if e.parameter.second is not None:
                 widths.append(1)
     return tuple(widths)
+
+
+def flows(how: Use, lanes: Mapping[int, tuple[Any, ...]]) -> dict[int, frozenset[int]]:
+    """For each lane those from which data flows into what the instruction returns there."""
+    if how.form.mnemonic not in _BRINGING:
+        return {lane: frozenset() for lane in lanes}
+    width = 1 if how.form.mnemonic == "vote" else how.width
+    brought = {lane: (symbol(("brought", lane), width), *rest) for lane, (_, *rest) in lanes.items()}
+    numbers = {first: lane for lane, (first, *_) in brought.items()}
+    found = {}
+    for lane, result in resolve(how, brought).items():
+        symbols = symbols_of(result) if type(result) is Term else ()
+        found[lane] = frozenset(numbers[s] for s in symbols if s in numbers)
+    return found
+
+
+#: Instructions whose result comes from the first operands of threads.
+_BRINGING = frozenset(("shfl", "vote", "match", "redux"))
 
 
 def taken_apart(how: Use, whole: Value) -> tuple[Value, ...]:

@@ -102,6 +102,8 @@ class Effect:
     # first one lowest: see `ptxcore.machine.collective`. `mask` is 0 where `how.form.mask` is "": who is there takes part.
     operands: tuple[Any, ...] = ()
     how: Use | None = None
+    #: The effects whose operands the result comes from, where that is known: lanes, and indices in their threads.
+    met: tuple[tuple[int, int], ...] = ()
 
     address_dependencies: Dependencies = field(default_factory=dict)
     data_dependencies: Dependencies = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from axioms.engine import decide
-from axioms.program import UnsupportedProgram
+from axioms.program import UnsupportedProgram, dependency_pairs
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values.terms import Value, eq
@@ -176,7 +176,12 @@ def test_a_shuffle_brings_what_others_read() -> None:
         {OWN} st.global.u32 [%d4], %r4;"""
     made = built(body, 2, block=2)
     assert states(made, 2) == [(2, 1)]
-    assert list(made.program.threads[0].execution.effects[-1].data_dependencies) == [0]
+    program = made.program
+    (own,), (others,) = (program.by_effect[thread][0] for thread in (0, 1))
+    (store,) = program.by_effect[0][program.threads[0].execution.effects[-1].index]
+    data = [(source, target) for source, target, _ in dependency_pairs(program)["data"]]
+    assert (others.index, store.index) in data
+    assert (own.index, store.index) not in data
 
 
 def test_a_vote_is_the_same_for_all() -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
 from ptxcore.machine.collective import flows, resolve
-from ptxcore.machine.effects import Dependencies, Effect, Requirement, ThreadExecution
+from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.explore import thread_type
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
@@ -69,32 +69,10 @@ def explore_warp(
             warp.tell()
             for x, more in zip(explored, required, strict=True):
                 x.execution.requirements += more
-                _pass_dependencies(x.execution)
             return [x.execution for x in explored], found
         defined = found
     instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
     raise fail(instruction.span, "what the threads of the warp compute together decides again and again who takes part")
-
-
-def _pass_dependencies(execution: ThreadExecution) -> None:
-    """What depends on what a warp computed together depends on what the thread itself brought."""
-    brought: dict[int, Dependencies] = {}
-
-    def passed(depends: Dependencies) -> Dependencies:
-        if brought.keys().isdisjoint(depends):
-            return depends
-        result: dict[int, Value] = {}
-        for index, condition in depends.items():
-            for source, further in brought.get(index, {index: 1}).items():
-                result[source] = disj(result.get(source, 0), conj(condition, further))
-        return result
-
-    for e in execution.effects:
-        e.address_dependencies = passed(e.address_dependencies)
-        e.data_dependencies = passed(e.data_dependencies)
-        e.control_dependencies = passed(e.control_dependencies)
-        if e.kind == "collective":
-            brought[e.index] = e.data_dependencies
 
 
 def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> None:
@@ -248,9 +226,10 @@ class _Warp:
         sure: list[int] = []
         unsure: dict[Value, list[int]] = {}
         for j, lane in enumerate(self.lanes):
-            wanted: Value = 1 if not _has_mask(effect) else extract(mask, lane.number, lane.number)
+            named = _has_mask(effect) and j != i  # that of the thread itself must be
+            wanted: Value = extract(mask, lane.number, lane.number) if named else 1
             here = guards.get(j, 0)
-            if j != i and wanted != 0 and _has_mask(effect):
+            if named and wanted != 0:
                 self.together(i, j, effect, guards[i], wanted, here)
             if wanted == 0 or here == 0:
                 continue

@@ -1,0 +1,144 @@
+"""The two engines agree on generated programs with mbarrier objects and barriers of CTAs, warps and clusters."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axioms.engine import decide
+from axioms.enumerate import TooLarge
+from axioms.models import load
+from axioms.result import Decision, OutOfTime
+from litmus.formats import read
+from ptxmm.pipeline import build
+
+
+def _answer(decision: Decision) -> tuple[object, ...]:
+    if decision.undefined is not None:
+        return ("undefined",)
+    return decision.states, decision.positive, decision.complete
+
+
+def assert_agreement(text: str, seconds: float) -> None:
+    program, model = build(read(text, "generated.litmus")), load("ptx-9.0")
+    try:
+        expected = decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds)
+    except (OutOfTime, TooLarge):
+        return
+    found = decide(program, model)
+    assert _answer(found) == _answer(expected), text
+    if not found.races:  # of several kinds of misuse either may be told
+        assert (found.undefined is None) == (expected.undefined is None), text
+
+
+def _written(declarations: str, threads: list[str], observed: list[str]) -> str:
+    terms = " ".join(f"{t}:{r};" for t in range(len(threads)) for r in observed)
+    return (
+        f"PTX generated\n{{ {declarations} .global .u32 x = 0; }}\n"
+        + "\n".join(threads)
+        + f"\nlocations [{terms} x;]\nexists (true)\n"
+    )
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> str:
+    """Threads that arrive at one mbarrier object and wait for it, well or not."""
+    count = draw(st.sampled_from([2, 2, 3]))
+    ctas = [0, *[draw(st.sampled_from([0, 0, 0, 1])) for _ in range(count - 1)]]
+    together = "bar.sync 0;" if len(set(ctas)) == 1 else "barrier.cluster.arrive; barrier.cluster.wait;"
+    threads = []
+    for t, cta in enumerate(ctas):
+        body = [".reg .pred p; mov.u32 %r0, 9; mov.u32 %r1, 7;"]
+        if t == 0:
+            body.append(f"mbarrier.init.shared.b64 [m], {draw(st.integers(1, 2))};")
+        if draw(st.integers(0, 9)):
+            body.append(together)
+        for i in range(draw(st.integers(1, 2))):
+            body.append(draw(_step(t, i, own=cta == 0)))
+        threads.append(f"P{t}@cta {cta},cluster 0 {{ {' '.join(body)} }}")
+    return _written(".shared .u64 m;", threads, ["r0", "r1"])
+
+
+@st.composite
+def _step(draw: st.DrawFn, thread: int, number: int, own: bool) -> str:
+    plain = [f"st.weak.u32 [x], {thread + 1};", "ld.relaxed.gpu.u32 %r1, [x];", "fence.acq_rel.gpu;"]
+    if not own:
+        return draw(st.sampled_from(plain))
+    parity, label = draw(st.sampled_from([0, 0, 0, 1])), f"w{thread}_{number}"
+    order = draw(st.sampled_from(["", ".relaxed.cta"]))
+    return draw(
+        st.sampled_from(
+            [
+                *plain,
+                f"mbarrier.arrive{order}.shared.b64 _, [m];",
+                f"mbarrier.arrive{order}.shared.b64 _, [m];",
+                "mbarrier.arrive_drop.shared.b64 _, [m];",
+                "mbarrier.arrive.expect_tx.shared.b64 _, [m], 8;",
+                "mbarrier.complete_tx.shared.b64 [m], 8;",
+                "mbarrier.arrive.shared.b64 %rd0, [m]; mbarrier.pending_count.b64 %r0, %rd0;",
+                f"mbarrier.test_wait.parity{order}.shared.b64 p, [m], {parity}; selp.u32 %r0, 1, 0, p;",
+                f"mbarrier.test_wait.parity{order}.shared.b64 p, [m], {parity}; @p ld.weak.u32 %r1, [x];",
+                f"{label}: mbarrier.try_wait.parity.shared.b64 p, [m], {parity}; @!p bra {label};",
+                "mbarrier.arrive.shared.b64 %rd1, [m]; mbarrier.test_wait.shared.b64 p, [m], %rd1; selp.u32 %r0, 1, 0, p;",
+                "mbarrier.inval.shared.b64 [m];",
+            ]
+        )
+    )
+
+
+@st.composite
+def barriers(draw: st.DrawFn) -> str:
+    """Threads of which most go through the same barriers, one after the other."""
+    count = draw(st.integers(2, 3))
+    level = draw(st.sampled_from(["cluster", "cta", "cta", "warp"]))
+    ctas = [draw(st.integers(0, 1)) if level == "cluster" else 0 for _ in range(count)]
+    warps = [0 if level == "warp" else draw(st.integers(0, t)) if level == "cta" else t for t in range(count)]
+    whole = 32 * len(set(warps))
+    choices = {
+        "cluster": [f"barrier.cluster.arrive{order}; {{}} barrier.cluster.wait;" for order in ("", ".relaxed")],
+        "warp": [f"bar.warp.sync {(1 << count) - 1};", f"bar.warp.sync {(1 << count) - 1};", "bar.warp.sync 3;", "bar.sync 0;"],
+        "cta": ["bar.sync 0;", "bar.sync 1;", f"bar.sync 0, {whole};", f"bar.arrive 0, {whole};", "bar.sync 0, 64;",
+                "setp.ne.u32 p, %r1, 0; bar.red.popc.u32 %r0, 2, p;"],
+    }[level]  # fmt: skip
+    script = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2))
+    threads = []
+    for t in range(count):
+        body = [".reg .pred p; mov.u32 %r0, 9; mov.u32 %r1, 0;"]
+        for step in script:
+            body.append(draw(st.sampled_from(["", f"st.weak.u32 [x], {t + 1};", "ld.relaxed.gpu.u32 %r1, [x];"])))
+            luck = draw(st.integers(0, 11))
+            inside = draw(st.sampled_from(["", f"st.relaxed.gpu.u32 [x], {t + 4};"]))
+            if luck == 0 and "setp" not in step and level != "cluster":
+                body.append(f"setp.eq.u32 p, %r1, 0; @p {step}")
+            elif luck > 1:
+                body.append(step.format(inside))
+        threads.append(
+            f"P{t}@warp {warps[t] + 10 * ctas[t]},cta {ctas[t]},cluster 0 {{ {' '.join(body)} ld.weak.u32 %r1, [x]; }}"
+        )
+    return _written("", threads, ["r0", "r1"])
+
+
+def _of(examples: int) -> settings:
+    return settings(max_examples=examples, deadline=None, database=None, derandomize=True)
+
+
+@_of(25)
+@given(objects())
+def test_the_engines_agree_on_mbarrier_objects(text: str) -> None:
+    assert_agreement(text, 1)
+
+
+@_of(25)
+@given(barriers())
+def test_the_engines_agree_on_barriers(text: str) -> None:
+    assert_agreement(text, 1)
+
+
+@pytest.mark.campaign
+@settings(max_examples=1000, deadline=None, database=None)
+@given(st.one_of(objects(), barriers()))
+def test_the_engines_agree_on_many_programs_with_barriers(text: str) -> None:
+    assert_agreement(text, 30)

@@ -7,7 +7,7 @@ import sys
 from ptxmm.checker import Outcome
 from ptxmm.findings import bound_of, event_text
 from ptxmm.report import plain
-from ptxmm.result import Checked, Result
+from ptxmm.result import Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
@@ -118,6 +118,8 @@ class TextReport:
             page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
         if not result.listed_all:
             page.append("    there are more states than these")
+        page += [line for lines in told(result) for line in ["", *lines]] if result.checks else []
+        page += [""] * bool(result.checks and result.races)
         page += [f"    {line}" for line in race_lines(result)]
         if result.why:
             return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
@@ -128,14 +130,11 @@ class TextReport:
         return page
 
     def _checks(self, result: Result) -> list[str]:
-        """Each check of a kernel test, and below those that fail what shows it."""
+        """Each check of a kernel test, and what the answers rest on."""
         lines = []
         for check in result.checks:
             word, style = {True: ("holds", "good"), False: ("fails", "bad"), None: ("open", "open")}[check.holds]
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
-        for check in result.checks:
-            if check.holds is False:
-                lines += ["", *_told(check)]
         lines += [f"    {plain(str(loop))}" for loop in result.loops if loop.kind == "waiting"]
         return lines + [f"    {plain(note)}" for note in result.notes]
 
@@ -150,10 +149,19 @@ class TextReport:
         return lines
 
 
-def _told(check: Checked) -> list[str]:
-    lines = [f"    {plain(check.message)}"]
-    lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
-    return lines + [f"      {plain(line)}" for line in check.story] + [""] * bool(check.story)
+def told(result: Result) -> list[list[str]]:
+    """What shows that each check does not hold. One execution may show it of several."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for check in result.checks:
+        if check.holds is False and not (check.kind == "race_free" and result.races):
+            lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
+            lines += [f"      {plain(line)}" for line in check.story]
+            found.setdefault((check.message, *lines), []).append(check.kind)
+    return [[f"    {_headed(kinds, plain(message))}", *lines] for (message, *lines), kinds in found.items()]
+
+
+def _headed(kinds: list[str], message: str) -> str:
+    return message if message.startswith(kinds[0]) else f"{', '.join(kinds)}: {message}"
 
 
 def _each(result: Result) -> str:
@@ -163,14 +171,21 @@ def _each(result: Result) -> str:
 
 
 def race_lines(result: Result) -> list[str]:
-    """Each race in a line, and why."""
-    lines = []
+    """Each race in a line, and why; of the races of two instructions, whoever executes them, the first."""
+    found: dict[tuple[object, ...], list[str]] = {}
+    others: dict[tuple[object, ...], int] = {}
     for race in result.races:
-        first, second = (plain(event_text(event)) for event in race["events"])
-        lines.append(f"{race['kind']} race between {first} and {second}")
-        if race.get("reason"):
-            lines.append(f"    {plain(race['reason'])}")
-    return lines
+        pair = (race["kind"], *sorted((e["line"], e["instruction"]) for e in race["events"]))
+        others[pair] = others.get(pair, -1) + 1
+        if pair not in found:
+            first, second = (plain(event_text(event)) for event in race["events"])
+            found[pair] = [f"{race['kind']} race between {first} and {second}"]
+            if race.get("reason"):
+                found[pair].append(f"    {plain(race['reason'])}")
+    for pair, lines in found.items():
+        if others[pair]:
+            lines[0] += f", and {others[pair]} more of these instructions"
+    return [line for lines in found.values() for line in lines]
 
 
 def count_of(result: Result) -> str:

@@ -1,0 +1,45 @@
+"""The examples answer as they say they should, and are what their sources say."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxmm.kernels.modules import compile_cuda
+from ptxmm.kernels.toml import read
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+FILES = sorted(EXAMPLES.glob("*.toml"))
+TESTS = [(path, variant) for path in FILES for variant in read(path).variants]
+
+
+@pytest.mark.parametrize(("path", "variant"), TESTS, ids=[f"{p.stem}:{v}" for p, v in TESTS])
+def test_examples_answer_as_they_say(path: Path, variant: str) -> None:
+    result = ptxmm.check(ptxmm.load(f"{path}:{variant}"))
+    assert result.passed and result.complete, result
+    if result.verdict != "ok":
+        places = [str(spot) for check in result.checks for spot, _ in check.spots]
+        places += [str(event["source"]) for race in result.races for event in race["events"]]
+        assert any(re.search(rf"{path.stem}\.cu:\d+$", place) for place in places)  # in the source, not only in the PTX
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+@pytest.mark.parametrize("source", sorted(EXAMPLES.glob("*.cu")), ids=lambda p: p.name)
+def test_modules_are_what_the_compiler_makes_of_their_sources(source: Path) -> None:
+    made = compile_cuda(str(source)).text
+    written = source.with_suffix(".ptx").read_text(encoding="utf-8")
+    version = re.compile(r"^// (?:Compiler Build ID|Cuda compilation tools).*$", re.MULTILINE)
+    if version.findall(made) != version.findall(written):
+        pytest.skip("another compiler")
+    file = re.compile(r'^(\s*\.file\s+\d+) ".*/(\w+\.cu)"', re.MULTILINE)
+    assert file.sub(r'\1 "\2"', made) == written
+
+
+def test_no_example_names_the_place_where_it_was_made() -> None:
+    for path in EXAMPLES.glob("*.ptx"):
+        files = re.findall(r'^\s*\.file\s+\d+ "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert all(not f.startswith("/") or "/include/" in f for f in files)

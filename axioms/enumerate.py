@@ -415,7 +415,7 @@ class _Search:
             rf: Sources = {}
             for (r, _), w in zip(reads, chosen, strict=True):
                 rf[r.index] = (*rf.get(r.index, ()), w)
-            if _grounded(program, rf, flow) and _agree(program, rf):
+            if _grounded(program, rf, flow) and _agree(program, rf) and not _mixes(program, rf):
                 yield rf
 
     def _coherences(self, program: Program, evaluation: StagedEvaluation) -> Iterator[Rows]:

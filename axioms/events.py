@@ -6,16 +6,18 @@ returns the events that it had the collector make.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.definitions import Definitions
+from axioms.flow import Flow, Numbers
 from axioms.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
 from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.places import Place as Placement
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
+from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
 
@@ -146,6 +148,10 @@ SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(
 )
 
 
+#: Of so many addresses at most, each is tried.
+_FEW = 16
+
+
 class Collector:
     """Gathers the events of a program: first where each access may go, then, when cells are known, the events.
 
@@ -153,8 +159,17 @@ class Collector:
     each effect, thread by thread.
     """
 
-    def __init__(self, threads: Sequence[Thread], space: AddressSpace, options: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        threads: Sequence[Thread],
+        space: AddressSpace,
+        options: frozenset[str] = frozenset(),
+        flow: Callable[[], Flow] | None = None,
+    ) -> None:
+        """`flow` finds which numbers reads may return; it is asked where an address may be many."""
         self.threads, self.space, self.options = tuple(threads), space, options
+        self._find_flow = flow
+        self._flow: Flow | None = None
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
         self.troubles: list[Trouble] = []
@@ -182,6 +197,9 @@ class Collector:
                 return []
             return [Place(guard, at[0].object, at[1], at[0].mapping)]
         assert type(address) is Term
+        numbers = self._numbers(address)
+        if numbers:
+            return self._listed(thread, effect, span, guard, numbers)
         try:
             possible = self.space.possible(thread, address, size, alignment)
         except TooManyPlaces:
@@ -198,6 +216,31 @@ class Collector:
                     places.append(Place(both, view.object, offset, view.mapping))
         if not possible.nowhere_else:
             self._elsewhere(thread, effect, guard, address, 1 if possible.aligned else alignment, inside)
+        return places
+
+    def _numbers(self, address: Term) -> Numbers:
+        """The numbers that an address may be, where it is worth while to find out."""
+        low, high, step = spread(address)
+        if self._find_flow is None or (high - low) <= _FEW * step:
+            return None
+        if self._flow is None:
+            self._flow = self._find_flow()
+        return self._flow.numbers(address)
+
+    def _listed(self, thread: int, effect: Effect, span: Span, guard: Value, numbers: Iterable[int]) -> list[Place]:
+        """Where an access goes whose address is one of a few numbers."""
+        alignment = min(span.size & -span.size, span.alignment)
+        places = []
+        bad: dict[str, list[Value]] = {MISALIGNED: [], WILD: []}
+        for a in sorted(numbers):
+            here = terms.eq(span.address, a)
+            at = None if a % alignment else self.space.at(thread, a, span.size)
+            if at is None:
+                bad[MISALIGNED if a % alignment else WILD].append(here)
+            elif (both := terms.conj(guard, here)) != 0:
+                places.append(Place(both, at[0].object, at[1], at[0].mapping))
+        for kind, conditions in bad.items():
+            self._trouble(thread, effect, terms.conj(guard, terms.any_of(conditions)), kind)
         return places
 
     def _elsewhere(

@@ -189,7 +189,7 @@ class Lowering:
             return formula.conj_all((self.truths[a] for a in t.args), BOTH)
         if op == "any":
             return formula.disj((self.truths[a] for a in t.args), BOTH)
-        operands = [self._operand(a) for a in t.args]
+        operands = [self._operand(a) if type(a) is Term else {a: TRUE} for a in t.args]
         if op == "eq":
             a, b = operands
             return formula.disj([formula.conj(l, b[n], BOTH) for n, l in a.items() if n in b], BOTH)

@@ -12,7 +12,7 @@ from ptxcore.places import Place
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: Bits of each type that a location may have.
-TYPE_WIDTHS = {f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}
+TYPE_WIDTHS = {**{f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}, ".b128": 128}
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,7 +452,7 @@ class _Builder:
         left, right = self._typed(p.left), self._typed(p.right)
         typed = [t for t in (left, right) if t[1]]
         # A plain number takes the type of the other side; between two types the wider one, signed if both are.
-        width = max((t[1] for t in typed), default=64)
+        width = max((t[1] for t in typed), default=128)
         signed = all(t[2] for t in typed) if typed else True
         a, b = (_widened(t, width) for t in (left, right))
         if p.op in ("==", "!="):

@@ -246,8 +246,8 @@ class PropositionReader:
             value = read_value(token[8])
             if value is None:
                 raise source.error(start, end, f"'{token[8][:40]}' is no value", value_hint(token[8]))
-            if not -(1 << 63) <= value < 1 << 64:
-                raise source.error(start, end, "a value has at most 64 bits")
+            if not -(1 << 127) <= value < 1 << 128:
+                raise source.error(start, end, "a value has at most 128 bits")
             return Constant(value), span
         term = self._term(token, span)
         self.terms.append(term)

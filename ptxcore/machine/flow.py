@@ -29,7 +29,7 @@ class Shape(NamedTuple):
 
 def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...]:
     """The blocks of a litmus thread, with loops and positions. `observed` are the registers that matter at the end."""
-    following = [_successors(shape) for shape in shapes]
+    following = [successors(shape) for shape in shapes]
     found = nest(following)
     live = _live(shapes, following, _bits(observed)) if any(found.loops) else []
     waits = _waits(shapes, found, live, lambda step: False)
@@ -39,7 +39,7 @@ def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...
 def kernel_blocks(shapes: Sequence[Shape], registers: int, changes_memory: Callable[[Step], bool]) -> tuple[Block, ...]:
     """The blocks, with loops, positions and live registers. No register matters at the end. `changes_memory` knows the steps
     that change memory of the thread's own, which outlasts a turn of a loop."""
-    following = [_successors(shape) for shape in shapes]
+    following = [successors(shape) for shape in shapes]
     found = nest(following)
     live = _live(shapes, following, 0)
     waits = _waits(shapes, found, live, changes_memory)
@@ -69,7 +69,8 @@ def _waits(
     return waits
 
 
-def _successors(shape: Shape) -> tuple[int, ...]:
+def successors(shape: Shape) -> tuple[int, ...]:
+    """The blocks behind a block."""
     return tuple(x for x in (shape.target, shape.follows) if x is not None)
 
 
@@ -130,10 +131,15 @@ def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end:
     return live
 
 
+def live_registers(shapes: Sequence[Shape]) -> list[int]:
+    """For each block of a kernel the registers that matter where it begins, as bits."""
+    return _live(shapes, [successors(shape) for shape in shapes], 0)
+
+
 def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
     before: list[list[int]] = [[] for _ in following]
-    for b, successors in enumerate(following):
-        for s in successors:
+    for b, behind in enumerate(following):
+        for s in behind:
             before[s].append(b)
     return before
 
@@ -159,7 +165,7 @@ def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Sha
     """The shapes without what nobody notices: steps whose results decide nothing, and branches that only choose among such
     steps. `matters` knows the steps that matter in themselves. Branches that leave loops stay: that a loop ends is noticed.
     """
-    following = [_successors(shape) for shape in shapes]
+    following = [successors(shape) for shape in shapes]
     found = nest(following)
     reachable = _reachable(following)
     before = _predecessors(following)

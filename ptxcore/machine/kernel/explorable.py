@@ -18,13 +18,15 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.flow import Shape, kernel_blocks, pruned
 from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
-from ptxcore.machine.kernel.layout import DYNAMIC, Layout
+from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
-from ptxcore.machine.kernel.own_memory import OWN_SPACES, KernelThread
+from ptxcore.machine.kernel.own_memory import KernelThread
+from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
 from ptxcore.machine.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.private import Constants, Private
-from ptxcore.machine.steps import CHANGING, CLOCK, RegisterInfo, Step, ThreadCode, asking, assembled
+from ptxcore.machine.repetition import without_repetition
+from ptxcore.machine.steps import CHANGING, RegisterInfo, Step, ThreadCode, asking, assembled
 from ptxcore.machine.steps import Target as StepTarget
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, add, eq, mask
@@ -36,10 +38,6 @@ _MOST_BLOCKS = 20_000
 _FRAME_ALIGN = 16
 #: The register that has the address of the shared memory of the thread's CTA.
 SHARED_BASE = "shared memory"
-#: Effects that only compute: where nobody uses the result they may be left out.
-_COMPUTING = (
-    data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value,
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -83,7 +81,7 @@ class Explorable:
         depth: dict[int, int] = {}
         for block in self.code.blocks:
             steps = block.steps if block.end is None else (*block.steps, block.end)
-            if block.loops and (block.label == name or any(self._lies_at(s.instruction, name) for s in steps)):
+            if block.loops and (name in block.label.split() or any(self._lies_at(s.instruction, name) for s in steps)):
                 header = block.loops[-1].header
                 headers.add(header)
                 depth[header] = len(block.loops)
@@ -144,7 +142,7 @@ class _Maker:
         self.stack = 0
         self.lines: dict[int, tuple[str, int]] = {}
         self.waiting: list[tuple[_Instance, int]] = []
-        self.never_written = _never_written(program)
+        self.never_written = never_written(program)
         self.failing: list[int] = []  # the blocks in which assertions fail
 
     def result(self, impossible: Impossible) -> Explorable:
@@ -167,7 +165,8 @@ class _Maker:
             Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
-        made = kernel_blocks(pruned(shapes, _matters), len(self.widths), _changes_memory)
+        shapes = without_repetition(pruned(shapes, matters), looks)
+        made = kernel_blocks(shapes, len(self.widths), changes_memory)
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)
@@ -227,7 +226,9 @@ class _Maker:
         starts = {0, *(place for place in at.code.labels.values())}
         starts |= {i + 1 for i, op in enumerate(ops) if op.call is not None or op.use.form.kind in _ENDS}
         cuts = sorted(start for start in starts if start < len(ops))
-        names = {place: label.partition(":")[2] or label for label, place in at.code.labels.items()}
+        names: dict[int, str] = {}
+        for label, place in at.code.labels.items():
+            names[place] = f"{names.get(place, '')} {label.partition(':')[2] or label}".strip()
         number = {cut: first if cut == 0 else self.block() for cut in cuts}
         number[len(ops)] = at.back
         for cut, following in zip(cuts, [*cuts[1:], len(ops)], strict=True):
@@ -559,50 +560,3 @@ def _getting(op: Op, address: int, size: int, target: StepTarget) -> Step:
         return thread.get(address, size)
 
     return _step(op, "effect", get, targets=(target._replace(from_width=8 * size),), space="param")
-
-
-def _matters(step: Step) -> bool:
-    """Whether a step matters in itself, whoever uses its result."""
-    if step.kind == "value" or step.kind in ("branch", "exit") or step.space == CLOCK:
-        return False
-    if step.space in OWN_SPACES and step.targets and step.run is not data_movement.st:
-        return False
-    return step.run not in _COMPUTING
-
-
-def _changes_memory(step: Step) -> bool:
-    """Whether a step writes memory of the thread's own."""
-    return step.kind == "effect" and step.space in OWN_SPACES and not step.targets
-
-
-def _never_written(program: Program) -> frozenset[int]:
-    """The addresses of the `.global` variables that the module only ever loads from, by name: nobody can write them while a
-    kernel runs, since nobody gets hold of their addresses."""
-    layout: Layout = program.layout
-    starts = sorted(p.address for p in layout.variables if p.space == "global")
-    taken: set[int] = set()
-
-    def mentioned(number: int) -> None:
-        taken.update(s for s in starts if s >> GLOBAL_BITS == number >> GLOBAL_BITS)
-
-    for code in program.functions.values():
-        for op in code.ops:
-            plain = op.use.form.run is data_movement.ld and op.instruction.opcode == "ld"
-            for i, source in enumerate(op.sources):
-                for leaf in _leaves(source):
-                    if leaf.kind == "constant" and not (plain and i == 0 and op.use.sem == "weak"):
-                        mentioned(leaf.value)
-            if op.call is not None:
-                for passed in op.call.arguments:
-                    if passed.source is not None and passed.source.kind == "constant":
-                        mentioned(passed.source.value)
-    for placed in layout.variables:
-        for i in range(len(placed.data) - 7):
-            mentioned(int.from_bytes(placed.data[i : i + 8], "little"))
-    return frozenset(starts) - taken
-
-
-def _leaves(source: Source | None) -> list[Source]:
-    if source is None:
-        return []
-    return [leaf for part in source.parts for leaf in _leaves(part)] if source.kind == "vector" else [source]

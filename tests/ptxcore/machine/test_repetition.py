@@ -1,0 +1,80 @@
+"""Loops as they were before compilers unrolled and turned them: found, and only where nobody can tell."""
+
+from __future__ import annotations
+
+from test_exploring_kernels import X, Y, effects, kernel, one
+
+from ptxcore.values.terms import evaluate
+
+POLL = "ld.relaxed.gpu.u32 %r{n}, [%d1]; setp.ne.u32 %p{n}, %r{n}, 0; @%p{n} bra DONE;\n"
+WAIT = "L: ld.relaxed.gpu.u32 %r9, [%d1]; setp.eq.u32 %p8, %r9, 0; @%p8 bra L;\n"
+
+
+def test_looks_before_a_loop_that_looks_are_one() -> None:
+    polls = "".join(POLL.format(n=n) for n in range(1, 6))
+    x = one(kernel(f"{polls}{WAIT}DONE: st.global.u32 [%d2], 1; ret;"))
+    assert effects(x) == [("load", X), ("store", Y, 1)] and len(x.stuck) == 1 and not x.cuts
+
+
+def test_looks_without_a_loop_behind_them_are_one_and_may_all_fail() -> None:
+    polls = "".join(POLL.format(n=n) for n in range(1, 6))
+    x = one(kernel(f"{polls}st.global.u32 [%d2], 2; DONE: ret;"))
+    assert [e.kind for e in x.effects] == ["load", "store"]
+    assert [evaluate(x.effects[1].guard, {x.effects[0].result: v}) for v in (0, 1)] == [1, 0]
+
+
+def test_looks_whose_finds_are_used_are_kept() -> None:
+    used = (
+        "".join(POLL.format(n=n) for n in (1, 2)) + "st.global.u32 [%d2], 2; ret; DONE: st.global.u32 [%d2], %r1; ret;"
+    )
+    x = one(kernel("mov.u32 %r1, 5;" + used))
+    assert [e.kind for e in x.effects].count("load") == 2
+
+
+def test_looks_at_other_places_are_others() -> None:
+    body = POLL.format(n=1) + POLL.format(n=2).replace("%d1", "%d2") + "DONE: ret;"
+    assert [e.address for e in one(kernel(body)).effects] == [X, Y]
+    body = POLL.format(n=1) + POLL.format(n=2).replace("relaxed", "acquire") + "DONE: ret;"
+    assert [e.semantics for e in one(kernel(body)).effects] == ["relaxed", "acquire"]
+    body = POLL.format(n=1) + POLL.format(n=2).replace(", 0;", ", 1;") + "DONE: ret;"
+    assert len(one(kernel(body)).effects) == 2
+
+
+def test_what_writes_is_done_as_often_as_it_stands_there() -> None:
+    trying = POLL.replace("ld.relaxed.gpu.u32 %r", "atom.inc.u32 %r").replace("[%d1]", "[%d1], 9")
+    tries = "".join(trying.format(n=n) for n in (1, 2))
+    assert [e.kind for e in one(kernel(f"{tries}DONE: ret;")).effects] == ["atom", "atom"]
+
+
+def test_a_loop_that_waits_for_a_change_begins_with_what_it_read_last() -> None:
+    # As libcu++ waits: while (old = load) != 0, look until it changes.
+    body = """
+        ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
+        TURN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra TURN;
+        ld.acquire.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra TURN;
+        DONE: st.global.u32 [%d2], 1; ret;
+    """
+    x = one(kernel(body))
+    assert not x.cuts and [e.kind for e in x.effects] == ["load", "load", "store"]
+    first, look, store = x.effects
+    for old, new in ((0, 0), (1, 0), (1, 1)):
+        assert evaluate(store.guard, {first.result: old, look.result: new}) == (old == 0)
+    assert x.finishes is store.guard
+
+
+def test_a_turned_loop_that_counts_still_counts() -> None:
+    body = """
+        mov.u32 %r1, 0; ld.global.u32 %r5, [%d1]; setp.le.u32 %p1, %r5, %r1; @%p1 bra DONE;
+        TURN: st.global.u32 [%d2], %r1; add.u32 %r1, %r1, 1;
+        ld.global.u32 %r5, [%d1]; setp.gt.u32 %p2, %r5, %r1; @%p2 bra TURN;
+        DONE: ret;
+    """
+    x = one(kernel(body), unroll=2)
+    assert [e.kind for e in x.effects] == ["load", "store", "load", "store", "load"]
+    assert len(x.cuts) == 1 and x.cuts[0].turns == 2
+
+
+def test_labels_of_blocks_that_became_one_still_name_their_loop() -> None:
+    body = "A: B: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra A; ret;"
+    made = kernel(body)
+    assert [one(made.bounded({name: 6})).cuts[0].turns for name in "AB"] == [6, 6]

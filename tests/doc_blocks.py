@@ -35,7 +35,7 @@ _GENERATED = re.compile(
     r"(?<=<!-- )(?P<name>[a-z-]+)(?P<open>: generated -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL
 )
 _TIME = re.compile(r"[ \t]*\b\d+(?:\.\d+)? m?s\b")
-_SECONDS = re.compile(r'("seconds": |^Time \S+ )[\d.]+', re.MULTILINE)
+_SECONDS = re.compile(r'("seconds": |^Time \S+ | time=")[\d.]+', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class Session:
             "PYTHONIOENCODING": "utf-8",
         }
         # Documents speak of the checkout as the folder they are in.
-        (self.work / "litmus").symlink_to(ROOT / "litmus", target_is_directory=True)
+        for name in ("litmus", "examples"):
+            (self.work / name).symlink_to(ROOT / name, target_is_directory=True)
 
     def write(self, block: Block) -> None:
         assert block.file is not None
@@ -243,6 +244,19 @@ def _gpu_left_out() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _manual(chapter: str) -> str:
+    import manual_map
+
+    return manual_map.table(getattr(manual_map, chapter))
+
+
+def _readings() -> str:
+    from axioms.models.options import OPTIONS
+
+    rows = [f"| `--{name.replace('=', ' ')}` | {what} |" for name, what in OPTIONS.items()]
+    return "\n".join(["| Option | With it |", "|---|---|", *rows]) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
@@ -251,6 +265,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "warnings": lambda: _findings("warnings"),
     "gpu-differences": _gpu_differences,
     "gpu-left-out": _gpu_left_out,
+    "chapter-eight": lambda: _manual("CHAPTER_8"),
+    "chapter-nine": lambda: _manual("CHAPTER_9"),
+    "readings": _readings,
 }
 
 

@@ -6,6 +6,7 @@ executions show all the same; `misuse` some other reason for being undefined. Na
 those of the tables that these were taken from. What stands in tests/pins.py and tests/asynchronous_cases.py is not repeated.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from dataclasses import dataclass

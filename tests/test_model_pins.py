@@ -15,8 +15,8 @@ import ptxmm
 
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "pins.md"
 UNDEFINED = {"async", "mixed-size"}
-#: Pins for which something is missing outside of the model yet.
-PENDING = {"discard", "shuffle", "Q15"}
+#: A discard leaves more values than brute force tries.
+TOO_LARGE = {("discard", "enumerate")}
 
 
 def races(result: ptxmm.Result) -> str:
@@ -34,8 +34,8 @@ def outcome(result: ptxmm.Result) -> str:
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("pin", PINS, ids=[pin.name for pin in PINS])
 def test_a_pin_of_the_whole_model(pin: ModelPin, engine: str) -> None:
-    if pin.name in PENDING:
-        pytest.xfail("not there yet")
+    if (pin.name, engine) in TOO_LARGE:
+        pytest.skip("beyond brute force")
     result = ptxmm.check(ptxmm.parse(pin.litmus()), engine=engine, races=True)
     assert races(result) == pin.races, (result.races, result.error)
     assert not pin.verdict or outcome(result) == pin.verdict, result.states

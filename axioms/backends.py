@@ -23,6 +23,10 @@ class Backend(Protocol):
         """The value of each variable; index 0 is unused."""
         ...
 
+    def limit(self, seconds: float) -> bool:
+        """From now on answers take at most so long altogether (OutOfTime after that). False where it cannot be stopped."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -48,6 +52,7 @@ class SatBackend:
             kind = Cadical153 if deadline is None else Glucose4
         self.solver: Any = kind(bootstrap_with=formula.clauses)
         self.size, self.deadline = formula.size, deadline
+        self.can_stop = kind is not Cadical153
 
     def add(self, clause: Sequence[int]) -> None:
         self.solver.add_clause(clause)
@@ -67,6 +72,11 @@ class SatBackend:
             raise OutOfTime
         return bool(answer)
 
+    def limit(self, seconds: float) -> bool:
+        if self.can_stop:
+            self.deadline = _earlier(self.deadline, seconds)
+        return self.can_stop
+
     def model(self) -> list[bool]:
         values = [False] * (self.size + 1)
         for literal in self.solver.get_model():
@@ -76,6 +86,11 @@ class SatBackend:
 
     def close(self) -> None:
         self.solver.delete()
+
+
+def _earlier(deadline: float | None, seconds: float) -> float:
+    soon = time.monotonic() + seconds
+    return soon if deadline is None else min(soon, deadline)
 
 
 def new_z3_solver() -> Any:
@@ -123,6 +138,10 @@ class Z3Backend:
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
         return check_z3(self.solver, [self._literal(l) for l in assumptions], self.deadline)
+
+    def limit(self, seconds: float) -> bool:
+        self.deadline = _earlier(self.deadline, seconds)
+        return True
 
     def model(self) -> list[bool]:
         values = [False] * (self.size + 1)

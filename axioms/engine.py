@@ -22,6 +22,7 @@ def decide(
     witnesses: bool = True,
     races: bool = False,
     why: bool = False,
+    settles: bool | None = None,
 ) -> Decision:
     """All outcomes of `program` that `model` allows, with a witness for each.
 
@@ -29,6 +30,7 @@ def decide(
     `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
     satisfies comes with the axioms that forbid it, with `why` also with the way in which it would break one. With `races`
     every kind of race is searched for that the model has a flag for; those that make a program undefined are always decided.
+    `settles` is a truth of the condition: one outcome with it is enough, others may be left out (`listed_all` says so).
     Every witness is re-checked; `witnesses=False` only spares writing them out. Raises UnsupportedProgram for what is not
     decided yet, EngineDefect when the engine contradicts itself.
     """
@@ -45,8 +47,9 @@ def decide(
 
     try:
         decision = solve.decide(
-            program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses, races=races
-        )
+            program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses, races=races,
+            settles=settles,
+        )  # fmt: skip
     except TooManyValues:
         if backend == "sat":
             raise UnsupportedProgram(

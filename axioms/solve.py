@@ -29,15 +29,17 @@ def decide(
     max_states: int,
     witnesses: bool = True,
     races: bool = False,
+    settles: bool | None = None,
 ) -> Decision:
     """All outcomes, at most `max_states` of them listed; with `races` all of those too. `deadline` is a time of
-    `time.monotonic`.
+    `time.monotonic`. `settles` is the truth of the condition that one outcome with it decides the matter: once there is one,
+    the others are listed as far as that is quickly done.
 
     Raises TooManyValues when values range too far to be enumerated.
     """
     encoding = Encoding(program, model, deadline=deadline)
     _check_time(deadline)
-    return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states, races)
+    return Session(program, model, encoding, backend, deadline, witnesses).decide(max_states, races, settles)
 
 
 def _check_time(deadline: float | None) -> None:
@@ -51,6 +53,9 @@ def solver_for(encoding: Encoding, backend: str | None, deadline: float | None) 
         return Z3Backend(encoding.formula, deadline)
     return SatBackend(encoding.formula, deadline)
 
+
+#: Seconds for which outcomes are listed that decide nothing any more.
+_PATIENCE = 1.0
 
 #: A state, its witness, and whether it satisfies the program's condition.
 Outcome = tuple[dict[str, int], Candidate, bool]
@@ -78,14 +83,14 @@ class Session:
         self.backend = backend
         self.solver = solver_for(encoding, backend, deadline)
 
-    def decide(self, max_states: int, races: bool = False) -> Decision:
+    def decide(self, max_states: int, races: bool = False, settles: bool | None = None) -> Decision:
         """All outcomes; and all races, or the first that makes the program undefined."""
         decision = Decision()
         try:
             self._undefined(decision)
             if races or decision.undefined is None:
                 self._races(decision, races)
-            self._outcomes(decision, max_states)
+            self._outcomes(decision, max_states, settles)
         finally:
             self.solver.close()
         decision.complete = not self.program.is_bounded or not self._is_cut_off()
@@ -133,19 +138,27 @@ class Session:
         """The literals of "every thread ends, and nothing is misused"."""
         return [l for l in (self.encoding.finishes, -self.encoding.troubled) if l != TRUE]
 
-    def _outcomes(self, decision: Decision, max_states: int) -> None:
+    def _outcomes(self, decision: Decision, max_states: int, settles: bool | None) -> None:
         encoding = self.encoding
         base = [l for l in (encoding.finishes, self.filter, -encoding.troubled) if l != TRUE]
         found: list[Outcome] = []
-        while True:
-            _check_time(self.deadline)
-            if not self.solver.solve(base):
-                break
-            if len(found) >= max_states:
-                decision.listed_all = False
-                self._rest(found, base)
-                break
+        if settles is not None and self.solver.solve([*base, self.condition if settles else -self.condition]):
             self._found(found, max_states)
+            decision.listed_all = self.solver.limit(_PATIENCE)
+        try:
+            while decision.listed_all:
+                _check_time(self.deadline)
+                if not self.solver.solve(base):
+                    break
+                if len(found) >= max_states:
+                    decision.listed_all = False
+                    self._rest(found, base)
+                    break
+                self._found(found, max_states)
+        except OutOfTime:
+            if not found or settles is None or found[0][2] != settles:
+                raise
+            decision.listed_all = False
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)

@@ -87,14 +87,22 @@ class Question:
 
         return bool(self.truth(check, final))
 
-    def decide(self, condition: Value | None = None) -> Decision:
-        """All outcomes, and races where the test asks for them; with a condition of its own at least one outcome that
-        satisfies it, where there is any."""
+    def decide(self, condition: Value | None = None, settles: bool = True) -> Decision:
+        """The outcomes, and races where the test asks for them; with a condition of its own at least one outcome for which
+        its truth is `settles`, where there is any."""
         program = self.built.program if condition is None else _asking(self.built.program, condition)
         return decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
-            races=self.races and condition is None,
+            races=self.races and condition is None, settles=self._settles() if condition is None else settles,
         )  # fmt: skip
+
+    def _settles(self) -> bool | None:
+        """The truth of the program's condition that fails the test, or passes it, by a single outcome."""
+        return (
+            None
+            if not any(c.expression for c in self.test.checks)
+            else not any(c.kind in _SAFE for c in self.test.checks)
+        )
 
     def stall(self, kinds: tuple[str, ...]) -> Stall | None:
         """An execution in which threads wait for ever in one of these ways, or trap."""
@@ -280,7 +288,7 @@ def _judge_all(question: Question, decision: Decision, check: Check, checked: Ch
     """`forall`, `never`: no outcome that is not as wanted."""
     bad = next((i for i, state in enumerate(decision.states) if not question.holds(check, state)), None)
     if bad is None and not decision.listed_all:
-        decision = question.decide(_truth(question, check))
+        decision = question.decide(_truth(question, check), settles=False)
         bad = next((i for i, holds in enumerate(decision.satisfied) if not holds), None)
     checked.holds = bad is None
     if bad is not None:

@@ -50,6 +50,9 @@ _CLUSTER_WAIT = ".reg .pred p; w: mbarrier.try_wait.parity.acquire.cluster.share
 _MULTICAST = (
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [d], [g], 16, [m], %rs1;"
 )
+_ENDS = (
+    ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1}; kernel k1 = [P0]; kernel k2 = [P1];"
+)
 _REMOTE = ".shared .u32 s; .shared .u64 m; 0:r9 = &s; 0:r6 = &m;"
 
 CASES: tuple[Case, ...] = (
@@ -224,6 +227,23 @@ CASES: tuple[Case, ...] = (
          ("cta 0: discard.global.L2 [x], 128; st.weak.u8 [x], 6; ld.weak.u8 %rs1, [x];",), "0:%rs1 != 6", _F),
     Case("C06", "st.bulk writes zeros", ".shared .align 8 .u32 s[4] = {1, 2, 3, 4};",
          ("cta 0: mov.u64 %rd1, s; st.bulk.shared::cta [%rd1], 16, 0; ld.weak.shared.u32 %r1, [s+8];",), "0:%r1 != 0", _F),
+    # What is under way when a kernel ends.
+    Case("K01", "a copy that its kernel does not wait for", _ENDS,
+         (f"cta 0: {_TO_GLOBAL} cp.async.bulk.commit_group;", "cta 1: mov.u32 %r0, 0;"), "false", _F, True),
+    Case("K02", "one that it waits for is there in the next kernel", _ENDS,
+         (f"cta 0: {_TO_GLOBAL} cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;", "cta 1: ld.weak.u32 %r0, [g];"),
+         "1:%r0 = 0", _F),
+    Case("K03", "waiting for its reading lets the kernel end", _ENDS,
+         (f"cta 0: {_TO_GLOBAL} cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "cta 1: mov.u32 %r0, 0;"),
+         "false", _F),
+    Case("K04", "but nobody to look at the result", _ENDS,
+         (f"cta 0: {_TO_GLOBAL} cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;", "cta 1: ld.weak.u32 %r0, [g];"),
+         "1:%r0 = 0", _A, True),
+    Case("K05", "an asynchronous release is complete when its kernel ends", "x = 0; kernel k1 = [P0]; kernel k2 = [P1];",
+         ("cta 0: mov.u64 %rd1, x; st.async.release.gpu.global.u32 [%rd1], 1;", "cta 1: ld.weak.u32 %r0, [x];"),
+         "1:%r0 = 0", _F),
+    Case("K06", "a copy whose object nobody waits for", _FULL + " kernel k1 = [P0]; kernel k2 = [P1];",
+         (f"cta 0: {_INIT} {_EXPECT} {_COPY}", "cta 1: mov.u32 %r0, 0;"), "false", _F, True),
     # Kernels.
     Case("Q04", "the next kernel of a stream sees everything", "x = 0; kernel k1 = [P0]; kernel k2 = [P1];",
          ("cta 0: st.weak.u32 [x], 1;", "cta 1: ld.weak.u32 %r0, [x];"), "1:%r0 = 0", _F),

@@ -49,8 +49,10 @@ from ptxcore.syntax.tree import (
 )
 from ptxcore.values.terms import mask
 
-#: The first target whose threads are independent.
-_INDEPENDENT = 70
+#: The first target whose threads are independent, and the first that has subnormal numbers in single precision.
+_INDEPENDENT, _SUBNORMALS = 70, 20
+#: The last version in which conversions from and to 64 bits keep subnormal numbers on targets before that.
+_NARROW_FLUSHES = (1, 4)
 
 
 class Source(NamedTuple):
@@ -407,13 +409,30 @@ class _Lowering:
         return op
 
     def use(self, s: Instruction) -> Use:
-        uses = candidates(s.opcode, s.modifiers)
-        assert uses is not None and not isinstance(uses, Misfit)
         kinds = self.kinds.of(s) if s.opcode != "bra" else ("label",)
-        result = judge(uses, kinds)
-        if isinstance(result, Trouble):
-            raise fail(s.span, result.message, result.hint)
-        return result
+        flushed = candidates(s.opcode, _flushing(s.modifiers)) if self.flushes(s) else None
+        for uses in (flushed, candidates(s.opcode, s.modifiers)):
+            if uses is None or isinstance(uses, Misfit):
+                continue
+            result = judge(uses, kinds)
+            if not isinstance(result, Trouble):
+                return result
+        assert isinstance(result, Trouble)
+        raise fail(s.span, result.message, result.hint)
+
+    def flushes(self, s: Instruction) -> bool:
+        """Whether `.ftz` goes without saying: before sm_20 for all of `.f32` (section 9.7.3); up to PTX ISA 1.4 not where a
+        conversion is from or to 64 bits (section 12)."""
+        context, modifiers = self.context, s.modifiers
+        if (
+            context.target is None
+            or context.target.number >= _SUBNORMALS
+            or "f32" not in modifiers
+            or "ftz" in modifiers
+        ):
+            return False
+        wide = any(WIDTHS.get(modifier) == 64 for modifier in modifiers)
+        return not (s.opcode == "cvt" and wide and context.version <= _NARROW_FLUSHES)
 
     # Operands.
 
@@ -574,6 +593,12 @@ class _Lowering:
         if isinstance(operand, Float):
             return Passed(Source("constant", operand.bits, operand.width))
         raise _NotYet
+
+
+def _flushing(modifiers: tuple[str, ...]) -> tuple[str, ...]:
+    """Modifiers with `.ftz` before the types."""
+    types = next(i for i, modifier in enumerate(modifiers) if modifier in WIDTHS)
+    return (*modifiers[:types], "ftz", *modifiers[types:])
 
 
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}

@@ -145,3 +145,44 @@ def proxies(draw: st.DrawFn) -> str:
             )
         blocks.append(f"P{number}@{place} {{ {' '.join(lines)} }}")
     return "\n".join(["PTX proxies", "{ x = 0; f = 0; a @ generic aliases x; }", *blocks, "exists (true)", ""])
+
+
+_PREPARED = "mbarrier.init.shared.b64 [m], 1;"
+_MEMORY = ".global .align 16 .u32 g[4] = {1, 2}; .shared .align 16 .u32 d[4]; .shared .u64 m; f = 0;"
+
+
+@st.composite
+def bulk(draw: st.DrawFn) -> str:
+    """An mbarrier object that one thread initialises, and copies that it tells of to the threads of one or two CTAs."""
+    place = draw(st.sampled_from(("cta 0", "cta 0", "cta 1,cluster 0")))
+    first = _PREPARED + draw(st.sampled_from(("", "fence.proxy.async;", "fence.mbarrier_init.release.cluster;")))
+    first += "mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;" if draw(st.booleans()) else ""
+    meet = "bar.sync 0, 64;" if place == "cta 0" else "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+    blocks = []
+    for number, beginning in enumerate((first, "")):
+        lines = [draw(_bulk_line(made)) for made in range(1, draw(st.integers(2, 4)))]
+        where = "cta 0,cluster 0" if number == 0 and "cluster" in place else "cta 0" if number == 0 else place
+        blocks.append(f"P{number}@{where} {{ .reg .pred p; {beginning} {meet} {' '.join(lines)} }}")
+    return "\n".join(["PTX bulk", f"{{ {_MEMORY} }}", *blocks, "exists (true)", ""])
+
+
+@st.composite
+def _bulk_line(draw: st.DrawFn, made: int) -> str:
+    semantics = draw(st.sampled_from(("", ".acquire.cluster", ".relaxed.cta")))
+    return draw(
+        st.sampled_from(
+            (
+                f"st.weak.u32 [g], {made};",
+                f"ld.weak.u32 %r{made}, [g];",
+                f"ld.weak.shared.u32 %r{made}, [d];",
+                "st.release.gpu.u32 [f], 1;",
+                f"ld.acquire.gpu.u32 %r{made}, [f];",
+                "fence.proxy.async;",
+                "fence.proxy.async.global;",
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [d], [g], 16, [m];",
+                "mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;",
+                "cp.async.ca.shared.global [d], [g], 4; cp.async.mbarrier.arrive.noinc.shared.b64 [m];",
+                f"w{made}: mbarrier.try_wait.parity{semantics}.shared::cta.b64 p, [m], 0; @!p bra w{made};",
+            )
+        )
+    )

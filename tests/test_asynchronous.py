@@ -6,7 +6,7 @@ import time
 
 import pytest
 from asynchronous_cases import CASES, Case
-from generated_asynchronous import copies, kernels, proxies
+from generated_asynchronous import bulk, copies, kernels, proxies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -62,13 +62,13 @@ def of(count: int, **more: object) -> settings:
 
 
 @of(60, derandomize=True)
-@given(st.one_of(copies(), kernels(), proxies()))
+@given(st.one_of(bulk(), copies(), kernels(), proxies()))
 def test_the_engines_agree(text: str) -> None:
     assert_agreement(text, 0.25)
 
 
 @pytest.mark.campaign
 @of(3000, phases=[Phase.generate, Phase.shrink])
-@given(st.one_of(copies(), kernels(), proxies()))
+@given(st.one_of(bulk(), copies(), kernels(), proxies()))
 def test_the_engines_agree_on_thousands(text: str) -> None:
     assert_agreement(text, 1)

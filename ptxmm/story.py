@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
+from typing import NamedTuple
 
 from axioms.execution import ExecutedEvent, Execution
 from ptxcore.places import includes
@@ -38,6 +39,17 @@ class Cast:
         spot, source = self.spot(event), self.source(event)
         line = f"line {spot.line}" if spot and spot.line else "an unknown line"
         return f"{line} ({source})" if source else line
+
+
+class Reason(NamedTuple):
+    """Why nothing orders two events. `culprits`: the events to look at first, each with what is wrong there."""
+
+    text: str
+    culprits: tuple[tuple[int, str], ...] = ()
+
+
+#: An event that lacks something: its index, that in words, and in few.
+Lack = tuple[int, str, str]
 
 
 class Story:
@@ -111,21 +123,26 @@ class Story:
         yield from sorted(found, key=lambda pair: "WEAK" not in self.events[pair[0]].tags)
 
     def reason(self, before: int, after: int) -> str:
+        """Why nothing orders one event before another of a different thread, in words."""
+        return self.explained(before, after).text
+
+    def explained(self, before: int, after: int) -> Reason:
         """Why nothing orders one event before another of a different thread."""
         a, b = self.events[before], self.events[after]
         head = f"{self._what(a)} is not ordered before {self._what(b)}"
         path = self._path(before, after)
         if path is None:
             who = self.cast.name(b.thread)
-            return f"{head}: {who} has read nothing before that {self.cast.name(a.thread)} wrote after it"
+            return Reason(f"{head}: {who} has read nothing before that {self.cast.name(a.thread)} wrote after it")
         ends = [before, *(r for _, r in path[:-1])][: len(path)], [*(w for w, _ in path[1:]), after][-len(path) :]
         for (w, r), begin, end in zip(path, *ends, strict=True):
             lacking = self._lacking(self.events[begin], self.events[end], w, r)
             if lacking:
-                return f"{head}: {', and '.join(lacking)}"
-        return f"{head}, although they synchronize: through another proxy, or at another size"
+                culprits = tuple((index, what) for index, _, what in lacking)
+                return Reason(f"{head}: {', and '.join(text for _, text, _ in lacking)}", culprits)
+        return Reason(f"{head}, although they synchronize: through another proxy, or at another size")
 
-    def doubled(self) -> str | None:
+    def doubled(self) -> Reason | None:
         """Two atomics that read one write: their scopes do not make them atomic to one another."""
         readers: dict[int, list[int]] = {}
         for w, r in sorted(self.rf):
@@ -136,7 +153,8 @@ class Story:
                 a, b = self.events[one], self.events[other]
                 why = [*self._out_of_reach(a, b), *self._out_of_reach(b, a)]
                 if a.thread != b.thread and why:
-                    return f"{self._what(a)} and {self._what(b)} both read {a.value}: {why[0]}"
+                    index, text, what = why[0]
+                    return Reason(f"{self._what(a)} and {self._what(b)} both read {a.value}: {text}", ((index, what),))
         return None
 
     def endings(self, state: dict[str, int]) -> Iterator[tuple[int, int]]:
@@ -195,22 +213,23 @@ class Story:
                 heappush(queue, (cost + (_WEAK_HOP if weak else 1), there, (*hops, (at, there))))
         return None
 
-    def _lacking(self, a: ExecutedEvent, b: ExecutedEvent, write: int, read: int) -> list[str]:
+    def _lacking(self, a: ExecutedEvent, b: ExecutedEvent, write: int, read: int) -> list[Lack]:
         """What is missing for a write and a read of it to order `a` before `b`; nothing, for two events of a barrier."""
         w, r = self.events[write], self.events[read]
         if w.kind != "W" or r.kind != "R":
             return []
         if "WEAK" in w.tags and "WEAK" in r.tags:
-            return [
-                f"all that links them are {self._what(w)} and {self._what(r)}, and weak accesses synchronize nothing"
-            ]
-        lacking = []
+            text = f"all that links them are {self._what(w)} and {self._what(r)}, and weak accesses synchronize nothing"
+            return [(write, text, "a weak access, which synchronizes nothing")]
+        lacking: list[Lack] = []
         released = self._released(a, w)
         acquired = self._acquired(r, b)
         if not released:
-            lacking.append(f"{self._what(w)}, which the other thread saw, has no release semantics")
+            text = f"{self._what(w)}, which the other thread saw, has no release semantics"
+            lacking.append((write, text, "no release semantics"))
         if not acquired:
-            lacking.append(f"{self._what(r)}, which saw it, has no acquire semantics")
+            text = f"{self._what(r)}, which saw it, has no acquire semantics"
+            lacking.append((read, text, "no acquire semantics"))
         for one, other in ((w, r), (r, w)):
             lacking += self._out_of_reach(one, other)
         if released and acquired and not lacking:
@@ -232,13 +251,15 @@ class Story:
         between = [e for e in self.events if e.thread == b.thread and last < e.index < b.index and e.kind == "F"]
         return next((f for f in between if f.tags & (_FENCES | {"ACQ"})), None)
 
-    def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[str]:
+    def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[Lack]:
         scope = next((name for tag, name in _SCOPES.items() if tag in one.tags), None)
         if scope is None:
-            return [f"{self._what(one)} is weak"]
+            return [(one.index, f"{self._what(one)} is weak", "a weak access, which synchronizes nothing")]
         if includes(scope, self.places[one.thread], self.places[other.thread]):
             return []
-        return [f"the .{scope} scope of {self._what(one)} does not reach {self.cast.name(other.thread)}"]
+        who = self.cast.name(other.thread)
+        text = f"the .{scope} scope of {self._what(one)} does not reach {who}"
+        return [(one.index, text, f"the .{scope} scope does not reach {who}")]
 
     # Words.
 
@@ -284,18 +305,23 @@ class Story:
             text += f" (out of date: {newer.value} since {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
         return text
 
-    def reasons(self, state: dict[str, int] | None = None) -> list[str]:
+    def explanations(self, state: dict[str, int] | None = None) -> list[Reason]:
         """Why the execution is not what its author may have meant: what is out of date, atomic to nobody, or overtaken."""
-        found = [self.reason(w, r) for r, w in self.stale() if (w, r) not in self.cause]
+        found = [self.explained(w, r) for r, w in self.stale() if (w, r) not in self.cause]
         doubled = self.doubled()
         if doubled:
             found.insert(0, doubled)
         for kept, later in self.endings(state or {}):
             event = self.events[kept]
-            found.append(f"{event.location} keeps {event.value}: {self.reason(kept, later)}")
+            reason = self.explained(kept, later)
+            found.append(reason._replace(text=f"{event.location} keeps {event.value}: {reason.text}"))
         if not found:
-            found = [self.reason(a, b) for a, b in self.unordered()]
+            found = [self.explained(a, b) for a, b in self.unordered()]
         return list(dict.fromkeys(found))[:_MOST_REASONS]
+
+    def reasons(self, state: dict[str, int] | None = None) -> list[str]:
+        """The same in words."""
+        return [reason.text for reason in self.explanations(state)]
 
     def told(self, state: dict[str, int] | None = None) -> list[str]:
         """The steps, and the reasons."""

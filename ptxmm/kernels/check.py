@@ -319,12 +319,17 @@ def _shown(state: dict[str, int]) -> str:
 def _tell(question: Question, execution: Execution, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
     story = Story(execution, question.cast)
-    checked.story = story.told(checked.state)
+    reasons = story.explanations(checked.state)
+    checked.story = [*story.steps(), *(reason.text for reason in reasons)]
+    places = [culprit for reason in reasons for culprit in reason.culprits]
     for read, missed in list(story.stale())[:3]:
-        for index, what in ((read, "this read is out of date"), (missed, "what it misses is written here")):
-            spot = question.shown_at(story.events[index])
-            if spot is not None and (spot, what) not in checked.spots:
-                checked.spots.append((spot, what))
+        places += [(read, "this read is out of date"), (missed, "what it misses is written here")]
+    for kept, later in story.endings(checked.state):
+        places += [(kept, "what is kept at the end is written here"), (later, "and this may come before it")]
+    for index, what in places:
+        spot = question.shown_at(story.events[index])
+        if spot is not None and (spot, what) not in checked.spots:
+            checked.spots.append((spot, what))
 
 
 def _judge_races(question: Question, decision: Decision, check: Check, checked: Checked) -> None:

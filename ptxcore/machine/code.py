@@ -429,8 +429,12 @@ class _Preparation:
         """An address, and the location that it names."""
         offset = 0
         base: Operand = operand
+        indexed = False
         if isinstance(operand, Address):
-            base, offset = operand.base, operand.offset
+            base, offset, indexed = operand.base, operand.offset, operand.indexed
+            if operand.index is not None:
+                raise fail(self.at(operand), f"'{print_operand(operand)}' has a register as its index, which is not supported",
+                           "add it to the address before")  # fmt: skip
         if not self.dialect.bare and not (isinstance(operand, Address) and operand.bracketed):
             shown = print_operand(operand)
             raise fail(self.at(operand), f"an address in brackets is needed here, not '{shown}'", f"write [{shown}]")
@@ -445,10 +449,13 @@ class _Preparation:
                 raise fail(self.at(base), f"'{base.name}' is no address")
             variable = self.variables[base.name]
             self.check_space(base, variable, use, e.parameter, first)
+            offset *= variable.width // 8 if indexed else 1
             return known((variable.address + offset) & mask(64)), variable
         assert isinstance(base, Name)
         if base.prefix:
             raise fail(self.at(base), "an address cannot be negated")
+        if indexed:
+            raise fail(self.at(operand), f"'{base.name}' is a register, and has no elements")
         slot = self.source_register(base, slot.width, True)
         if not self.dialect.bare and slot.width < 32:
             raise fail(self.at(base), f"register '{base.name}' has {slot.width} bits, too few for an address")

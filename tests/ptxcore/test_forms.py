@@ -83,6 +83,8 @@ def test_types_keep_their_order() -> None:
         ("ldd.u32 %r0, [x];", (1, 8), "unknown instruction 'ldd'", "did you mean"),
         ("frobnicate;", (1, 11), "unknown instruction 'frobnicate'", None),
         ("ld.u32 %r0, x;", (13, 14), "an address in brackets is needed here, not 'x'", "write [x]"),
+        ("ld.u32 %r0, x[%r0];", (13, 19), "'x[%r0]' has a register as its index, which is not supported", "add it"),
+        ("mov.u64 %rd0, x; ld.u32 %r0, %rd0[1];", (30, 37), "'%rd0' is a register, and has no elements", None),
         ("ld.u32 %r0, [flga];", (14, 18), "unknown name 'flga'", "did you mean 'flag'?"),
         ("st.u32 [x], flag;", (13, 17), "'flag' is a variable, and a register or an integer is needed here", "load it"),
         ("add.u32 %r0, %r9, 1;", (14, 17), "nothing writes register '%r9'", "init block"),

@@ -22,6 +22,7 @@ GLOBAL = {"space": "global"}
          [{"kind": "store", "group": 0, "width": 64, "address": X + i} for i in (16, 24)]),
         ("ld.relaxed.gpu.v2.b8 {%r0, %r1}, [x];",
          [{"kind": "load", "group": 0, "width": 8, "semantics": "relaxed", "scope": "gpu", "address": X + i} for i in (0, 1)]),
+        ("ld.u32 %r0, x[3];", [{"kind": "load", "address": X + 12}]),
         ("ld.b128 %q, [x];", [{"kind": "load", "width": 128, "address": X}]),
         ("ld.global.nc.f64 %d, [x];", [{"kind": "load", "width": 64, "proxy": "texture", "address": X}]),
         ("ldu.global.f32 %f, [x];", [{"kind": "load", "address": X}]),

@@ -1,5 +1,4 @@
-"""Tests of kernel tests find what the tests share. The collections run as the tests
-    beside them say."""
+"""Tests of kernel tests find what the tests share. The collections of kernels run as the tests beside them say."""
 
 import sys
 from pathlib import Path

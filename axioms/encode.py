@@ -20,7 +20,7 @@ from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.events import Event, what_is_read
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
-from axioms.inputs import inputs
+from axioms.inputs import inputs, samples
 from axioms.interpret import cycles
 from axioms.program import Program
 from axioms.races import Flags
@@ -59,7 +59,7 @@ class Encoding:
         self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
-        self.open: dict[Term, None] = {}
+        self.open: dict[Term, None] = dict.fromkeys(samples(program))
         self.finals: dict[int, dict[int, int]] = {}
         self.inputs = {symbol: self.lowering.condition(symbol) for symbol in inputs(program)}
         sources = self._flows()
@@ -68,7 +68,7 @@ class Encoding:
         self.finishes = self._ends()
         if ended:
             self.formula.add([self.finishes])
-        self.symmetric = self._break_symmetry() if finite and ended and not self.inputs else []
+        self.symmetric = self._break_symmetry() if finite and ended and not self.inputs and not self.open else []
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
@@ -162,10 +162,12 @@ class Encoding:
         formula, lowering, program = self.formula, self.lowering, self.program
         self.barriers.add_sources(sources)
         sources |= {symbol: [0, 1] for symbol in self.inputs}
+        known_samples = samples(program)
         for symbol in self.open:
-            if 1 << symbol.width > MAX_NUMBERS:
+            numbers = known_samples.get(symbol)
+            if numbers is None and 1 << symbol.width > MAX_NUMBERS:
                 raise TooManyValues
-            sources[symbol] = list(range(1 << symbol.width))
+            sources[symbol] = list(range(1 << symbol.width) if numbers is None else numbers)
         others = [*lowering.postponed, program.condition, program.filter, *[o.value for o in program.observed]]
         others += [t.execution.finishes for t in program.threads] + [t.execution.cut for t in program.threads]
         others += [t.condition for t in program.troubles]

@@ -26,6 +26,7 @@ from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.collectives import Meetings, Sites
 from axioms.events import split
+from axioms.inputs import samples
 from axioms.mbarrier_orders import Contents, Order
 from axioms.memory import Cell
 from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
@@ -35,6 +36,7 @@ from axioms.staged import StagedEvaluation
 from axioms.tearing import mixes
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.run import Trace, run
+from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
@@ -109,6 +111,16 @@ def _joined(pieces: Sequence[int], sizes: Sequence[int]) -> int:
     return value
 
 
+def _readings(program: Program) -> dict[Instruction, list[int]]:
+    """The numbers that stand for all that a clock may say, by the instruction that reads it."""
+    known, found = samples(program), dict[Instruction, set[int]]()
+    for thread in program.threads:
+        for e in thread.execution.effects:
+            if e.result is not None and e.result in known:
+                found.setdefault(e.instruction, set()).update(known[e.result])
+    return {instruction: sorted(numbers) for instruction, numbers in found.items()}
+
+
 class TooLarge(UnsupportedProgram):
     """The program is beyond brute force."""
 
@@ -136,6 +148,7 @@ class _Search:
             if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
         self.contents = Contents(program, self.check_time)
+        self.clocks = _readings(program)
         self.meetings = Meetings(program.threads, self.check_time)
 
     def check_time(self) -> None:
@@ -320,7 +333,7 @@ class _Search:
             if effect.operation == "undefined":  # who looks at it sees that there are two
                 return [0, terms.mask(effect.width)]
             if effect.width > 1:
-                raise TooLarge("what a clock says may be any number, which is beyond brute force")
+                return [*self.clocks.get(effect.instruction, (0,))]
             return [0, 1]
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1

@@ -1,43 +1,144 @@
-"""Values that nothing determines: a `try_wait` that gives up too early, a clock. They are no events."""
+"""Values that nothing determines: a `try_wait` that gives up too early, a clock. They are no events.
+
+A clock may say any number, but a program only asks few questions of it: whether one reading is later than another by so
+much. `samples` has as many numbers for each reading as it takes to give these questions every combination of answers that
+they can have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from weakref import WeakKeyDictionary
 
 from axioms.events import UnsupportedProgram
 from axioms.program import Program
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
-from ptxcore.values.terms import Term
+from ptxcore.values.terms import Term, Value
+
+#: As many combinations of answers are told apart.
+_MOST_COMBINATIONS = 64
+
+_samples: WeakKeyDictionary[Program, dict[Term, tuple[int, ...]]] = WeakKeyDictionary()
 
 
 def inputs(program: Program) -> Iterator[Term]:
-    """The truth values among them. Raises UnsupportedProgram where a wider one matters."""
+    """The truth values among them."""
+    for thread in program.threads:
+        for effect in thread.execution.effects:
+            if effect.kind == "input" and effect.result is not None and effect.result.width == 1:
+                yield effect.result
+
+
+def samples(program: Program) -> Mapping[Term, tuple[int, ...]]:
+    """The wider ones that matter, each with numbers that stand for all. Raises UnsupportedProgram for one that does more
+    than decide."""
+    found = _samples.get(program)
+    if found is None:
+        found = _samples[program] = _find(program)
+    return found
+
+
+def _find(program: Program) -> dict[Term, tuple[int, ...]]:
     wide: dict[Term, Effect] = {}
     for thread in program.threads:
         for effect in thread.execution.effects:
-            if effect.kind == "input" and effect.result is not None:
-                if effect.result.width == 1:
-                    yield effect.result
-                else:
-                    wide[effect.result] = effect
-    if wide:
-        for symbol in _used(program):
-            if symbol in wide:
-                instruction = wide[symbol].instruction
-                raise UnsupportedProgram(
-                    f"line {instruction.span.line}: what a program does or shows depends on the value of a clock or of "
-                    "something else that nothing determines, which is not supported"
-                )
+            if effect.kind == "input" and effect.result is not None and effect.result.width > 1:
+                wide[effect.result] = effect
+    if not wide:
+        return {}
+    questions = _questions(_used(program), wide)
+    found: dict[Term, set[int]] = {}
+    for group in _together(questions):
+        for valuation in _valuations(group, wide):
+            for symbol, number in valuation.items():
+                found.setdefault(symbol, set()).add(number)
+    return {symbol: tuple(sorted(numbers)) for symbol, numbers in found.items()}
 
 
-def _used(program: Program) -> Iterator[Term]:
-    """The symbols that anything which is decided looks at."""
-    values = [program.condition, program.filter, *[o.value for o in program.observed]]
+def _questions(values: Iterable[Value], wide: Mapping[Term, Effect]) -> list[Term]:
+    """The truth values that hang on inputs alone."""
+    values = [v for v in values if type(v) is Term]
+    above: dict[Term, bool] = {}  # of each term with an input below it: whether there is nothing else
+    for t in terms.subterms(values):
+        if t.op == "symbol":
+            if t in wide:
+                above[t] = True
+            continue
+        below = [a for a in t.args if type(a) is Term]
+        if any(a in above for a in below):
+            above[t] = all(above.get(a, False) for a in below)
+    found: dict[Term, None] = {}
+    seen: set[Term] = set()
+    stack = [v for v in values if v in above]
+    while stack:
+        t = stack.pop()
+        if t in seen:
+            continue
+        seen.add(t)
+        if above[t] and t.width == 1:
+            found[t] = None
+        elif t.op == "symbol":
+            raise _refused(wide[t])
+        else:
+            stack += [a for a in t.args if type(a) is Term and a in above]
+    return list(found)
+
+
+def _together(questions: Iterable[Term]) -> list[list[Term]]:
+    """The questions in groups that have no input in common."""
+    groups: list[tuple[set[Term], list[Term]]] = []
+    for question in questions:
+        symbols, members = terms.symbols_of(question), [question]
+        rest = []
+        for other, those in groups:
+            if symbols & other:
+                symbols, members = symbols | other, [*those, *members]
+            else:
+                rest.append((other, those))
+        groups = [*rest, (symbols, members)]
+    return [members for _, members in groups]
+
+
+def _valuations(questions: list[Term], wide: Mapping[Term, Effect]) -> Iterator[dict[Term, int]]:
+    """Numbers for the inputs of some questions, for each combination of answers that there is."""
+    import z3
+
+    from axioms.backends import check_z3, new_z3_solver
+    from axioms.symbolic import Text
+
+    text = Text()
+    names = [text.define(question, 1) for question in questions]
+    symbols = sorted(set().union(*map(terms.symbols_of, questions)), key=lambda s: s.serial)
+    asked = [f"(declare-const q!{i} Bool)\n(assert (= q!{i} {name}))" for i, name in enumerate(names)]
+    solver = new_z3_solver()
+    solver.from_string("\n".join([*text.lines, *asked]))
+    for _ in range(_MOST_COMBINATIONS):
+        if not check_z3(solver, (), None):
+            return
+        model = solver.model()
+        yield {s: model.eval(z3.BitVec(text.names[s], s.width), model_completion=True).as_long() for s in symbols}
+        answers = [(z3.Bool(f"q!{i}"), model.eval(z3.Bool(f"q!{i}"), model_completion=True)) for i in range(len(names))]
+        solver.add(z3.Or([q != answer for q, answer in answers]))
+    raise _refused(wide[symbols[0]])
+
+
+def _refused(effect: Effect) -> UnsupportedProgram:
+    return UnsupportedProgram(
+        f"line {effect.instruction.span.line}: what a program does or shows depends on the value of a clock or of "
+        "something else that nothing determines, which is not supported"
+    )
+
+
+def _used(program: Program) -> Iterator[Value]:
+    """Whatever is looked at to decide."""
+    yield from (program.condition, program.filter, *[o.value for o in program.observed])
     for thread in program.threads:
-        values += [thread.execution.finishes, thread.execution.cut]
+        yield from (thread.execution.finishes, thread.execution.cut)
+        for stuck in thread.execution.stuck:
+            yield stuck.guard
     for e in program.events:
-        values += [e.guard, *(e.values or (e.value,))]
-    values += [t.condition for t in program.troubles]
-    for value in values:
-        yield from terms.symbols_of(value)
+        yield e.guard
+        yield from e.values or (e.value,)
+    for trouble in program.troubles:
+        yield trouble.condition

@@ -241,6 +241,8 @@ class _Symbolic:
             return bool(value) == (literal > 0)
 
         def number(symbol: Term) -> int:
+            if symbol not in self.names:  # nothing looks at it
+                return 0
             name = self.names[symbol]
             if symbol.width == 1:
                 return int(z3.is_true(model.eval(z3.Bool(name), model_completion=True)))

@@ -234,6 +234,32 @@ def test_shuffles_known_in_advance_decide_addresses_and_loops() -> None:
     assert len(stores) == 2 and all(type(e.address) is int and e.value == 2 for e in stores)
 
 
+# Clocks.
+
+
+def test_clocks_may_say_anything() -> None:
+    body = "mov.u32 %r3, %clock; mov.u32 %r4, %clock; sub.u32 %r5, %r4, %r3; "
+    shown = "setp.gt.u32 %p1, %r5, 100; setp.gt.u32 %p2, %r5, 50; "
+    shown += "selp.u32 %r6, 1, 0, %p1; selp.u32 %r7, 1, 0, %p2; st.global.v2.u32 [%d2], {%r6, %r7};"
+    assert states(built(body + shown, 2), 2) == [(0, 0), (0, 1), (1, 1)]
+
+
+def test_a_wait_with_a_deadline_may_miss_it() -> None:
+    body = """setp.eq.u32 %p1, %r2, 0; @%p1 bra GIVER; mov.u64 %d4, %globaltimer; mov.u32 %r5, 7;
+        WAIT: ld.acquire.gpu.u32 %r3, [%d1]; setp.ne.u32 %p2, %r3, 0; @%p2 bra GOT;
+        mov.u64 %d5, %globaltimer; sub.u64 %d6, %d5, %d4; setp.lt.u64 %p3, %d6, 1000; @%p3 bra WAIT; bra DONE;
+        GOT: ld.global.u32 %r5, [%d1+4]; DONE: st.global.u32 [%d2], %r5; ret;
+        GIVER: st.global.u32 [%d1+4], 42; st.release.gpu.u32 [%d1], 1;"""
+    made = built(body, 1, grid=2, params=(Buffer("x", "u32", 4), Buffer("y", "u32", 4)))
+    assert states(made, 1) == [(7,), (42,)]
+    assert [note.kind for note in made.loops] == ["waiting"]
+
+
+def test_what_a_clock_says_cannot_be_shown() -> None:
+    with pytest.raises(UnsupportedProgram, match="clock"):
+        states(built("mov.u32 %r3, %clock; st.global.u32 [%d2], %r3;", 1), 1)
+
+
 # Several launches.
 
 

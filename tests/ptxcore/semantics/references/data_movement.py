@@ -70,7 +70,7 @@ for form in FORMS:
         REFERENCES[form.section, form.syntax] = unpacked(count) if unpacks else packed
 
 EXPLAINED = {
-    (form.section, form.syntax): "reads or writes memory: machine/test_copies.py and test_synchronization.py run it"
+    (form.section, form.syntax): "reads or writes memory: test_memory_forms.py runs it on bytes"
     for form in FORMS
     if form.kind == "effect" and (form.section, form.syntax) not in OF_WARPS
 }

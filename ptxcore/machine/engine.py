@@ -124,9 +124,11 @@ class Thread(Actions):
             self._block(block, state, edges)
             for following, arriving in edges:
                 to = blocks[following]
-                context = self._enter(block, to, following, iterations, key, turns, arriving)
-                if context is None:
-                    continue
+                context: tuple[int, ...] | None = ()
+                if block.loops or to.loops:
+                    context = self._enter(block, to, following, iterations, key, turns, arriving)
+                    if context is None:
+                        continue
                 there = _key(to, context)
                 met = pending.get(there)
                 if met is None:
@@ -142,9 +144,10 @@ class Thread(Actions):
     def _join(self, states: list[State], live: Iterable[int] | None, ending: bool) -> State:
         """The paths that meet, as one. Later arrivals first: what left a chain of tests last was told apart last."""
         state = states.pop()
-        if live is None:
+        if states and live is None:
             live = range(len(state.values))
         while states:
+            assert live is not None
             _merge(state, states.pop(), self.code, live, ending)
         return state
 
@@ -166,8 +169,6 @@ class Thread(Actions):
         """The iteration counts with which an edge enters its block; None when the path ends here. May narrow the
         state's guard."""
         here, there = block.loops, to.loops
-        if not here and not there:
-            return ()
         common = 0
         while common < len(here) and common < len(there) and here[common].header == there[common].header:
             common += 1

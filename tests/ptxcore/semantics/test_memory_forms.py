@@ -35,12 +35,12 @@ NAMES = {8: "c", 16: "h", 32: "r", 64: "d", 128: "q"}
 
 
 class Run(NamedTuple):
-    """The body of a kernel, the type of the parameter that gives it bytes, and what it makes of a thread's record."""
+    """The body of a kernel, what it makes of a thread's record, and of how many records."""
 
     body: str
     result: Callable[[bytes], bytes]
     before: str = ""
-    threads: int = THREADS
+    records: int = THREADS
 
 
 def kernel(run: Run, data: bytes) -> bytes:
@@ -64,7 +64,7 @@ ret;
     device = load(text, "k.ptx")
     given, out = (device.memory.allocate(len(data), name) for name in ("in", "out"))
     device.memory.at(given).data[:] = data
-    device.launch("k", (1, 1, 1), (run.threads, 1, 1), [given, out, data], limit=2_000_000)
+    device.launch("k", (1, 1, 1), (THREADS, 1, 1), [given, out, data], limit=2_000_000)
     return bytes(device.memory.at(out).data)
 
 
@@ -164,19 +164,23 @@ def storing(use: Use, chance: random.Random) -> Run:
 
 ONE = "setp.ne.u32 %p1, %me, 0; @%p1 exit;"
 BARRIER = f"""
-{ONE} mbarrier.init.shared.b64 [bar], 1; mov.u32 %r1, {THREADS * RECORD};
+{ONE} mbarrier.init.shared.b64 [bar], 1; mov.u32 %r1, SIZE;
 mbarrier.arrive.expect_tx.shared.b64 %d9, [bar], %r1;"""
 UNTIL = "W: mbarrier.try_wait.shared.b64 %p2, [bar], %d9; @!%p2 bra W;"
 GROUP = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
 EVERYTHING = THREADS * RECORD
 
 
-def moved(source: str, target: str, count: int = EVERYTHING) -> str:
-    """Copies bytes by words, in a loop."""
+def moved(source: str, target: str, count: int) -> str:
+    """Copies bytes by words, in a loop; %d3 and %d24 are addresses of shared memory."""
     label = f"L{source}{target}".replace("%", "")
-    to, of = ("shared" if register == "%d3" else "global" for register in (target, source))
-    return f"""mov.u64 %d20, 0; {label}: add.u64 %d21, {source}, %d20; add.u64 %d22, {target}, %d20; ld.{of}.b64 %d23, [%d21];
-st.{to}.b64 [%d22], %d23; add.u64 %d20, %d20, 8; setp.lt.u64 %p3, %d20, {count}; @%p3 bra {label};"""
+    of, to = ("shared" if register in ("%d3", "%d24") else "global" for register in (source, target))
+    return f"""
+mov.u64 %d20, 0;
+{label}: add.u64 %d21, {source}, %d20; add.u64 %d22, {target}, %d20;
+ld.{of}.b64 %d23, [%d21]; st.{to}.b64 [%d22], %d23;
+add.u64 %d20, %d20, 8; setp.lt.u64 %p3, %d20, {count}; @%p3 bra {label};
+"""
 
 
 def copying(use: Use, chance: random.Random) -> Run:
@@ -200,35 +204,33 @@ def copying(use: Use, chance: random.Random) -> Run:
 
 
 def in_bulk(use: Use, chance: random.Random) -> Run:
-    """`cp.async.bulk` and `cp.reduce.async.bulk` of all records."""
+    """`cp.async.bulk` and `cp.reduce.async.bulk` of all records; within shared memory, of the first half to the second."""
     syntax = use.form.syntax
     policy, hint = hinted(use)
-    name = f"{policy} mov.u32 %r1, {EVERYTHING}; {mnemonic(use)}"
-    reduces = use.form.mnemonic == "cp" and "cp.reduce" in syntax
-    mask = 0xFFFF
-    if "bulk_group" in syntax:  # from shared memory to the results
-        more = hint
-        if use.words["cp_mask"]:
-            mask = chance.getrandbits(16)
-            more += ", %h1"
-        filled = moved("%d0", "%d3")
-        body = f"{ONE} mov.b16 %h1, {mask}; {filled} {name} [%d1], [%d3], %r1{more}; {GROUP}"
-    elif "shared::cluster.shared::cta" in syntax:  # within shared memory: the destination is the second half
-        first = moved("%d0", "%d3", EVERYTHING // 2)
-        body = f"""{BARRIER.replace(str(EVERYTHING), str(EVERYTHING // 2))} {first} mov.u64 %d24, %d3; add.u64 %d3, %d3,
-{EVERYTHING // 2}; mov.u64 %d25, %d0; {moved("%d25", "%d3", EVERYTHING // 2).replace("Ld25", "M")}
-{name.replace(str(EVERYTHING), str(EVERYTHING // 2))} [%d3], [%d24], %r1, [%d6]; {UNTIL} {moved("%d3", "%d1", EVERYTHING // 2)}"""
+    within = "shared::cluster.shared::cta" in syntax
+    size = EVERYTHING // 2 if within else EVERYTHING
+    copy = f"{policy} mov.u32 %r1, {size}; {mnemonic(use)}"
+    begin = BARRIER.replace("SIZE", str(size))
+    mask = chance.getrandbits(16) if use.words["cp_mask"] else 0xFFFF
+    if within:
+        halves = f"{moved('%d0', '%d3', size)} add.u64 %d24, %d3, {size}; {moved('%d0', '%d24', size)}"
+        body = f"{begin} {halves} {copy} [%d24], [%d3], %r1, [%d6]; {UNTIL} {moved('%d24', '%d1', size)}"
+    elif "bulk_group" in syntax:  # from shared memory to the results
+        masked = ", %h1" if use.words["cp_mask"] else ""
+        filled = f"{ONE} mov.b16 %h1, {mask}; {moved('%d0', '%d3', size)}"
+        body = f"{filled} {copy} [%d1], [%d3], %r1{hint}{masked}; {GROUP}"
     else:
-        more = ", %h1" if use.words["multicast"] else ""
-        body = f"{BARRIER} mov.b16 %h1, 1; {name} [%d3], [%d0], %r1, [%d6]{more}{hint}; {UNTIL} {moved('%d3', '%d1')}"
+        ranks = ", %h1" if use.words["multicast"] else ""
+        body = (
+            f"{begin} mov.b16 %h1, 1; {copy} [%d3], [%d0], %r1, [%d6]{ranks}{hint}; {UNTIL} {moved('%d3', '%d1', size)}"
+        )
 
     def result(record: bytes) -> bytes:
-        if reduces:
-            old = record if "shared::cluster.shared::cta" in syntax else bytes(RECORD)
-            return reduced(use, old, record)
+        if "cp.reduce" in syntax:
+            return reduced(use, record if within else bytes(RECORD), record)
         return bytes(byte if mask >> i % 16 & 1 else 0 for i, byte in enumerate(record))
 
-    return Run(body, result, "HALF" if "shared::cluster.shared::cta" in syntax else "")
+    return Run(body, result, records=size // RECORD)
 
 
 def reduced(use: Use, old: bytes, new: bytes) -> bytes:
@@ -342,10 +344,8 @@ def test_memory_is_read_and_written_as_bytes_are(form: Form) -> None:
         for use in uses:
             run = runner(form)(use, chance)
             data = chance.randbytes(EVERYTHING)
-            got = kernel(run._replace(before="") if run.before == "HALF" else run, data)
-            if run.before == "HALF":
-                got = got[: EVERYTHING // 2]
-            for at in range(0, len(got), RECORD):
+            got = kernel(run, data)
+            for at in range(0, run.records * RECORD, RECORD):
                 wanted = run.result(data[at : at + RECORD])
                 assert got[at : at + len(wanted)] == wanted, f"{run.body}\non {data[at : at + RECORD].hex()}"
                 count += 1

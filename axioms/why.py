@@ -254,8 +254,8 @@ def _step(edge: _Edge, number: Mapping[int, int]) -> Step:
 
 # What it rests on.
 
-#: A weaker effect, or None for none at all.
-Change = Callable[[Effect], Effect | None]
+#: A weaker effect, or one that never happens.
+Change = Callable[[Effect], Effect]
 _LESS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "fence": {"sc": ("acq_rel",), "acq_rel": ("release", "acquire")},
     "load": {"acquire": ("relaxed",), "relaxed": ("weak",)},
@@ -304,15 +304,14 @@ def _changed(program: Program, thread: int, instruction: Instruction, change: Ch
     threads = list(program.threads)
     execution = threads[thread].execution
     effects = [change(e) if e.instruction is instruction else e for e in execution.effects]
-    kept = [e for e in effects if e is not None]
-    threads[thread] = threads[thread]._replace(execution=replace(execution, effects=kept))
+    threads[thread] = threads[thread]._replace(execution=replace(execution, effects=effects))
     return program.assemble(threads, program.layout)
 
 
 def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     """What could be weaker about an instruction, and how, strongest first."""
     if effect.kind in ("fence", "proxy_fence"):
-        yield "fence", [("", lambda e: None)]
+        yield "fence", [("", lambda e: replace(e, guard=0))]
     less = _LESS.get(effect.kind, {}).get(effect.semantics, ())
     for semantics in less:
         yield "semantics", [(semantics, functools.partial(_with_semantics, semantics))]

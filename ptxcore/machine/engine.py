@@ -80,6 +80,9 @@ class Thread(Actions):
         ] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
+        #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
+        #: stand there: whoever explores has to see to it that nobody can tell the difference.
+        self.silent: Mapping[int, Collection[int]] = {}
         self._known: Value = 1  # the condition under which the result of the step in progress is one
         self.registers: dict[str, FinalRegister] = {}
         self._undefined: dict[Diagnostic, None] = {}
@@ -124,11 +127,12 @@ class Thread(Actions):
             self._block(block, state, edges)
             for following, arriving in edges:
                 to = blocks[following]
-                context: tuple[int, ...] | None = ()
+                context: tuple[int, ...] = ()
                 if block.loops or to.loops:
-                    context = self._enter(block, to, following, iterations, key, turns, arriving)
-                    if context is None:
+                    entered = self._enter(block, to, following, iterations, key, turns, arriving)
+                    if entered is None:
                         continue
+                    context = entered
                 there = _key(to, context)
                 met = pending.get(there)
                 if met is None:
@@ -178,8 +182,10 @@ class Thread(Actions):
             turn = turns[key[: 2 * level + 2]]
             if to.waits[level]:
                 # A turn that did nothing but look can be left out: only those that had side effects go on.
-                guard = self._side_effects(turn.start, arriving.guard)
+                guard, silent = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
+                for effect in silent:
+                    effect.writes = conj(effect.writes, negate(looked))
                 if looked != 0:
                     self.stuck.append(self._stuck(looked, to, following, turn.start))
                 if guard == 0:
@@ -218,18 +224,29 @@ class Thread(Actions):
         forever = 0 if timed else substitute(guard, asked) if asked else guard
         return Stuck(guard, header.label, self._first(header, number), tuple(reads), forever)
 
-    def _side_effects(self, start: int, guard: Value) -> Value:
-        """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised."""
-        happened = []
+    def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
+        """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects
+        that wrote what they had read, which is left out of it."""
+        happened, silent = [], []
         for effect in self.effects[start:]:
             if effect.kind not in _LOOKING and (effect.kind != "mbarrier" or effect.operation != "wait"):
                 condition = all_of((guard, effect.guard, effect.writes))
-                if type(condition) is int:
+                if self.silent and self._is_silent(effect, condition):
+                    silent.append(effect)
+                elif type(condition) is int:
                     if condition or effect.guard == 1 == effect.writes:
-                        return guard
+                        return guard, []
                 else:
                     happened.append(condition)
-        return any_of(happened) if happened else 0
+        return (any_of(happened) if happened else 0), silent
+
+    def _is_silent(self, effect: Effect, condition: Value) -> bool:
+        """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
+        known = self.silent.get(effect.address) if type(effect.address) is int else None
+        if known is None or effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
+            return False
+        other = conj(condition, negate(eq(effect.value, effect.result)))
+        return all(substitute(other, {effect.result: number}) == 0 for number in known)
 
     def _block(self, block: Block, state: State, edges: list[tuple[int, State]]) -> None:
         self._state = state

@@ -196,7 +196,7 @@ class Thread(Actions):
                 turn.sure = True  # nobody chose: a loop over known numbers
             elif turn.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
-                self.cuts.append(Cut(arriving.guard, to.label, self._first(to, following), bound))
+                self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
                 return None
             context = (*context[:level], iterations[level] + 1)
         return context
@@ -222,7 +222,7 @@ class Thread(Actions):
             elif e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
         forever = 0 if timed else substitute(guard, asked) if asked else guard
-        return Stuck(guard, header.label, self._first(header, number), tuple(reads), forever)
+        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever)
 
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
         """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects
@@ -402,6 +402,11 @@ class Thread(Actions):
             if r.final:
                 value: Value = r.initial if end is None else end.values[number]
                 self.registers[r.name] = FinalRegister(value, r.width, r.signed)
+
+
+def _first_label(block: Block) -> str:
+    """One of the labels of a block."""
+    return block.label.partition(" ")[0]
 
 
 def _key(block: Block, iterations: tuple[int, ...]) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ class Block(NamedTuple):
     position: tuple[int, ...]
     loops: tuple[Loop, ...]
     waits: tuple[bool, ...]  # for each loop: whether its turns are independent of each other
-    label: str = ""  # that stands where the block begins
+    label: str = ""  # that stands where the block begins; several with blanks between them
     live: tuple[int, ...] | None = None  # the registers that matter here; None: all
 
 

@@ -18,6 +18,9 @@ WARP = 32
 
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
+DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
+NO_BARRIER = "a barrier whose number is not one of 0 to 15"
+BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 
 #: Pairs of events, each with literals any of which relates them.
 Rows = dict[int, dict[int, list[int]]]
@@ -45,7 +48,11 @@ class Gathered:
         self.together: dict[tuple[int, int], int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[tuple[int, str]] = []
-        self.absences: list[tuple[int, int]] = []  # threads that never arrive where somebody passes, each with the literal
+        self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
+        self._codes: dict[int, frozenset[int]] = {}
+        self.absences: list[
+            tuple[int, int]
+        ] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for ever.
         self.cut = formula.disj([lowering.condition(t.execution.cut) for t in program.threads], BOTH)
 
@@ -82,6 +89,40 @@ class Gathered:
                     if e.effect is not None and e.effect.kind == "barrier":
                         self.relate(self.order, e, wait, literal)
 
+    def diverge(self, a: Event, b: Event) -> bool:
+        """Whether two arrivals, where they meet, are threads of one warp at different instructions of an aligned barrier.
+        Threads that have no code in common cannot be at the same instruction: nothing is said of them."""
+        if a.thread == b.thread or a.effect is None or b.effect is None or not (a.effect.aligned and b.effect.aligned):
+            return False
+        places = [self.program.threads[e.thread].place for e in (a, b)]
+        if places[0].warp != places[1].warp or a.effect.instruction is b.effect.instruction:
+            return False
+        return bool(self._code(a.thread) & self._code(b.thread))
+
+    def _code(self, thread: int) -> frozenset[int]:
+        """The instructions of a thread that have effects."""
+        known = self._codes.get(thread)
+        if known is None:
+            effects = self.program.threads[thread].execution.effects
+            known = self._codes[thread] = frozenset(id(e.instruction) for e in effects)
+        return known
+
+    def strange(self, members: list[Arrival]) -> None:
+        """Numbers of barriers and of threads that there are not."""
+        for m in members:
+            identity, count = m.effect.identity, m.effect.count
+            for wrong, reason in (
+                (0 if identity is None else terms.ult(15, terms.zext(identity, 32), 32), NO_BARRIER),
+                (
+                    0 if count is None else terms.disj(terms.eq(count, 0), terms.ne(terms.extract(count, 4, 0), 0)),
+                    BAD_COUNT,
+                ),
+            ):
+                literal = self.formula.conj(m.executed, self.lowering.condition(wrong), BOTH)
+                if literal != FALSE:
+                    self.misuse.append((literal, reason))
+                    self.odd.setdefault(m.arrive.index, []).append(literal)
+
     def reduce(self, members: list[Arrival]) -> None:
         """Members that return something return what the predicates of their instance reduce to."""
         self.reductions += [(b, members) for b in members if b.effect.result is not None]
@@ -94,4 +135,4 @@ class Gathered:
         possible = range(WARP * len(self.program.threads) + 1)
         found = [(n, self.lowering.condition(terms.eq(count, n))) for n in possible]
         rest = self.formula.conj_all((-l for _, l in found), BOTH)
-        return [*found, (possible[-1] + 1, rest)]
+        return [*found, (possible[-1] + WARP, rest)]

@@ -189,6 +189,10 @@ def _counted(
     program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None], cut: bool
 ) -> Iterator[BarrierChoice]:
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
+    misuse = _strange(members)
+    if misuse:
+        yield BarrierChoice(misuse=misuse)
+        return
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
     by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
     columns = []
@@ -224,6 +228,8 @@ def _deal(
         waiting = [m for m in group if m.wait is not None]
         if waiting and (len({m.count for m in group}) > 1):
             choice.misuse = "different thread counts in one instance of a barrier"
+        if _divergent(program, [m.event for m in group]):
+            choice.misuse = _DIVERGENT
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
         # From its first misuse on, a barrier owes nothing.
@@ -246,6 +252,34 @@ def _deal(
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
     return BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits))
+
+
+def _strange(members: Sequence[_Arrival]) -> str | None:
+    """What is wrong with the number of a barrier, or with how many threads it is for."""
+    for m in members:
+        assert m.event.effect is not None
+        identity = m.event.effect.identity
+        if type(identity) is int and identity > 15:
+            return "a barrier whose number is not one of 0 to 15"
+        if m.count is not None and (m.count == 0 or m.count % _WARP):
+            return "a barrier of a number of threads that is 0 or no multiple of 32"
+    return None
+
+
+_DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
+
+
+def _divergent(program: Program, group: Sequence[Event]) -> bool:
+    """Whether threads of one warp that run the same code come to an aligned barrier by different instructions."""
+    for a, b in itertools.combinations(group, 2):
+        assert a.effect is not None and b.effect is not None
+        if not a.effect.aligned or not b.effect.aligned or a.effect.instruction is b.effect.instruction:
+            continue
+        first, second = program.threads[a.thread], program.threads[b.thread]
+        mine, yours = ({id(e.instruction) for e in t.execution.effects} for t in (first, second))
+        if a.thread != b.thread and first.place.warp == second.place.warp and mine & yours:
+            return True
+    return False
 
 
 def _exits(program: Program, threads: Sequence[int], wait: Event | None) -> list[tuple[int, int]]:
@@ -274,7 +308,7 @@ def _complete(
         return m.wait is None or present | gone >= set(threads)
     warps = {program.threads[t].place.warp for t in present}
     if m.wait is None:
-        return m.count % _WARP == 0 and len(warps) * _WARP <= m.count
+        return len(warps) * _WARP <= m.count
     whole = all(t in present or t in gone for t in threads if program.threads[t].place.warp in warps)
     return whole and len(warps) * _WARP == m.count
 
@@ -326,6 +360,9 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
                 misuse = misuse or "barrier.cluster.wait by a thread that has not arrived"
             steps.setdefault(2 * counts[tag] + (tag == "MW"), []).append(e)
             counts[tag] += 1
+    for step, events in steps.items():
+        if step % 2 == 0 and _divergent(program, events):
+            misuse = misuse or _DIVERGENT
     if misuse is not None:
         return BarrierChoice(misuse=misuse)
     phases: list[tuple[int, int]] = []

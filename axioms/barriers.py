@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from axioms.arrivals import MIXED, WARP, Arrival, Gathered, Rows
+from axioms.arrivals import DIVERGENT, MIXED, WARP, Arrival, Gathered, Rows
 from axioms.events import Event, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
@@ -118,6 +118,7 @@ class Barriers(Gathered):
         self._meet(meeting, members, -self.formula.disj(strange, BOTH))
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
+        self.strange(members)
         by_identity: dict[Value | None, list[Arrival]] = {}
         for m in members:
             by_identity.setdefault(m.effect.identity, []).append(m)
@@ -157,11 +158,26 @@ class Barriers(Gathered):
             kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
             if len(kinds) > 1:
                 self._mixed([(by_event[p.event.index], literal) for p, literal in arrivals])
+            self._divergent(arrivals)
         if any(m.effect.result is not None for m in members):
             for arrivals in rounds.arrivals:
                 for (p, x), (q, y) in itertools.permutations(arrivals, 2):
                     self.meet(p.event, q.event, self.formula.conj(x, y, BOTH))
             self.reduce(members)
+
+    def _divergent(self, arrivals: list[tuple[Part, int]]) -> None:
+        """Threads of one warp come to an aligned barrier by one instruction."""
+        by_instruction: dict[int, list[tuple[Part, int]]] = {}
+        for part, literal in arrivals:
+            effect = part.event.effect
+            assert effect is not None
+            by_instruction.setdefault(id(effect.instruction), []).append((part, literal))
+        for some, others in itertools.combinations(by_instruction.values(), 2):
+            for (a, x), (b, y) in itertools.product(some, others):
+                if self.diverge(a.event, b.event):
+                    both = self.formula.conj(x, y, BOTH)
+                    if both != FALSE:
+                        self.misuse.append((both, DIVERGENT))
 
     def _mixed(self, arrivals: list[tuple[Arrival, int]]) -> None:
         """`red` and others in one round: undefined."""
@@ -179,6 +195,8 @@ class Barriers(Gathered):
         self.misuse += rounds.unpaired
         used_well = -self.formula.disj((l for l, _ in rounds.unpaired), BOTH)
         self._waits(rounds, self._cluster_rows, used_well)
+        for arrivals in rounds.arrivals:
+            self._divergent(arrivals)
         # What happens in a phase comes before what happens in later ones.
         steps: list[list[tuple[Part, int]]] = []
         for k in range(max(len(rounds.arrivals), len(rounds.waits))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from axioms.arrivals import DIFFERENT_COUNTS, MIXED, WARP, Arrival, Gathered
+from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, MIXED, WARP, Arrival, Gathered
 from axioms.formula import BOTH, FALSE, TRUE
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
@@ -29,11 +29,21 @@ class Instances:
         for x in range(len(members)):
             self._complete(x, misused)
         self._join()
+        self._diverge()
 
     def _bound(self) -> int:
-        if all(m.effect.count is None for m in self.members):
-            return max(map(len, self.by_thread.values()))
-        return len(self.members)
+        """More instances than this there are not. In each that is complete, as many warps as its count says take part, each
+        with all of its threads that have not exited."""
+        most = max(map(len, self.by_thread.values()))
+        counts = {m.effect.count for m in self.members}
+        if counts == {None}:
+            return most
+        warps: dict[int, int] = {}
+        for t, mine in self.by_thread.items():
+            warp = self.whole.program.threads[t].place.warp
+            warps[warp] = max(warps.get(warp, 0), len(mine))
+        smallest = min(max(1, c // WARP) if type(c) is int else 1 for c in counts)
+        return max(most, sum(warps.values()) // smallest + 1)
 
     def _numbers(self, m: Arrival) -> list[int]:
         if self.bound == 1:
@@ -75,7 +85,7 @@ class Instances:
         warps: dict[int, list[int]] = {}
         for t in self.threads:
             warps.setdefault(places[t].warp, []).append(t)
-        broken = [self.whole.cut]
+        broken = [self.whole.cut, *self.whole.odd.get(b.arrive.index, ())]
         for k in range(self.bound):
             arrives = self.number[x][k]
             passes = FALSE if b.wait is None else formula.conj(arrives, b.passes, BOTH)
@@ -116,8 +126,7 @@ class Instances:
         """As many warps as `count` asks for are present, or fewer where nobody waits."""
         formula = self.formula
         if count % WARP:
-            formula.add([*unless, -arrives])
-            return
+            return  # that is misuse
         wanted = count // WARP
         at_least = formula.count(present, wanted + 1)
         if wanted + 1 < len(at_least):
@@ -163,3 +172,13 @@ class Instances:
             ]
             self.whole.relate(self.whole.order, a.arrive, b.arrive, formula.disj(earlier))
         self.whole.reduce(self.members)
+
+    def _diverge(self) -> None:
+        """Threads of one warp come to an aligned barrier by one instruction."""
+        for (x, a), (y, b) in itertools.combinations(enumerate(self.members), 2):
+            if self.whole.diverge(a.arrive, b.arrive):
+                meet = [
+                    self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y]], BOTH)
+                    for k in range(self.bound)
+                ]
+                self.whole.misuse.append((self.formula.disj(meet, BOTH), DIVERGENT))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from axioms.cat.evaluate import Evaluation, Rows, bits, is_acyclic
+from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.events import what_is_read
 from axioms.execution import ExecutedEvent, Execution
@@ -23,6 +23,8 @@ from ptxcore.values.terms import Term, Value
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
 
 
+#: What part of an asynchronous operation an event is.
+_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its arrival"}
 #: What `bar.red` returns of the predicates that took part.
 REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
     "popc": sum,
@@ -350,19 +352,36 @@ class Candidate:
         cell = location_of(self.program, e)
         value = self.value(e) if e.kind in "RW" and not e.unstable else None
         if e.effect is None:
-            return ExecutedEvent(index, -1, "W", f"{cell} = {value}", cell, value, e.width, e.tags)
+            text = e.label or f"{cell} = {value}"
+            return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags)
         instruction = e.effect.instruction
+        part = f" ({_PARTS[e.kind]})" if "ASY" in e.tags else ""
         return ExecutedEvent(
             index,
             e.thread,
             e.kind,
-            print_statement(instruction),
+            print_statement(instruction) + part,
             cell,
             value,
             e.width,
             e.tags,
             instruction.span.line or None,
         )
+
+    def _background(self) -> dict[str, Rows]:
+        """Asynchronous operations and kernels, without the pairs that others imply."""
+        relations = self.program.relations
+        found: dict[str, Rows] = {}
+        if "issue" in relations:
+            comp = _rows(self._dependencies()["comp"])
+            issue, done = self._rows(relations["issue"]), closure(comp)
+            found["comp"] = [a & b for a, b in zip(_immediate(done), comp, strict=True)]
+            found["issue"] = [row & ~sum(1 << j for j in _after(row, done)) for row in issue]
+        if "api" in relations:
+            api, po = self._rows(relations["api"]), self._rows(relations["po"])
+            both = _immediate(closure([a | b for a, b in zip(api, po, strict=True)]))
+            found["api"] = [a & b for a, b in zip(both, api, strict=True)]
+        return found
 
     def _drawn(self) -> dict[str, Rows]:
         program = self.program
@@ -382,6 +401,7 @@ class Candidate:
             "fr": fr,
             "rmw": self._rows(program.relations["rmw"]),
         }
+        drawn |= self._background()
         for name, label in _SHOWN.items():
             node = self.model.names.get(name)
             if node is not None and node.kind == "relation":
@@ -440,3 +460,11 @@ def _immediate(rows: Rows) -> Rows:
             through |= rows[j]
         result.append(row & ~through)
     return result
+
+
+def _after(row: int, rows: Rows) -> list[int]:
+    """Those in a set that come after others in it."""
+    through = 0
+    for i in bits(row):
+        through |= rows[i]
+    return bits(row & through)

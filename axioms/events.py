@@ -45,7 +45,7 @@ class Event:
     through a virtual `mapping` (-1: through each, as initial writes do): these are whole `cells`, and `values` says of each
     what a write writes or the symbol that a read returns; `value` is all of them together. `partner` is the other half of an
     atomic. `in_po`: whether it stands in the program order of its thread. `unstable`: a write after which every reader finds
-    something of its own, see `what_is_read`.
+    something of its own, see `what_is_read`. `label`: what people call an event that no instruction stands for.
     """
 
     __slots__ = (
@@ -55,6 +55,7 @@ class Event:
         "in_po",
         "index",
         "kind",
+        "label",
         "mapping",
         "object",
         "offset",
@@ -86,6 +87,7 @@ class Event:
         self.partner: Event | None = None
         self.in_po = thread >= 0
         self.unstable = False
+        self.label = ""
 
     @property
     def cell(self) -> int:

@@ -45,9 +45,14 @@ class Grids:
     def __init__(self, collector: Collector, kernels: Sequence[Kernel]) -> None:
         self.collector, self.kernels = collector, tuple(kernels)
         self.of_thread = {t: k for k, kernel in enumerate(self.kernels) for t in kernel.threads}
-        self.starts = [collector.new(-1, "K", tags_of("KS"), 1) for _ in self.kernels]
-        self.ends = [collector.new(-1, "K", tags_of("KE"), 1) for _ in self.kernels]
+        self.starts = [self._new(k, "KS", 1, "the start of kernel") for k in self.kernels]
+        self.ends = [self._new(k, "KE", 1, "the end of kernel") for k in self.kernels]
         self.turns = [self._turn(k) for k in range(len(self.kernels))]
+
+    def _new(self, kernel: Kernel, tag: str, guard: Value, label: str) -> Event:
+        event = self.collector.new(-1, "K", tags_of(tag), guard)
+        event.label = f"{label} {kernel.name}"
+        return event
 
     def _turn(self, k: int) -> Event | None:
         """That the kernels before k in its stream are over and it is k's turn: only unless one of them lets k begin early."""
@@ -55,7 +60,7 @@ class Grids:
         if previous is None:
             return None
         early = terms.any_of(self._guards(previous, "launch_dependents"))
-        return self.collector.new(-1, "K", tags_of(), terms.negate(early)) if early != 1 else None
+        return self._new(self.kernels[k], "", terms.negate(early), "the turn of kernel") if early != 1 else None
 
     def end_of(self, thread: int) -> Event | None:
         """The end of a thread's kernel, if it is in one."""

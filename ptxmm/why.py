@@ -45,6 +45,8 @@ _EDGES = {
     "addr": "gives an address to {after}",
     "ctrl": "decides whether {after} takes place",
 }
+#: Edges between the events of one instruction.
+_ITSELF = {"comp": "is complete (9.7.9.25)", "issue": "begins (8.9.1.1)"}
 
 
 class Telling:
@@ -94,11 +96,16 @@ class Telling:
         return {"thread": thread, "line": event.line, "instruction": event.text}
 
     def _named(self, event: ExecutedEvent) -> str:
+        if event.kind == "K":
+            return event.text
         if event.thread < 0:
             return f"the initial value of {event.location}"
         return f"{self.cast.name(event.thread)}, {self.cast.place(event)} `{event.text}`"
 
     def _sentence(self, step: Step) -> str:
+        before, after = self.events[step.before], self.events[step.after]
+        if step.relation in _ITSELF and _instruction(before) == _instruction(after):
+            return f"{self._named(before)} {_ITSELF[step.relation]}"
         words = _EDGES.get(step.relation, f"is related by {step.relation} to {{after}}")
         return f"{self._named(self.events[step.before])} {words.format(after=self._named(self.events[step.after]))}"
 
@@ -115,3 +122,7 @@ class Telling:
         if rest.kind == "scope":
             return f"{where}: with scope .{rest.instead} the outcome is allowed"
         return f"{where}: were it {rest.instead}, the outcome would be allowed"
+
+
+def _instruction(event: ExecutedEvent) -> tuple[int, int | None, str]:
+    return event.thread, event.line, event.text.partition(" (its ")[0]

@@ -83,7 +83,8 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
             continue
         if event.thread < 0:
             value = "?" if event.value is None else event.value
-            picture.boxes.append(Box("I", [Half(event.index, (f"{event.location or '?'} = {value}",))]))
+            label = event.text if event.kind == "K" else f"{event.location or '?'} = {value}"
+            picture.boxes.append(Box("I", [Half(event.index, (label,))]))
             continue
         note = "" if event.line is None else f"line {event.line}"
         halves = [Half(event.index, wrap(event.text), effect_of(event), note)]
@@ -97,14 +98,16 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
 
 
 def _in_program_order(execution: Execution) -> list[ExecutedEvent]:
-    """The events, each after those that `po` puts before it; by their index where it says nothing."""
+    """The events, each after those that `po` puts before it, or that it is a consequence of; by their index where these say
+    nothing."""
     from graphlib import CycleError, TopologicalSorter
 
     order: TopologicalSorter[int] = TopologicalSorter({event.index: () for event in execution.events})
     events = {event.index: event for event in execution.events}
-    for a, b in execution.relations.get("po", ()):
-        if a in events and b in events:
-            order.add(b, a)
+    for name in ("po", "issue", "comp"):
+        for a, b in execution.relations.get(name, ()):
+            if a in events and b in events:
+                order.add(b, a)
     try:
         order.prepare()
     except CycleError:

@@ -23,6 +23,7 @@ from axioms.explain import without
 from axioms.facts import fitted
 from axioms.program import Program
 from axioms.result import Decision, OutOfTime, Rest, Step, Why
+from axioms.tearing import with_tearing
 from axioms.values import TooManyValues
 from ptxcore.machine.effects import Effect
 from ptxcore.places import SCOPES
@@ -61,7 +62,7 @@ _MAX_EVENTS = 200
 def why(program: Program, model: Model, decision: Decision, deadline: float | None) -> None:
     """Notes in `decision` why the states of the kind that is missing are missing. Nothing, where no model at all would allow
     them, and where the answer would take too long. Expects `decision.forbidding`, and a model that is fitted to no program."""
-    if not decision.forbidding or program.size > _MAX_EVENTS:
+    if program.size > _MAX_EVENTS or 0 not in (decision.positive, decision.negative):
         return
     limit = time.monotonic() + _SECONDS
     limit = limit if deadline is None else min(limit, deadline)
@@ -72,9 +73,26 @@ def why(program: Program, model: Model, decision: Decision, deadline: float | No
 
 
 def _why(program: Program, model: Model, decision: Decision, deadline: float) -> Why | None:
-    fit = fitted(model, program, frozenset())
+    if not decision.forbidding:
+        return _torn(program, model, decision.positive == 0, deadline)
     dropped = set(decision.forbidding if decision.forbidding_each else sorted(decision.forbidding, key=_rank)[:1])
     wanted = decision.positive == 0
+    return _against(program, model, dropped, wanted, deadline, program)
+
+
+def _torn(program: Program, model: Model, wanted: bool, deadline: float) -> Why | None:
+    """The reason may be that a read is not torn, which is so certain that its bytes were never told apart: now they are."""
+    reads = [e for e in program.events if e.kind == "R"]
+    cuts = {(e.object, e.offset + b) for e in reads for b in range(1, e.width // 8)}
+    dropped = {"single-copy"} & {a.name for a in model.axioms}
+    return _against(program.cut(cuts), model, dropped, wanted, deadline, program) if cuts and dropped else None
+
+
+def _against(
+    program: Program, model: Model, dropped: set[str], wanted: bool, deadline: float, original: Program
+) -> Why | None:
+    """An execution that breaks one of the axioms `dropped` only, and how."""
+    fit = fitted(model, program, frozenset())
     candidate = _execution(program, without(fit, dropped), wanted, deadline)
     if candidate is None:
         return None
@@ -83,7 +101,7 @@ def _why(program: Program, model: Model, decision: Decision, deadline: float) ->
     if not found:
         return None
     axiom, steps = min(found, key=lambda f: (_rank(f[0].name), len(f[1])))
-    return _told(axiom.name, steps, candidate, tuple(_rests_on(program, model, wanted, deadline)))
+    return _told(axiom.name, steps, candidate, tuple(_rests_on(original, model, wanted, deadline)))
 
 
 def _rank(name: str) -> int:
@@ -120,7 +138,7 @@ def _broken(model: Model, axiom: Axiom, candidate: Candidate) -> list[_Edge]:
     best: list[_Edge] = []
     for i, row in enumerate(candidate.evaluation.rows(axiom.node)):
         for j in bits(row):
-            steps = _merged(paths.between(axiom.node, i, j))
+            steps = _merged(paths.between(axiom.node, i, j) or []) + paths.back(axiom.node, i, j)
             if steps and j != i and candidate.co[j] >> i & 1:
                 steps.append(_Edge(j, "co", i))
             if steps and (not best or len(steps) < len(best)):
@@ -129,71 +147,93 @@ def _broken(model: Model, axiom: Axiom, candidate: Candidate) -> list[_Edge]:
 
 
 class _Paths:
-    """Takes pairs of relations apart into edges, the fewest that do."""
+    """Takes pairs of relations apart into edges, few of them. None: only by way of the pair itself, which is no way."""
 
     def __init__(self, model: Model, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
         self.shown = {node: name for name in _SHOWN if (node := model.names.get(name)) is not None and node.args}
+        self.bodies: dict[Node, Node] = {}  # of the variables of recursions
         self.known: dict[tuple[Node, int, int], list[_Edge]] = {}
+        self.open: set[tuple[Node, int, int]] = set()
 
-    def between(self, node: Node, i: int, j: int) -> list[_Edge]:
+    def between(self, node: Node, i: int, j: int) -> list[_Edge] | None:
         key = (node, i, j)
-        found = self.known.get(key)
-        if found is None:
-            self.known[key] = []  # what needs itself is no shortest way
-            found = self.known[key] = self._between(node, i, j)
+        if key in self.known:
+            return self.known[key]
+        if key in self.open:
+            return None
+        self.open.add(key)
+        found = self._between(node, i, j)
+        self.open.discard(key)
+        if found is not None:
+            self.known[key] = found
         return found
 
-    def _between(self, node: Node, i: int, j: int) -> list[_Edge]:
-        if node in self.shown:
-            inner = _merged(self._apart(node, i, j))
-            return [_Edge(i, self.shown[node], j, tuple(inner))]
-        return self._apart(node, i, j)
+    def back(self, node: Node, i: int, j: int) -> list[_Edge]:
+        """Of an intersection that asks for an edge the other way round, that edge: with the rest it closes a circle."""
+        for operand in node.args if node.op == "intersection" else ():
+            turned = (self.between(operand, i, j) or []) if operand.op == "inverse" else []
+            if turned:
+                return [_Edge(e.after, e.name.removesuffix("^-1"), e.before, e.parts) for e in turned[::-1]]
+        return []
 
-    def _apart(self, node: Node, i: int, j: int) -> list[_Edge]:
+    def _between(self, node: Node, i: int, j: int) -> list[_Edge] | None:
+        found = self._apart(node, i, j)
+        if node in self.shown and found is not None:
+            return [_Edge(i, self.shown[node], j, tuple(_merged(found)))]
+        return found
+
+    def _apart(self, node: Node, i: int, j: int) -> list[_Edge] | None:
         op = node.op
         if op == "base":
             return [_Edge(i, node.name, j)] if node.name in _EDGES else []
         if op == "inverse":
-            return [
-                _Edge(e.after, e.name + "^-1", e.before, e.parts) for e in reversed(self.between(node.args[0], j, i))
-            ]
+            turned = self.between(node.args[0], j, i)
+            return None if turned is None else [_Edge(e.after, e.name + "^-1", e.before, e.parts) for e in turned[::-1]]
         if op == "union":
             ways = [self.between(a, i, j) for a in node.args if self._rows(a)[i] >> j & 1]
-            return min(ways, key=len, default=[])
+            return min((w for w in ways if w is not None), key=len, default=None)
         if op == "intersection":
-            ways = [self.between(a, i, j) for a in node.args]
-            return max(ways, key=len, default=[])  # the others only say which pairs count
+            # The longest way tells most; what is asked the other way round, and sets, only say which pairs count.
+            ways = [self.between(a, i, j) for a in node.args if a.op != "inverse"]
+            return None if None in ways else max((w for w in ways if w is not None), key=len, default=[])
         if op == "difference":
             return self.between(node.args[0], i, j)
         if op == "sequence":
-            return self._through([self._rows(a) for a in node.args], node.args, i, j)
+            return self._through(node.args, i, j)
         if op == "plus":
             return self._along(node.args[0], i, j)
         if op == "fixpoint":
+            self.bodies |= dict(zip(node.variables, node.args, strict=True))
             return self.between(node.args[node.index], i, j)
+        if op == "variable":
+            return self.between(self.bodies[node], i, j)
         return []
 
     def _rows(self, node: Node) -> Rows:
         return self.evaluation.rows(node)
 
-    def _through(self, rows: Sequence[Rows], nodes: Sequence[Node], i: int, j: int) -> list[_Edge]:
-        """The shortest way through a composition: forwards over what each step reaches."""
+    def _through(self, nodes: Sequence[Node], i: int, j: int) -> list[_Edge] | None:
+        """The shortest way through a composition: forwards over what each step reaches and can still lead to the end."""
+        rows = [self._rows(node) for node in nodes]
+        leads = [0] * len(nodes)  # before each step, the events from which the rest leads to j
+        target = 1 << j
+        for at in range(len(nodes) - 1, -1, -1):
+            target = sum(1 << a for a, row in enumerate(rows[at]) if row & target)
+            leads[at] = target
         best: dict[int, list[_Edge]] = {i: []}
-        for at, (row, node) in enumerate(zip(rows, nodes, strict=True)):
+        for at, node in enumerate(nodes):
+            allowed = leads[at + 1] if at + 1 < len(nodes) else 1 << j
             onward: dict[int, list[_Edge]] = {}
-            last = at == len(nodes) - 1
             for a, way in best.items():
-                for b in bits(row[a]):
-                    if last and b != j:
-                        continue
-                    longer = way + self.between(node, a, b)
-                    if b not in onward or len(longer) < len(onward[b]):
-                        onward[b] = longer
+                for b in bits(rows[at][a] & allowed):
+                    step = self.between(node, a, b)
+                    if step is not None and (b not in onward or len(way) + len(step) < len(onward[b])):
+                        onward[b] = way + step
             best = onward
-        return best.get(j, [])
+        return best.get(j)
 
-    def _along(self, node: Node, i: int, j: int) -> list[_Edge]:
+    def _along(self, node: Node, i: int, j: int) -> list[_Edge] | None:
         """The shortest path of a closure."""
         rows = self._rows(node)
         came: dict[int, int] = {}
@@ -207,12 +247,13 @@ class _Paths:
                         following.append(b)
             layer = following
         if j not in came:
-            return []
+            return None
         path = [j]
         while len(path) == 1 or path[-1] != i:
             path.append(came[path[-1]])
         path.reverse()
-        return [e for a, b in itertools.pairwise(path) for e in self.between(node, a, b)]
+        steps = [self.between(node, a, b) for a, b in itertools.pairwise(path)]
+        return None if None in steps else [e for step in steps if step for e in step]
 
     def cycle(self, node: Node) -> list[_Edge]:
         """The shortest cycle of a relation."""
@@ -227,7 +268,9 @@ def _merged(edges: list[_Edge]) -> list[_Edge]:
         last = merged[-1] if merged else None
         if e.before == e.after and e.name in ("po", "rmw"):
             continue
-        if last and e.name == "po" and last.name in ("po", "rmw"):
+        if last and e.name == last.name == "comp":
+            merged[-1] = _Edge(last.before, "comp", e.after)
+        elif last and e.name == "po" and last.name in ("po", "rmw"):
             merged[-1] = _Edge(last.before, "po", e.after)
         elif last and e.name == "co" and last.name == "rf^-1":
             merged[-1] = _Edge(last.before, "fr", e.after)
@@ -277,7 +320,7 @@ def _rests_on(program: Program, model: Model, wanted: bool, deadline: float) -> 
             first = next(e for e in effects if e.instruction is instruction.what)
             for kind, changes in _weaker(first):
                 for what, change in changes:
-                    weaker = _changed(program, t, instruction.what, change)
+                    weaker = with_tearing(_changed(program, t, instruction.what, change), model)
                     fit = fitted(model, weaker, frozenset())
                     if _execution(weaker, fit, wanted, deadline) is not None:
                         place = instruction.what.span.line

@@ -19,12 +19,19 @@ ATOMIC = (
     "~exists (0:r0 = 0 /\\ 1:r0 = 0)"
 )
 COWW = "P0@cta 0 { st.weak.u32 [x], 1; st.weak.u32 [x], 2; }\nforall (x = 2)"
+TORN = (
+    "P0@cta 0 { st.relaxed.gpu.u32 [x], 0x00010001; }\nP1@cta 1 { ld.relaxed.gpu.u32 %r0, [x]; }\n"
+    "~exists (1:r0 = 1)"
+)
 THIN_AIR = (
     "P0@cta 0 { ld.relaxed.gpu.u32 %r0, [x]; setp.eq.u32 %p0, %r0, 1; @%p0 st.relaxed.gpu.u32 [y], 1; }\n"
     "P1@cta 1 { ld.relaxed.gpu.u32 %r0, [y]; setp.eq.u32 %p0, %r0, 1; @%p0 st.relaxed.gpu.u32 [x], 1; }\n"
     "~exists (0:r0 = 1)"
 )
-BARRIER = "P0@cta 0 { st.weak.u32 [x], 1; bar.sync 0, 64; }\nP1@cta 0 { bar.sync 0, 64; ld.weak.u32 %r0, [x]; }\nforall (1:r0 = 1)"
+BARRIER = (
+    "P0@cta 0 { st.weak.u32 [x], 1; bar.sync 0, 64; }\nP1@cta 0 { bar.sync 0, 64; ld.weak.u32 %r0, [x]; }\n"
+    "forall (1:r0 = 1)"
+)
 
 
 def told(body: str, **options: object) -> ptxmm.Result:
@@ -39,6 +46,7 @@ def told(body: str, **options: object) -> ptxmm.Result:
         (SB, "causality", ["po", "sc", "po", "fr"]),
         (ATOMIC, "atomicity", ["fr", "co"]),
         (COWW, "coherence", ["po", "co"]),
+        (TORN, "single-copy", ["fr", "rf"]),
         (BARRIER, "causality", ["po", "bars", "po", "fr"]),
     ],
 )

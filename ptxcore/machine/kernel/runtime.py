@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ptxcore.machine.kernel.faults import fault
 from ptxcore.machine.kernel.lowering import Call
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LARGEST
 from ptxcore.machine.kernel.surroundings import Thread
 
+#: Bits of integers by the length that stands before their conversion; 64 for all others.
+_BITS = {"": 32, "h": 16, "hh": 8}
 _LONGEST_TEXT = 1 << 16
 _CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
 
@@ -58,26 +62,63 @@ def _vprintf(thread: Thread, form: int, arguments: int) -> int:
             width = str(_signed(taken(4), 32))
         if precision == "*":
             precision = str(_signed(taken(4), 32))
-        shape = f"%{flags}{width or ''}{'' if precision is None else '.' + precision}"
+        shape = _Shape(flags, width or "", "" if precision is None else f".{precision}")
         if kind in "fFeEgGaA":
-            value = struct.unpack("<d", struct.pack("<Q", taken(8)))[0]
-            return str(value.hex()) if kind in "aA" else str((shape + kind) % value)
+            return _float_text(shape, kind, taken(8))
         if kind == "s":
             pointer = taken(8)
-            return (shape + "s") % (_text(thread, pointer) if pointer else "(null)")
+            return shape.text(_text(thread, pointer) if pointer else "(null)")
         if kind == "p":
-            return f"{taken(8):#x}"
+            address = taken(8)
+            return shape._replace(precision="").text(f"{address:#x}" if address else "(nil)")
         if kind == "c":
-            return (shape + "c") % chr(taken(4) & 0xFF)
-        long = length in ("ll", "l", "j", "z", "t")
-        bits = 64 if long else 32
-        number = taken(8 if long else 4)
-        return (shape + ("d" if kind in "di" else kind.replace("u", "d"))) % (
-            _signed(number, bits) if kind in "di" else number
-        )
+            return shape._replace(precision="").text(chr(taken(4) & 0xFF))
+        bits = _BITS.get(length or "", 64)
+        number = taken(8 if bits == 64 else 4) & ((1 << bits) - 1)
+        return _integer_text(shape, kind, _signed(number, bits) if kind in "di" else number)
 
     thread.launch.output.append(_CONVERSION.sub(convert, text))
     return count
+
+
+class _Shape(NamedTuple):
+    """What stands between the percent sign and the letter of a conversion."""
+
+    flags: str
+    width: str
+    precision: str
+
+    def of(self, kind: str, value: object) -> str:
+        """A value as Python's formats have it, which are C's but for what the others see to."""
+        return f"%{self.flags}{self.width}{self.precision}{kind}" % value
+
+    def text(self, value: str) -> str:
+        """Characters: of the flags only the one for the left side counts."""
+        return self._replace(flags="-" if "-" in self.flags else "").of("s", value)
+
+
+def _float_text(shape: _Shape, kind: str, bits: int) -> str:
+    value: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+    if value != value or value in (math.inf, -math.inf):
+        sign = "-" if bits >> 63 else "+" if "+" in shape.flags else " " if " " in shape.flags else ""
+        word = sign + ("nan" if value != value else "inf")
+        return shape._replace(precision="").text(word.upper() if kind.isupper() else word)
+    if kind not in "aA":
+        return shape.of(kind, value)
+    digits, exponent = value.hex().split("p")
+    text = f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}p{exponent}"
+    return shape._replace(precision="").text(text.upper() if kind == "A" else text)
+
+
+def _integer_text(shape: _Shape, kind: str, value: int) -> str:
+    if kind in "di":
+        return shape.of("d", value)
+    shape = shape._replace(flags=shape.flags.replace("+", "").replace(" ", ""))
+    if "#" in shape.flags and (kind in "uo" or not value):
+        shape = shape._replace(flags=shape.flags.replace("#", ""))
+        if kind == "o" and value:
+            return shape.text(f"0{value:o}")
+    return shape.of("d" if kind == "u" else kind, value)
 
 
 def _signed(value: int, width: int) -> int:

@@ -85,6 +85,8 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -
     mine, yours = by_thread.get(a, []), by_thread.get(b, [])
     if [_kind(e) for e in mine] != [_kind(e) for e in yours]:
         return None
+    if any(e.kind not in "RWFB" or not e.in_po or e.unstable for e in mine):
+        return None  # what mbarrier objects, asynchronous operations and hosts do is not a matter of rf and co alone
     exchange: dict[Term, Value] = {}
     for x, y in zip(mine, yours, strict=True):
         if x.kind == "R":

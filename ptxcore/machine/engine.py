@@ -10,18 +10,18 @@ order on every path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.dependencies import choose, gather, union
-from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, FinalRegister, Stuck
+from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck
 from ptxcore.machine.private import Memory
 from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
-from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, ite, negate, substitute, symbols_of
+from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
 
 #: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing.
 _LOOKING = frozenset(("load", "fence", "proxy_fence", "input"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from axioms.memory import Layout
 from axioms.program import Observable, Program, Thread
 from ptxcore.values.terms import Value
-from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo
+from ptxmm.kernels.explored import LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Final, Launch
 
 
@@ -39,25 +39,25 @@ def build(
     Raises InputError for modules that are wrong, `ptxcore.machine.kernel.launch.UsageError` for launches that cannot be made,
     UnsupportedProgram for what is not decided.
     """
-    explored = Explored(launches)
-    memory = explored.memory
+    found = explored(launches)
+    memory = found.memory
     observed = [
         Observable(e.label, e.value, e.width, e.signed)
         for e in (memory.final(name, number) for name, number in observe)
     ]
     asked = condition(memory.final)
     unroll = max((launch.unroll for launch in launches), default=4)
-    kernels = explored.kernels if len(explored.kernels) > 1 else ()
+    kernels = found.kernels if len(found.kernels) > 1 else ()
 
     def assemble(threads: Sequence[Thread], layout: Layout | None = None) -> Program:
         return Program(
             threads, memory.objects, memory.views, observed, asked,
-            unroll=unroll, assemble=assemble, definitions=explored.definitions, layout=layout, kernels=kernels,
+            unroll=unroll, assemble=assemble, definitions=found.definitions, layout=layout, kernels=kernels,
             options=options,
         )  # fmt: skip
 
-    program = assemble(explored.threads)
-    return Built(program, explored.info, explored.loops(), explored.lines, list(explored.notes))
+    program = assemble(found.threads)
+    return Built(program, found.info, found.loops(), found.lines, list(found.notes))
 
 
 __all__ = ["Built", "LoopNote", "ThreadInfo", "build"]

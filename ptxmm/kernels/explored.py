@@ -28,6 +28,7 @@ from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Buffer, Launch, Triple
 from ptxmm.kernels.memory import Memory
 from ptxmm.kernels.proving import impossible
+from ptxmm.kernels.silence import Silent, holds, silent_places
 
 
 class ThreadInfo(NamedTuple):
@@ -76,9 +77,9 @@ class _One(NamedTuple):
 class Explored:
     """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
 
-    def __init__(self, launches: Sequence[Launch]) -> None:
-        """Raises what `ptxmm.kernels.build.build` raises."""
-        self.launches = launches
+    def __init__(self, launches: Sequence[Launch], silent: Silent | None = None) -> None:
+        """`silent`: see `ptxmm.kernels.silence`. Raises what `ptxmm.kernels.build.build` raises."""
+        self.launches, self.silent = launches, silent or {}
         self.memory = Memory()
         self.threads: list[Thread] = []
         self.info: list[ThreadInfo] = []
@@ -157,12 +158,12 @@ class Explored:
         """Explores the threads of a warp."""
         place = Place(self.warps, self.ctas, self.clusters, 0)
         self.warps += 1
-        explored = [_alone(lane, launch.unroll) for _, lane in lanes]
-        if any(e.kind == "collective" for x in explored for e in x.execution.effects):
+        alone = [_alone(lane, launch.unroll, self.silent) for _, lane in lanes]
+        if any(e.kind == "collective" for x in alone for e in x.execution.effects):
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll)
             self.definitions |= definitions
-            explored = [_One(x.code, e, None) for x, e in zip(explored, executions, strict=True)]
-        for (info, _), x in zip(lanes, explored, strict=True):
+            alone = [_One(x.code, e, None) for x, e in zip(alone, executions, strict=True)]
+        for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
 
@@ -185,10 +186,23 @@ class Explored:
         ]
 
 
-def _alone(lane: Lane, unroll: int) -> _One:
+def explored(launches: Sequence[Launch]) -> Explored:
+    """The threads of all launches; where a bound cut loops that may only look, they are taken to do no more. Raises what
+    `ptxmm.kernels.build.build` raises."""
+    plain = Explored(launches)
+    if any(thread.execution.cuts for thread in plain.threads):
+        silent = silent_places(plain)
+        if silent:
+            found = Explored(launches, silent)
+            if holds(found, silent):
+                return found
+    return plain
+
+
+def _alone(lane: Lane, unroll: int, silent: Silent) -> _One:
     """A thread by itself. Under a name that all have, what it does is the same term for all that do the same."""
-    common = explore(lane.code, unroll=unroll, name="thread")
-    return _One(lane.code, explore(lane.code, unroll=unroll, name=lane.name), _essence(common))
+    common = explore(lane.code, unroll=unroll, name="thread", silent=silent)
+    return _One(lane.code, explore(lane.code, unroll=unroll, name=lane.name, silent=silent), _essence(common))
 
 
 def _essence(execution: ThreadExecution) -> Hashable:

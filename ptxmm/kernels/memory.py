@@ -96,6 +96,15 @@ class Memory:
         self.views.append(View(len(self.objects), address, 0, threads))
         self.objects.append(Object(name, size, initial, width, elements, owner, space, cta))
 
+    def initial(self, address: int, size: int) -> int:
+        """The number that stands at an address of global memory at the start."""
+        for view in self.views:
+            thing = self.objects[view.object]
+            if view.address <= address < view.address + thing.size:
+                begin = address - view.address
+                return int.from_bytes(bytes(thing.initial)[begin : begin + size], "little")
+        return 0
+
     # Shared memory.
 
     def shared(

@@ -1,0 +1,84 @@
+"""Locks that are tried again and again: an exchange that finds 1 and writes 1 is a look.
+
+    loop: old = exchange(lock, 1); if old != 0: loop        a turn that fails writes what stood there already
+
+Such a turn may be left out, as one that only looks, where everybody's accesses to the place are morally strong: all of them
+strong, of one size, at one address, each with a scope that takes in the others. Whoever read what the turn wrote can then read
+what the turn read instead: the value is the same; nothing lies between the two in coherence order (8.10.3), so that the same
+writes follow; and observation leads there directly just as it led there through the turn (8.9.2), since all are morally
+strong. Everything else that the turn took part in only demanded more. So an execution with such turns is consistent only if the
+one without them is, with the same outcome; and that is an execution as well.
+
+What a turn reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
+writes; that all writes write numbers that are known is looked at afterwards (`holds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ptxcore.machine.effects import Effect
+from ptxcore.machine.kernel.memory import GLOBAL_BITS
+from ptxcore.places import Place, includes
+
+if TYPE_CHECKING:
+    from ptxmm.kernels.explored import Explored
+
+#: Numbers that may stand at an address.
+Silent = Mapping[int, frozenset[int]]
+
+_SIMPLE = frozenset(("load", "store", "atom", "red"))
+#: Effects that go to memory otherwise, at more addresses than one.
+_WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
+
+
+def silent_places(explored: Explored) -> dict[int, frozenset[int]]:
+    """The addresses in global memory at which an exchange or a compare-and-swap that writes what it reads is a look."""
+    wanted = {
+        e.address
+        for _, e in _effects(explored)
+        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and type(e.value) is int
+    }
+    return {address: numbers for address in wanted if (numbers := _numbers(explored, address)) is not None}
+
+
+def holds(explored: Explored, assumed: Silent) -> bool:
+    """Whether threads that were explored on an assumption bear it out."""
+    return all((found := _numbers(explored, address)) is not None and found <= assumed[address] for address in assumed)
+
+
+def _effects(explored: Explored) -> Iterator[tuple[Place, Effect]]:
+    for thread in explored.threads:
+        for effect in thread.execution.effects:
+            if effect.kind in _SIMPLE or effect.kind in _WIDE:
+                yield thread.place, effect
+
+
+def _numbers(explored: Explored, address: int) -> frozenset[int] | None:
+    """The numbers that may stand at an address, where all accesses to it are morally strong."""
+    width = next((e.width for _, e in _effects(explored) if e.kind == "atom" and e.address == address), 8)
+    numbers = {explored.memory.initial(address, width // 8)}
+    scopes: set[tuple[str, Place]] = set()
+    for place, e in _effects(explored):
+        if type(e.address) is not int or e.kind == "copy":
+            return None
+        if e.address >> GLOBAL_BITS != address >> GLOBAL_BITS:  # another buffer
+            continue
+        if e.kind in _WIDE:
+            return None
+        if e.address >= address + width // 8 or address >= e.address + e.width // 8:
+            continue
+        if (e.address, e.width, e.proxy, e.agent) != (address, width, "generic", -1):
+            return None
+        if e.semantics == "weak" or e.scope is None:
+            return None
+        scopes.add((e.scope, place))
+        if e.kind != "load":
+            if type(e.value) is not int:
+                return None
+            numbers.add(e.value)
+    if not all(includes(a, p, q) for (a, p), (_, q) in product(scopes, repeat=2)):
+        return None
+    return frozenset(numbers)

@@ -1,0 +1,65 @@
+"""Failing exchanges of a lock are looks: the same outcomes with them and without, and only where nobody can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxmm.kernels import explored as module
+from ptxmm.kernels.explored import Explored
+from ptxmm.kernels.launch import Buffer, Launch
+from ptxmm.kernels.silence import silent_places
+
+LOCKS = Path(__file__).parent / "locks"
+
+
+def kernel(
+    name: str, *, blocks: int = 2, threads: int = 1, change: tuple[str, str] = ("", ""), **checks: object
+) -> ptxmm.Kernel:
+    text = (LOCKS / f"{name}.ptx").read_text().replace(*change)
+    buffers = {"lock": {"type": "u32", "init": [0]}, "x": {"type": "u32", "init": [0]}}
+    return ptxmm.Kernel(ptx=text, entry="k", grid=(blocks, 1, 1), block=(threads, 1, 1), params=buffers, **checks)
+
+
+def launch(name: str, change: tuple[str, str] = ("", "")) -> Launch:
+    text = (LOCKS / f"{name}.ptx").read_text().replace(*change)
+    return Launch(text, "k", grid=(2, 1, 1), params=(Buffer("lock"), Buffer("x")))
+
+
+@pytest.mark.parametrize("name", ["ttas_lock.correct", "ttas_lock.weak_order"])
+def test_outcomes_are_the_same_as_with_every_turn_followed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    short = kernel(name, forall="x[0] < 9").check()
+    monkeypatch.setattr(module, "silent_places", lambda explored: {})
+    long = kernel(name, forall="x[0] < 9").check()
+    assert sorted(s["x[0]"] for s in short.states) == sorted(s["x[0]"] for s in long.states)
+    assert short.verdict == long.verdict and short.complete
+
+
+def test_a_lock_of_nine_threads_is_decided_without_a_bound() -> None:
+    result = kernel("ttas_lock.correct", blocks=3, threads=3, forall="x[0] == 9", race_free=True).check()
+    assert (result.verdict, result.complete) == ("ok", True)
+
+
+def test_numbers_that_may_stand_in_the_lock() -> None:
+    found = silent_places(Explored([launch("ttas_lock.correct")]))
+    assert list(found.values()) == [frozenset({0, 1})]
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ttas_lock.weak_scope", ("", "")),  # scopes that do not take in each other
+        ("ttas_lock.correct", ("st.release.gpu", "st")),  # a weak store
+        ("ttas_lock.correct", ("ld.relaxed.gpu.b32", "ld.relaxed.gpu.b16")),  # another size
+    ],
+)
+def test_only_where_all_accesses_are_morally_strong(name: str, change: tuple[str, str]) -> None:
+    assert silent_places(Explored([launch(name, change)])) == {}
+
+
+def test_who_never_unlocks_keeps_the_others_waiting() -> None:
+    stays = kernel("ttas_lock.correct", change=("st.release.gpu.b32 [%rd2],%r4;", ""), terminates=True).check()
+    assert stays.verdict == "no"
+    assert kernel("ttas_lock.correct", terminates=True).check().verdict == "ok"

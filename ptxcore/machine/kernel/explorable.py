@@ -22,6 +22,7 @@ from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.machine.kernel.own_memory import KernelThread
+from ptxcore.machine.kernel.promotion import direct, promotable
 from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
 from ptxcore.machine.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.private import Constants, Private
@@ -130,6 +131,9 @@ class _Instance:
     back: int
     around: tuple[str, ...]
     carry: int = -1
+    #: The registers of places in the frame that are as good as registers, by offset and bytes; whether all of them are.
+    promoted: dict[tuple[int, int], int] = field(default_factory=dict)
+    is_promoted: bool = False
 
 
 class _Maker:
@@ -216,6 +220,8 @@ class _Maker:
         for parameter in (*code.parameters, *code.results):
             if parameter.slot is not None:
                 self.widths[first + parameter.slot] = 8 * parameter.size
+        places, made.is_promoted = promotable(code, self.program)
+        made.promoted = {place: self.register("the stack", 8 * place[1]) for place in sorted(places)}
         return made
 
     # Functions.
@@ -330,50 +336,53 @@ class _Maker:
         frame = -(-(at.frame + at.code.frame) // _FRAME_ALIGN) * _FRAME_ALIGN
         back = self.block()
         inner = self.instance(code, frame, back, at.around)
-        if code.frame:
+        if code.frame and not inner.is_promoted:
             here.steps.append(_forgetting(op, frame, code.frame))
         for passed, formal in zip(call.arguments, code.parameters, strict=False):
-            here.steps.append(self.passing(at, op, passed, inner, formal))
+            size = formal.size if passed.source is not None else min(passed.size, formal.size)
+            here.steps.append(_transfer(op, self.given(at, passed), self.taking(inner, formal), size))
         for formal, passed in zip(code.results, call.results, strict=False):
-            self.blocks[back].steps.append(self.returning(at, op, passed, inner, formal))
+            size = formal.size if passed.source is not None else min(passed.size, formal.size)
+            step = _transfer(op, self.returned(inner, formal), self.wanted(at, passed, size), size)
+            self.blocks[back].steps.append(step)
         here.follows = self.block()
         self.blocks[back].follows = following
         self.waiting.append((inner, here.follows))
 
-    def passing(self, at: _Instance, op: Op, passed: Passed, inner: _Instance, formal: Parameter) -> Step:
-        """An argument goes to its parameter."""
-        if formal.slot is not None:
-            target = StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
-            return self.to_register(at, op, passed, target)
-        if passed.source is None:
-            size = min(passed.size, formal.size)
-            return _moving(op, inner.frame + formal.offset, at.frame + passed.offset, size)
-        value, reads = self.source(at, passed.source)
-        return _putting(op, inner.frame + formal.offset, formal.size, value, reads)
+    # What goes from caller to callee, and back: from a register or a place on the stack, to one.
 
-    def to_register(self, at: _Instance, op: Op, passed: Passed, target: StepTarget) -> Step:
-        if passed.source is None:
-            return _getting(op, at.frame + passed.offset, passed.size, target)
-        value, reads = self.source(at, passed.source)
-        return _step(op, "value", _same, sources=(value,), reads=reads, targets=(target,))
-
-    def returning(self, at: _Instance, op: Op, passed: Passed, inner: _Instance, formal: Parameter) -> Step:
-        """A result goes to where the caller wants it."""
+    def given(self, at: _Instance, passed: Passed) -> Given:
         if passed.source is not None:
-            source = passed.source
-            target = StepTarget(at.registers + source.value, 8 * formal.size, source.has, False)
-            self.widths[target.register] = source.has
-            if formal.slot is None:
-                return _getting(op, inner.frame + formal.offset, formal.size, target)
-            value = fetch(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
-            return _step(
-                op, "value", _same, sources=(value,), reads=(inner.registers + formal.slot,), targets=(target,)
-            )
+            return self.source(at, passed.source)
+        return self.on_stack(at, passed.offset, passed.size)
+
+    def returned(self, inner: _Instance, formal: Parameter) -> Given:
         if formal.slot is None:
-            return _moving(op, at.frame + passed.offset, inner.frame + formal.offset, min(passed.size, formal.size))
+            return self.on_stack(inner, formal.offset, formal.size)
         register = inner.registers + formal.slot
-        value = fetch(register, 8 * formal.size, 8 * formal.size, False)
-        return _putting(op, at.frame + passed.offset, formal.size, value, (register,))
+        return fetch(register, 8 * formal.size, 8 * formal.size, False), (register,)
+
+    def on_stack(self, at: _Instance, offset: int, size: int) -> Given:
+        register = at.promoted.get((offset, size))
+        if register is None:
+            return at.frame + offset
+        return fetch(register, 8 * size, 8 * size, False), (register,)
+
+    def taking(self, inner: _Instance, formal: Parameter) -> Taken:
+        if formal.slot is None:
+            return self.to_stack(inner, formal.offset, formal.size)
+        return StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
+
+    def wanted(self, at: _Instance, passed: Passed, size: int) -> Taken:
+        if passed.source is None:
+            return self.to_stack(at, passed.offset, passed.size)
+        target = StepTarget(at.registers + passed.source.value, 8 * size, passed.source.has, False)
+        self.widths[target.register] = passed.source.has
+        return target
+
+    def to_stack(self, at: _Instance, offset: int, size: int) -> Taken:
+        register = at.promoted.get((offset, size))
+        return at.frame + offset if register is None else StepTarget(register, 8 * size, 8 * size, False)
 
     def call_runtime(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
         """What the CUDA runtime gives: printing is nobody's business here, a failed assertion ends the thread."""
@@ -415,6 +424,10 @@ class _Maker:
 
     def steps(self, at: _Instance, op: Op) -> list[Step]:
         """An instruction, behind the clocks that it reads."""
+        place = direct(op)
+        register = at.promoted.get(place) if place is not None else None
+        if register is not None:
+            return [self.promoted(at, op, register)]
         made: list[Step] = []
         reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
         carry = at.carry if op.use.form.carry else None
@@ -422,6 +435,18 @@ class _Maker:
             op.instruction, op.use, self.guard(at, op), reads, self.targets(at, op), carry, self.space(op), op.use.width
         )
         return [*made, step]
+
+    def promoted(self, at: _Instance, op: Op, register: int) -> Step:
+        """A load or store of a place on the stack that is a register."""
+        width, guard = op.use.width, self.guard(at, op)
+        if op.use.form.run is data_movement.st:
+            stored = op.sources[1]
+            assert stored is not None
+            source, reads = self.source(at, stored)
+            target = StepTarget(register, width, width, False)
+            return _step(op, "value", _same, guard=guard, sources=(source,), reads=reads, targets=(target,))
+        value = fetch(register, width, width, False)
+        return _step(op, "value", _same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op))
 
     def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
         """How an operand is read. Steps that it needs go to `before`."""
@@ -508,6 +533,14 @@ def _agrees(call: Call, code: Code) -> bool:
 # Steps that no instruction spells out.
 
 
+def _taken(how: Use) -> Value:
+    return 1
+
+
+def _same(how: Use, value: Value) -> Value:
+    return value
+
+
 def _step(
     op: Op,
     kind: str,
@@ -525,19 +558,25 @@ def _step(
     )
 
 
-def _taken(how: Use) -> Value:
-    return 1
-
-
-def _same(how: Use, value: Value) -> Value:
-    return value
-
-
 def _refusing(op: Op, message: str, guard: tuple[int, bool] | None = None) -> Step:
     def refuse(how: Use, thread: KernelThread) -> NoReturn:
         raise fail(op.instruction.span, message)
 
     return _step(op, "effect", refuse, guard=guard)
+
+
+#: Where a value comes from: a register's reading, or an address on the stack; and where it goes.
+Given = tuple[Fetch, tuple[int, ...]] | int
+Taken = StepTarget | int
+
+
+def _transfer(op: Op, given: Given, taken: Taken, size: int) -> Step:
+    """Something that a call hands over."""
+    if isinstance(taken, int):
+        return _moving(op, taken, given, size) if isinstance(given, int) else _putting(op, taken, size, *given)
+    if isinstance(given, int):
+        return _getting(op, given, size, taken)
+    return _step(op, "value", _same, sources=(given[0],), reads=given[1], targets=(taken,))
 
 
 def _forgetting(op: Op, address: int, size: int) -> Step:

@@ -249,6 +249,34 @@ def test_calls_are_put_in_place() -> None:
     assert evaluate(store.value, {load.result: 70}) == 5
 
 
+TRY = """.func (.param .b32 got) try_lock(.param .b64 at)
+{ .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %d<4>; ld.param.u64 %d1, [at]; atom.cas.acquire.gpu.b32 %r1, [%d1], 0, 1;
+setp.eq.u32 %p, %r1, 0; selp.u32 %r2, 1, 0, %p; st.param.b32 [got], %r2; ret; }
+"""
+
+
+def test_a_loop_that_waits_by_calling_a_function() -> None:
+    body = """L: { .param .b64 p0; st.param.b64 [p0], %d1; .param .b32 q; call.uni (q), try_lock, (p0); ld.param.b32 %r3, [q]; }
+        setp.eq.u32 %p1, %r3, 0; @%p1 bra L; st.global.u32 [%d2], 1; ret;"""
+    x = one(kernel(body, before=TRY))
+    assert [e.kind for e in x.effects] == ["atom", "store"] and not x.cuts and len(x.stuck) == 1
+
+
+STRUCTURE = """.func (.param .align 8 .b8 result[16]) pair(.param .align 8 .b8 given[16])
+{ .reg .b64 %d<4>; ld.param.u64 %d1, [given]; ld.param.u64 %d2, [given+8];
+st.param.b64 [result], %d2; st.param.b64 [result+8], %d1; ret; }
+"""
+
+
+def test_structures_go_through_calls() -> None:
+    body = """ld.global.u32 %r1, [%d1]; cvt.u64.u32 %d3, %r1;
+        { .param .align 8 .b8 p0[16]; st.param.b64 [p0], %d3; st.param.b64 [p0+8], 7; .param .align 8 .b8 q[16];
+        call.uni (q), pair, (p0); ld.param.b64 %d4, [q]; ld.param.b64 %d5, [q+8]; }
+        st.global.u64 [%d2], %d4; st.global.u64 [%d2+8], %d5; ret;"""
+    load, first, second = one(kernel(body, before=STRUCTURE)).effects
+    assert [evaluate(e.value, {load.result: 9}) for e in (first, second)] == [7, 9]
+
+
 def test_calls_through_pointers_tell_the_functions_apart() -> None:
     body = """proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);
         mov.u64 %d3, plus; mov.u64 %d4, minus; ld.global.u32 %r1, [%d1]; setp.eq.u32 %p1, %r1, 0; selp.b64 %d5, %d3, %d4, %p1;

@@ -127,7 +127,8 @@ def test_a_loop_with_side_effects_is_cut_at_its_bound_and_says_so() -> None:
     assert cut.instruction is not None and cut.instruction.opcode == "atom"
 
 
-COUNTED = "mov.u32 %r1, 0; L: mad.wide.u32 %d3, %r1, 4, %d1; st.global.u32 [%d3], %r1; add.u32 %r1, %r1, 1; {}; @%p1 bra L; ret;"
+COUNTED = """mov.u32 %r1, 0; L: mad.wide.u32 %d3, %r1, 4, %d1; st.global.u32 [%d3], %r1;
+add.u32 %r1, %r1, 1; {}; @%p1 bra L; ret;"""
 UNTIL = "ld.relaxed.gpu.u32 %r2, [%d2];\nsetp.lt.u32 %p1, %r1, %r2"
 
 
@@ -140,7 +141,7 @@ def test_a_loop_over_known_numbers_needs_no_bound() -> None:
 def test_bounds_of_single_loops() -> None:
     made = kernel(COUNTED.format(UNTIL))
     assert one(made, unroll=2).cuts[0].turns == 2
-    for name in ("L", "10"):
+    for name in ("L", "11"):
         assert one(made.bounded({name: 5}), unroll=2).cuts[0].turns == 5
     for name in ("M", "1000", "k.cu:3"):
         with pytest.raises(KeyError):

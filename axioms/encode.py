@@ -125,8 +125,12 @@ class Encoding:
 
     def _flows(self) -> dict[Term, list[Value]]:
         """What each symbol may take over, and under which literals (`flows`)."""
-        ruled_out = {-c[0] for c in self.formula.clauses if len(c) == 1}
         program = self.program
+        if any(len(program.events[r].cells) > 1 for r, _ in self.rf):
+            # What is known of a read is known of all its cells, a step further on.
+            ruled_out = {-l for l in self.formula.consequences()}
+        else:
+            ruled_out = {-c[0] for c in self.formula.clauses if len(c) == 1}
         sources: dict[Term, list[Value]] = {}
         for (r, cell), writes in self.rf.items():
             symbol = program.events[r].value_at(cell)
@@ -246,7 +250,8 @@ class Encoding:
                     if true(l):
                         rows[i] |= 1 << j
             orders.append(rows)
-        syncbar = [(i, j) for i, j, l in self.barriers.syncbar.pairs() if true(l)]
+        met = (self.barriers.syncbar, self.barriers.again)
+        syncbar = [(i, j) for relation in met for i, j, l in relation.pairs() if true(l)]
         finals = {c: w for c, chosen in self.finals.items() for w, l in chosen.items() if true(l)}
         results = {symbol: int(true(literal)) for symbol, literal in self.inputs.items()}
         for unknown in self.open:

@@ -168,10 +168,9 @@ class Collector:
         options: frozenset[str] = frozenset(),
         flow: Callable[[], Flow] | None = None,
     ) -> None:
-        """`flow` finds which numbers reads may return; it is asked where an address may be many."""
+        """`flow` says which numbers reads may return; it is asked where an address may be many."""
         self.threads, self.space, self.options = tuple(threads), space, options
-        self._find_flow = flow
-        self._flow: Flow | None = None
+        self._flow = flow
         self.events: list[Event] = []
         self.by_effect: list[dict[int, list[Event]]] = []
         self.troubles: list[Trouble] = []
@@ -223,11 +222,7 @@ class Collector:
     def _numbers(self, address: Term) -> Numbers:
         """The numbers that an address may be, where it is worth while to find out."""
         low, high, step = spread(address)
-        if self._find_flow is None or (high - low) <= _FEW * step:
-            return None
-        if self._flow is None:
-            self._flow = self._find_flow()
-        return self._flow.numbers(address)
+        return None if self._flow is None or high - low <= _FEW * step else self._flow().numbers(address)
 
     def _listed(self, thread: int, effect: Effect, span: Span, guard: Value, numbers: Iterable[int]) -> list[Place]:
         """Where an access goes whose address is one of a few numbers."""

@@ -12,6 +12,7 @@ of a number may come from different writes.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from axioms.memory import AddressSpace, TooManyPlaces
@@ -26,6 +27,8 @@ Numbers = frozenset[int] | None
 
 #: More numbers than this are anything.
 _MOST = 256
+#: So many combinations of operands are tried.
+_MOST_TOGETHER = 4096
 _NONE = frozenset[int]()
 #: An object, an offset in bytes, and a size in bytes.
 Key = tuple[int, int, int]
@@ -96,7 +99,7 @@ class Flow:
             return None
         operands = {a: self._known[a] for a in t.args if type(a) is Term}
         known = {a: n for a, n in operands.items() if n is not None}
-        if len(known) == len(operands):
+        if len(known) == len(operands) and math.prod(len(n) for n in known.values()) <= _MOST_TOGETHER:
             try:
                 numbers = numbers_of(t, known)
                 return numbers if len(numbers) <= _MOST else None

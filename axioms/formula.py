@@ -183,6 +183,26 @@ class Formula:
         last = len(at_least) - 1
         return [self.conj(l, -at_least[k + 1], BOTH) if k < last else l for k, l in enumerate(at_least)]
 
+    def consequences(self) -> set[int]:
+        """The literals that hold because clauses of one literal do, and what is left of others when these hold."""
+        waiting = [c[0] for c in self.clauses if len(c) == 1]
+        without: dict[int, list[list[int]]] = {}  # the clauses that a literal shortens
+        for c in self.clauses:
+            if len(c) > 1:
+                for l in c:
+                    without.setdefault(-l, []).append(c)
+        true: set[int] = set()
+        while waiting:
+            l = waiting.pop()
+            if l in true:
+                continue
+            true.add(l)
+            for c in without.get(l, ()):
+                left = [x for x in c if -x not in true]
+                if len(left) == 1:
+                    waiting.append(left[0])
+        return true
+
     def equal(self, a: int, b: int) -> None:
         self.add([-a, b])
         self.add([a, -b])

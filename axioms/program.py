@@ -15,7 +15,7 @@ from axioms import asynchronous, barrier_events, collectives, fences, kernels, o
 from axioms import events as making
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
-from axioms.flow import Flow
+from axioms.flow import Flow, Numbers
 from axioms.kernels import Grids, Kernel
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
@@ -75,7 +75,10 @@ class Program:
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         collectives.check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
-        collector = self.collector = Collector(self.threads, self.space, options, self._flow)
+        self._accessed = list(self._accesses())
+        self._flow: Flow | None = None
+        self._values: dict[tuple[int, int], Value | None] | None = None
+        collector = self.collector = Collector(self.threads, self.space, options, self.flow)
         accesses = self._locate()
         finals = self._finals()
         self.layout = collector.layout = layout or self._layout(accesses, finals)
@@ -136,9 +139,23 @@ class Program:
                 if effect.kind in _SPANS:
                     yield t, effect
 
-    def _flow(self) -> Flow:
-        """Which numbers reads may return."""
-        return Flow(self.space, list(self._accesses()), lambda e: [(s.address, s.size) for s in _SPANS[e.kind](e)])
+    def flow(self) -> Flow:
+        """Which numbers reads may return, as their effects stand before cells are known."""
+        if self._flow is None:
+            self._flow = Flow(self.space, self._accessed, lambda e: [(s.address, s.size) for s in _SPANS[e.kind](e)])
+        return self._flow
+
+    def written(self, write: Event, cell: int) -> Numbers:
+        """The numbers that a write may write to one of its cells; None for anything."""
+        if write.effect is None:
+            return frozenset((self.cells[cell].initial,))
+        if write.effect.kind not in ("store", "atom", "red"):
+            return None
+        if self._values is None:
+            self._values = {(t, e.index): e.value for t, e in self._accessed}
+        numbers = self.flow().numbers(self._values[write.thread, write.effect.index] or 0)
+        by, size = 8 * (self.cells[cell].offset - write.offset), self.cells[cell].width
+        return numbers if numbers is None else frozenset(n >> by & terms.mask(size) for n in numbers)
 
     def _locate(self) -> list[list[Bytes]]:
         """The bytes that accesses may go to: those that are cut alike together."""

@@ -11,8 +11,8 @@ Where they differ in one byte only, cutting changes nothing. For take an executi
 several writes, and let all of them come from the write that this one byte comes from. The values stay what they were; `rf`
 and `fr` only lose pairs, since each write of a cell covers all of it; and axioms forbid pairs of these and never ask for
 them. Flags of races are raised where causality does not order: they stay raised when there is less of it. So a cell is cut
-into pieces that have one such byte each. What is torn may be computed with and stored elsewhere, hence cuts are looked for
-until there are no new ones.
+into pieces that have one such byte each. What is torn may be computed with and stored elsewhere: `axioms.flow`, which says
+what values there are, lets every byte of a read come from another write.
 
 A model tells that it is about bytes by having an axiom named `single-copy`; the others are about words, which are never torn.
 """
@@ -24,9 +24,6 @@ from collections.abc import Iterable
 from axioms.cat.model import Model
 from axioms.events import Event
 from axioms.program import Program, members_by_tag
-from axioms.values import TooManyValues, domains
-from ptxcore.values import terms
-from ptxcore.values.terms import Term, Value
 
 _PROXIES = ("GEN", "SUR", "TEX", "CON", "ASYNC", "TMAP")
 
@@ -35,9 +32,8 @@ def with_tearing(program: Program, model: Model) -> Program:
     """The program with its cells cut wherever a read may be torn under a model."""
     if not any(axiom.name == "single-copy" for axiom in model.axioms):
         return program
-    while cuts := torn_at(program):
-        program = program.cut(cuts)
-    return program
+    cuts = torn_at(program)
+    return program.cut(cuts) if cuts else program
 
 
 def torn_at(program: Program) -> set[tuple[int, int]]:
@@ -134,39 +130,12 @@ def _surely_strong(program: Program) -> list[int]:
 
 def _varying(program: Program, cell: int, events: list[Event]) -> list[int]:
     """The bytes of a cell in which the values that events write there may differ."""
-    values = [w.value_at(cell) for w in events]
-    try:
-        numbers = _numbers(program, values)
-    except TooManyValues:
-        return list(range(program.cells[cell].size))
-    differ, first = 0, next(iter(numbers), 0)
-    for n in numbers:
-        differ |= n ^ first
+    differ, first = 0, None
+    for e in events:
+        numbers = program.written(e, cell)
+        if numbers is None:
+            return list(range(program.cells[cell].size))
+        for n in numbers:
+            first = n if first is None else first
+            differ |= n ^ first
     return _bytes_set(differ)
-
-
-def _numbers(program: Program, values: list[Value]) -> set[int]:
-    """The numbers that values can be, when each read may return whatever is written to its cells."""
-    by_symbol: dict[Term, list[tuple[Event, int]]] = {}
-    writes: dict[int, list[Event]] = {}
-    for e in program.events:
-        for c in e.cells:
-            if e.kind == "W":
-                writes.setdefault(c, []).append(e)
-            elif e.kind == "R" and type(symbol := e.value_at(c)) is Term:
-                by_symbol.setdefault(symbol, []).append((e, c))
-    sources: dict[Term, list[Value]] = {}
-    open_ = [s for v in values for s in terms.symbols_of(v)]
-    while open_:
-        symbol = open_.pop()
-        if symbol in sources:
-            continue
-        places = by_symbol.get(symbol)
-        if places is None and symbol.width > 1:
-            raise TooManyValues
-        read = [0, 1] if places is None else [w.value_at(c) for r, c in places for w in writes[c] if w is not r.partner]
-        sources[symbol] = list(read)
-        for v in sources[symbol]:
-            open_ += terms.symbols_of(v)
-    known = domains(sources, values, rounds=len(sources))
-    return {n for v in values for n in ((v,) if type(v) is int else known[v])}  # type: ignore[index]

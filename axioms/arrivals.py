@@ -19,6 +19,7 @@ WARP = 32
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
 DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
+EARLY = "an arrival at a barrier by a thread that has arrived there before, of which others have not"
 NO_BARRIER = "a barrier whose number is not one of 0 to 15"
 BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 
@@ -37,7 +38,8 @@ class Arrival(NamedTuple):
 
 
 class Gathered:
-    """`rows` relate arrivals to the waits of their instance; `order` says what else comes before what at barriers.
+    """`rows` relate arrivals to the waits of their instance, `renewed` to arrivals in the next one by who arrived with them but
+    did not wait; `order` says what else comes before what at barriers.
     `together` has for two arrivals the literal of "in one instance", where a reduction asks for it. `misuse` has literals and
     the reasons why behaviour is undefined where they hold."""
 
@@ -45,10 +47,12 @@ class Gathered:
         self.program, self.executed, self.lowering, self.formula = program, executed, lowering, formula
         self.rows: Rows = {}
         self.order: Rows = {}
+        self.renewed: Rows = {}
         self.together: dict[tuple[int, int], int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[tuple[int, str]] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
+        self.early: list[tuple[int, str]] = []  # misuse that excuses nobody from waiting
         self._codes: dict[int, frozenset[int]] = {}
         self.absences: list[
             tuple[int, int]

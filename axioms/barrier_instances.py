@@ -22,7 +22,9 @@ _WARP = 32
 class BarrierChoice:
     """`pairs` are arrivals with the waits that receive from them; `flows` the same for `bar.red`. `phases` are the same for
     barriers of clusters, and `phase_order` says which of their events come first. `misuse` is a reason. `order` is what comes
-    before what besides: instances of one barrier, and exits of threads before waits that do without them."""
+    before what besides: instances of one barrier, and exits of threads before waits that do without them. `again` are
+    arrivals with the next ones of threads that arrived with them, but did not wait. `early` is misuse too, but excuses nobody
+    from waiting."""
 
     pairs: tuple[tuple[int, int], ...] = ()
     flows: tuple[tuple[int, int], ...] = ()
@@ -30,12 +32,21 @@ class BarrierChoice:
     order: tuple[tuple[int, int], ...] = ()
     phases: tuple[tuple[int, int], ...] = ()
     phase_order: tuple[tuple[int, int], ...] = ()
+    again: tuple[tuple[int, int], ...] = ()
+    early: str | None = None
 
     def rows(self, size: int) -> Rows:
-        rows = [0] * size
-        for i, j in self.pairs:
-            rows[i] |= 1 << j
-        return rows
+        return _as_rows(self.pairs, size)
+
+    def again_rows(self, size: int) -> Rows:
+        return _as_rows(self.again, size)
+
+
+def _as_rows(pairs: Sequence[tuple[int, int]], size: int) -> Rows:
+    rows = [0] * size
+    for i, j in pairs:
+        rows[i] |= 1 << j
+    return rows
 
 
 @dataclass(slots=True)
@@ -106,9 +117,11 @@ def barrier_choices(
             tuple(p for c in combination for p in c.order),
             tuple(p for c in combination for p in c.phases),
             tuple(p for c in combination for p in c.phase_order),
+            tuple(p for c in combination for p in c.again),
         )
         if len(groups) > len(named) and whole.misuse is None and not _runs(program, whole):
             continue
+        whole.misuse = whole.misuse or next((c.early for c in combination if c.early), None)
         if cut or all(_agrees(program, whole, a) for members in counted.values() for a in members):
             yield whole
 
@@ -224,7 +237,14 @@ def _deal(
     pairs: list[tuple[int, int]] = []
     flows: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
+    again: list[tuple[int, int]] = []
     for k, group in sorted(instances.items()):
+        renewed = [
+            b for b in group for a in instances.get(k - 1, ()) if a.event.thread == b.event.thread and a.wait is None
+        ]
+        again += [(c.event.index, b.event.index) for b in renewed for c in instances[k - 1]]
+        if renewed and not _enough(program, instances[k - 1]):
+            choice.early = _EARLY
         waiting = [m for m in group if m.wait is not None]
         if waiting and (len({m.count for m in group}) > 1):
             choice.misuse = "different thread counts in one instance of a barrier"
@@ -251,7 +271,15 @@ def _deal(
                 if b.kind == "red":
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
-    return BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits))
+    whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits), again=tuple(again))
+    whole.early = choice.early
+    return whole
+
+
+def _enough(program: Program, group: Sequence[_Arrival]) -> bool:
+    """Whether as many warps have come as those who do not wait say."""
+    warps = {program.threads[m.event.thread].place.warp for m in group}
+    return all(m.count is None or len(warps) * _WARP >= m.count for m in group if m.wait is None)
 
 
 def _strange(members: Sequence[_Arrival]) -> str | None:
@@ -266,6 +294,7 @@ def _strange(members: Sequence[_Arrival]) -> str | None:
     return None
 
 
+_EARLY = "an arrival at a barrier by a thread that has arrived there before, of which others have not"
 _DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
 
 

@@ -13,7 +13,8 @@ itself; there a barrier with a count lets each waiting thread pass as soon as th
 has synchronised with (see `named_barriers`).
 
 `syncbar` relates each arrival to each wait of its instance, at barriers of CTAs and warps; `mbrf` does at those of clusters,
-whose phases `mbo` orders.
+whose phases `mbo` orders. `again` relates each arrival to the next one of a thread that arrived in the same instance, but did
+not wait: if it came too early, it would come to that instance once more, which is misuse.
 """
 
 from __future__ import annotations
@@ -49,10 +50,12 @@ class Barriers(Gathered):
         self._find()
         size = program.size
         self.syncbar = filled(self.rows, [0] * size, formula, BOTH)
+        self.again = filled(self.renewed, [0] * size, formula, BOTH)
         self.mbrf = filled(self._cluster_rows, [0] * size, formula, BOTH)
         self.mbo = filled(self._cluster_order, [0] * size, formula, BOTH)
         if self._barriers > 1:
             self._no_deadlock()
+        self.misuse += self.early
 
     # Who is there.
 
@@ -154,6 +157,7 @@ class Barriers(Gathered):
         self.meetings.append(rounds)
         by_event = {m.arrive.index: m for m in members}
         self._waits(rounds, self.rows, used_well)
+        self._renew(rounds)
         for arrivals in rounds.arrivals:
             kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
             if len(kinds) > 1:
@@ -164,6 +168,14 @@ class Barriers(Gathered):
                 for (p, x), (q, y) in itertools.permutations(arrivals, 2):
                     self.meet(p.event, q.event, self.formula.conj(x, y, BOTH))
             self.reduce(members)
+
+    def _renew(self, rounds: Rounds) -> None:
+        """Who arrives again without having waited must know in another way that everybody has come."""
+        for before, after in itertools.pairwise(rounds.arrivals):
+            for (a, x), (b, y) in itertools.product(before, after):
+                if a.thread == b.thread and a.wait is None:
+                    for other, z in before:
+                        self.relate(self.renewed, other.event, b.event, self.formula.conj_all((x, y, z), BOTH))
 
     def _divergent(self, arrivals: list[tuple[Part, int]]) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""

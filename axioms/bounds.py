@@ -6,7 +6,7 @@ fr(r, w)           cell by cell: the write follows in co the one from which this
 sync_fence(f, f')  a strict order that relates every pair whose scopes take in each other
 addr, data, ctrl   as the threads' executions say
 comp               see `asynchronous`
-syncbar(a, w)      see `barriers`
+syncbar, again     see `barriers`
 mbo, mbrf          see `barriers` and `mbarriers`
 """
 
@@ -204,6 +204,8 @@ class Bounds:
             return self.sync_fence
         if name == "syncbar":
             return self.barriers.syncbar
+        if name == "again":
+            return self.barriers.again
         if name in ("mbo", "mbrf"):
             parts = [getattr(self.barriers, name), getattr(self.mbarriers, name)]
             return relations.union(parts, self.formula, BOTH)

@@ -73,7 +73,7 @@ Reads = Mapping[int, int | tuple[int, ...]]
 
 class Candidate:
     """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events. `sequences` are
-    the operations and waits of each mbarrier object in their order."""
+    the operations and waits of each mbarrier object in their order; `syncbar` has the pairs of `syncbar` and of `again`."""
 
     def __init__(
         self,
@@ -94,9 +94,10 @@ class Candidate:
         self.finals = finals or {}
         self.alive = sum(1 << i for i, e in enumerate(executed) if e)
         self.co, self.sync_fence = self._rows(co), self._rows(sync_fence)
-        self.syncbar = [0] * program.size
+        self.syncbar, self.again = [0] * program.size, [0] * program.size
         for i, j in syncbar:
-            self.syncbar[i] |= 1 << j
+            rows = self.again if "BA" in program.events[j].tags else self.syncbar
+            rows[i] |= 1 << j
         self.symbols: dict[Term, int] = dict(results or {})
         self.claimed, self.sequences = claimed or {}, sequences
         self.circular = not self._read_values()
@@ -115,7 +116,8 @@ class Candidate:
         executed = [False] * len(self.executed)
         for i, e in enumerate(self.executed):
             executed[where[i]] = e
-        syncbar = [(where[i], where[j]) for i, row in enumerate(self.syncbar) for j in bits(row)]
+        met = (*enumerate(self.syncbar), *enumerate(self.again))
+        syncbar = [(where[i], where[j]) for i, row in met for j in bits(row)]
         return Candidate(
             self.judge,
             executed,
@@ -296,7 +298,7 @@ class Candidate:
         """The base sets and relations of this execution."""
         base = Base(fixed, self.program.size)
         base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
-        base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar})
+        base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar, "again": self.again})
         base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf})
         base.update(self._dependencies())
         return base

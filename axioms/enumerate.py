@@ -365,6 +365,7 @@ class _Search:
                 for i, j in pairs:
                     row[i] |= 1 << j
             static = {**dependencies, "data": data, "mbo": mbo, "mbrf": mbrf, "syncbar": barrier.rows(program.size)}
+            static["again"] = barrier.again_rows(program.size)
             sequences = [[e.index for e in o.events] for o in orders]
             for candidate in self._with_barriers(program, barrier, sequences, static, final_matters):
                 if barrier.misuse is not None and not cut:
@@ -395,6 +396,7 @@ class _Search:
         final_matters: bool,
     ) -> Iterator[Candidate]:
         judge = Judge(program, self.model)
+        met = (*barrier.pairs, *barrier.again)
         evaluation = StagedEvaluation(self.model, program, self.stages, static)
         for rf in self._reads_from(program, static):
             self.check_time()
@@ -411,7 +413,7 @@ class _Search:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
                         yield Candidate(
-                            judge, [True] * program.size, reads, co, order, barrier.pairs, finals, sequences=sequences
+                            judge, [True] * program.size, reads, co, order, met, finals, sequences=sequences
                         )
 
     def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Sources]:

@@ -12,6 +12,7 @@ _NEEDS = {
     "sync_fence": ("SC",),
     "syncbar": ("BA", "BW"),
     "sync_barrier": ("BA", "BW"),
+    "again": ("BA",),
     "mbo": ("MB",),
     "mbrf": ("MA", "MW"),
     "issue": ("I", "ASY"),

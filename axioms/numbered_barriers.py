@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, MIXED, WARP, Arrival, Gathered
+from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, WARP, Arrival, Gathered
 from axioms.formula import BOTH, FALSE, TRUE
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
@@ -29,6 +29,7 @@ class Instances:
         for x in range(len(members)):
             self._complete(x, misused)
         self._join()
+        self._renew()
         self._diverge()
 
     def _bound(self) -> int:
@@ -182,3 +183,30 @@ class Instances:
                     for k in range(self.bound)
                 ]
                 self.whole.misuse.append((self.formula.disj(meet, BOTH), DIVERGENT))
+
+    def _renew(self) -> None:
+        """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
+        formula = self.formula
+        for mine in self.by_thread.values():
+            for x, y in itertools.combinations(mine, 2):
+                if self.members[x].wait is None:
+                    for k in range(self.bound - 1):
+                        here = [self.number[x][k], self.number[y][k + 1], self.same[x][y]]
+                        both = formula.conj_all(here, BOTH)
+                        if both != FALSE:
+                            self._renewed(x, y, k, both)
+
+    def _renewed(self, x: int, y: int, k: int, both: int) -> None:
+        formula, whole, b = self.formula, self.whole, self.members[y]
+        for z, other in enumerate(self.members):
+            together = formula.conj(self.number[z][k], self.same[x][z], BOTH)
+            whole.relate(whole.renewed, other.arrive, b.arrive, formula.conj(both, together, BOTH))
+        warps: dict[int, list[int]] = {}
+        for t in self.threads:
+            warps.setdefault(whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))
+        at_least = formula.count([formula.disj(some, BOTH) for some in warps.values()], len(warps))
+        for count, holds in whole.counts(self.members[x].effect.count):
+            enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
+            early = formula.conj_all([both, holds, -enough], BOTH)
+            if early != FALSE:
+                whole.early.append((early, EARLY))

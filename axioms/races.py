@@ -34,6 +34,7 @@ UNDEFINED = {
     "mixed-size": "a mixed-size race: accesses of different sizes to the same bytes, which nothing orders",
     "async": "an access that nothing orders with that of an asynchronous operation to the same bytes",
     "overwritten": "an access to the bytes of an mbarrier object that is in use",
+    "early": "an arrival at a barrier by a thread that has arrived there before, maybe before others have",
     "unfinished": "an asynchronous operation that nobody waited for when its kernel ended",
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }

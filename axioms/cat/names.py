@@ -97,6 +97,11 @@ BASE: dict[str, BaseName] = {
     "sr": BaseName(_REL, "both events carry a scope, and each scope takes in the other's thread", symmetric=True),
     "scta": BaseName(_REL, "both events in threads of one CTA", transitive=True, symmetric=True),
     "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),
+    "again": BaseName(
+        _REL,
+        "from each arrival at a CTA barrier to the next one there of a thread that arrived in the same instance, but did not "
+        "wait",
+    ),
     "mbo": BaseName(_REL, "the order of operations and waits on one mbarrier object or cluster barrier"),
     "mbrf": BaseName(_REL, "from each arrival to each wait for the phase that it counted in"),
     "object": BaseName(_REL, "from `MBINIT` events to the memory events that access bytes of their object"),

@@ -149,7 +149,7 @@ class Compiler:
                 self.emit(indent + line, op)
             ended = op.use.form.kind in _ENDS and op.guard is None
         if not ended:
-            following = self.starts.get((code.name, end))
+            following = self.starts.get((code.name, end)) if start < len(code.ops) else None
             self.emit(f"    return {following}" if following is not None else f"    return T.leave({code.entry})", None)
 
     def instruction(self, code: Code, op: Op, at: int) -> list[str]:
@@ -157,7 +157,7 @@ class Compiler:
         if op.refused:
             return [f"T.refuse({self.op(op)})"]
         if op.call is not None:
-            return [f"return T.call({self.op(op)}, {self.starts.get((code.name, at + 1), DONE)})"]
+            return [f"return T.call({self.op(op)}, {self.starts[code.name, at + 1]})"]
         if kind == "branch" or op.use.form.mnemonic == "bra":
             return [f"return {self.goal(code, op.labels[0])}"]
         if kind == "jump":
@@ -189,7 +189,7 @@ class Compiler:
 
     def goal(self, code: Code, label: str) -> int:
         at = code.labels[label]
-        return self.starts.get((code.name, at), DONE)
+        return self.starts[code.name, at]
 
     def op(self, op: Op) -> int:
         self.ops.append(op)
@@ -442,11 +442,11 @@ def polls(op: Op) -> bool:
 
 
 def _cuts(code: Code, together: bool) -> list[int]:
-    """At labels, behind whatever ends a block, at whatever may wait. Where the threads of a warp go on together, also at each
+    """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may wait. Where the threads of a warp go on together, also at each
     access to memory, so that all load before one stores."""
-    cuts = {0, *(at for at in code.labels.values() if at < len(code.ops))}
+    cuts = {0, *code.labels.values()}
     for i, op in enumerate(code.ops):
-        if (op.use.form.kind in _ENDS or op.call is not None) and i + 1 < len(code.ops):
+        if op.call is not None or (op.use.form.kind in _ENDS and i + 1 < len(code.ops)):
             cuts.add(i + 1)
         if op.use.form.kind == "warp" or op.instruction.opcode in _WAITING:
             cuts.add(i)

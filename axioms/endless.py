@@ -203,6 +203,7 @@ class _Reasons:
     def __init__(self, giving: _Giving, encoding: Encoding) -> None:
         self.giving, self.encoding, self.formula = giving, encoding, encoding.formula
         self.ends = [encoding.truth(e) for e in giving.ends]
+        self._known: dict[tuple[int, int, int], int] = {}
         self.stopped: dict[tuple[int, int], int] = {
             (s.thread, s.effect): encoding.truth(s.guard) for s in giving.stops if s.kind == "barrier"
         }
@@ -261,16 +262,27 @@ class _Reasons:
 
     def _one_after_another(self, instances: Instances) -> None:
         """An instance begins when the one before it is complete."""
-        for x in range(len(instances.members)):
-            for y in range(len(instances.members)):
-                for k in range(instances.bound - 1):
-                    both = [instances.number[x][k], instances.number[y][k + 1], instances.same[x][y]]
-                    together = self.formula.conj_all(both, BOTH)
+        members = range(len(instances.members))
+        for k in range(instances.bound - 1):
+            for y in members:
+                begins = instances.number[y][k + 1]
+                if _is_one(instances):  # somebody is in the instance before
+                    self.formula.add([-begins, self._complete(instances, 0, k)])
+                    continue
+                for x in members:
+                    together = self.formula.conj_all([instances.number[x][k], begins, instances.same[x][y]], BOTH)
                     if x != y and together != FALSE:
                         self.formula.add([-together, self._complete(instances, x, k)])
 
     def _complete(self, instances: Instances, x: int, k: int) -> int:
         """The literal of "the instance in which member x is number k has all its arrivals"."""
+        key = id(instances), -1 if _is_one(instances) else x, k
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._new_complete(instances, x, k)
+        return known
+
+    def _new_complete(self, instances: Instances, x: int, k: int) -> int:
         formula = self.formula
         effect = instances.members[x].effect
         arrived = {t: instances.arrived(t, x, k) for t in instances.threads}
@@ -329,3 +341,10 @@ class _Reasons:
             follows = self.encoding.mbarriers.mbo.literal(wait.index, operation.index)
             if follows != FALSE:
                 self.formula.add([*unless, -self.encoding.executed.literals[operation.index], -follows])
+
+
+def _is_one(instances: Instances) -> bool:
+    """Whether all members are certainly at one barrier, of one number of threads."""
+    first = instances.same[0]
+    same = all(row is first for row in instances.same) and set(first) == {TRUE}
+    return same and len({m.effect.count for m in instances.members}) == 1

@@ -46,7 +46,7 @@ def told(body: str, **options: object) -> ptxmm.Result:
         (SB, "causality", ["po", "sc", "po", "fr"]),
         (ATOMIC, "atomicity", ["fr", "co"]),
         (COWW, "coherence", ["po", "co"]),
-        (TORN, "single-copy", ["fr", "rf"]),
+        (TORN, "single-copy", ["rf", "fr"]),
         (BARRIER, "causality", ["po", "bars", "po", "fr"]),
     ],
 )

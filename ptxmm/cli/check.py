@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, stem
-from ptxmm.findings import Finding, findings
+from ptxmm.findings import Finding, bound_of, findings
 from ptxmm.kernels.files import Item, expand, is_test
 from ptxmm.result import Result
 
@@ -206,8 +206,11 @@ class _Run:
         if result.verdict == "error":
             sys.stdout.flush()  # so that both streams tell the story in the same order
             sys.stderr.write((result.error or "error") + "\n")
-        elif result.verdict == "undecided" and self._options.format == "herd":
-            sys.stderr.write(f"{result.path}: undecided: {result.error}\n")
+        elif self._options.format == "herd":  # whose lines have no room for it
+            if result.verdict == "undecided":
+                sys.stderr.write(f"{result.path}: undecided: {result.error}\n")
+            elif any(loop.kind == "bounded" for loop in result.loops):
+                sys.stderr.write(f"{result.path}: {bound_of(result)}\n")
         self._report.add(outcome)
         if self._drawings:
             try:

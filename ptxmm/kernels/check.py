@@ -63,7 +63,9 @@ class Question:
         try:
             self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final), options)
         except UsageError as error:
-            raise InputError([Diagnostic(Span(0, 0, 0), str(error))], test.path) from None
+            message = str(error)
+            place = next((span for key, span in test.bounds.items() if f"'{key}'" in message), Span(0, 0, 0))
+            raise InputError([Diagnostic(place, message)], test.path, test.text) from None
         self.cast = Cast(self._name, self._spot, self._source)
 
     def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
 from ptxmm.kernels.files import identity
 from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
@@ -49,8 +51,9 @@ class KernelTest:
     checks: tuple[Check, ...]
     expect: tuple[str, ...] = ("ok",)
     bounded: bool = False
-    #: The file that tells of each launch's PTX: itself, or the source that was compiled.
-    sources: tuple[str, ...] = ()
+    #: The file's text, and where in it the bounds of loops stand: for messages.
+    text: str = field(default="", compare=False, repr=False)
+    bounds: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 

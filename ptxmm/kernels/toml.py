@@ -213,7 +213,7 @@ class KernelFile:
         view = self._view(self._number(variant))
         parameters = self._parameters(view)
         expect = view.get("expect")
-        launches, sources = self._launches(view, parameters)
+        launches = self._launches(view, parameters)
         self.document.stop_on_findings()
         return KernelTest(
             path=self.path,
@@ -223,7 +223,10 @@ class KernelFile:
             checks=self._checks(view, parameters),
             expect=_expected(expect.value if expect else "ok"),
             bounded=view.below("bounds").get("default") is not None,
-            sources=sources,
+            text=self.document.text,
+            bounds={
+                key: self.document.span(*self.document.place(f.way).key) for key, f in view.below("bounds").items()
+            },
         )
 
     def _number(self, variant: str) -> int:
@@ -373,9 +376,8 @@ class KernelFile:
             return ""
         return launch.layers[0].value.get("name") or f"k{number}"
 
-    def _launches(self, view: View, parameters: dict[str, Parameter]) -> tuple[tuple[Launch, ...], tuple[str, ...]]:
+    def _launches(self, view: View, parameters: dict[str, Parameter]) -> tuple[Launch, ...]:
         launches: list[Launch] = []
-        sources: list[str] = []
         for number, launch in enumerate(self._kernels(view)):
             module = self._module(launch)
             if module is None:
@@ -406,8 +408,7 @@ class KernelFile:
                     after=tuple(after.value) if after else (),
                 )
             )
-            sources.append(module.path)
-        return tuple(launches), tuple(sources)
+        return tuple(launches)
 
     def _bounds(self, view: View) -> list[tuple[str, int]]:
         return [(key, found.value) for key, found in view.below("bounds").items()]

@@ -76,13 +76,13 @@ class TextReport:
         path = plain(result.path)
         seen = count_of(result)
         line = f"{self._verdict(result, 9)}  {path.ljust(self._width)}  {seen.ljust(21)} {duration(result.seconds):>8}"
-        notes = "; ".join(self._notes(result))
+        notes = "; ".join(self._notes(result, brief=True))
         return (line + ("  " + notes if notes else "")).rstrip()
 
-    def _notes(self, result: Result) -> list[str]:
+    def _notes(self, result: Result, *, brief: bool = False) -> list[str]:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
-            notes.append(plain(result.error))
+            notes.append(plain(result.error.partition(" (")[0] if brief else result.error))
         if result.verdict == "error":
             notes.append("see the message")
         elif not result.passed and result.verdict != "undecided":

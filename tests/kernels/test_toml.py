@@ -299,3 +299,12 @@ def test_a_cuda_source_without_a_compiler_is_refused(tmp_path: Path, monkeypatch
     said = _said(write(tmp_path, TOML.replace('ptx = "k.ptx"', 'cu = "other.cu"'), other__cu=CUDA))
     assert "k.toml:1:6: error: compiling 'cu' needs nvcc, which is not installed" in said
     assert "hint: install the CUDA toolkit" in said
+
+
+def test_a_bound_of_no_loop_is_told_at_its_place(tmp_path: Path) -> None:
+    import ptxmm
+
+    path = write(tmp_path, TOML + '[bounds]\ndefault = 2\n"k.cu:12" = 3\n')
+    with pytest.raises(InputError) as caught:
+        ptxmm.check(ptxmm.load(path))
+    assert f"{path}:14:1: error: no loop of 'k' is at 'k.cu:12'" in caught.value.render()

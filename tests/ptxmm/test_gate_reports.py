@@ -379,3 +379,28 @@ def test_every_format_works_from_the_command_line(folder: Path, form: str, capsy
         assert len(check_sarif(json.loads(printed.out))) == 1
     else:
         assert "::error file=bad.litmus,line=2,col=" in printed.out
+
+
+LOOP_TEST = """PTX loop
+{ x = 0; }
+ P0@cta 0,gpu 0 ;
+ mov.u32 %r0, 0 ;
+ L1: add.u32 %r0, %r0, 1 ;
+ atom.relaxed.gpu.add.u32 %r1, [x], 1 ;
+ setp.ne.u32 %p, %r0, %r1 ;
+ @%p bra L1 ;
+forall (x >= 0)
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "herd", "json", "junit", "sarif", "github"])
+def test_bounds_are_told_in_every_format(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "loop.litmus").write_text(LOOP_TEST, encoding="utf-8")
+    assert main(["check", "loop.litmus", "--format", form]) == 0
+    printed = capsys.readouterr()
+    if form == "json":
+        (loop,) = json.loads(printed.out)["tests"][0]["loops"]
+        assert (loop["kind"], loop["line"], loop["label"], loop["turns"]) == ("bounded", 5, "L1", 4)
+    else:
+        assert "the loop at loop.litmus:5 (L1) was cut after 4 turns" in printed.out + printed.err
+    assert main(["check", "loop.litmus", "--format", form, "--require-complete"]) == 3

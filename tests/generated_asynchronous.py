@@ -29,14 +29,16 @@ class _Copies:
         self.draw, self.made = draw, 0
 
     def line(self) -> str:
-        pick = self.draw(st.sampled_from(("store", "load", "load", "copy", "copy", "commit", "wait", "wait", "fence")))
-        return str(getattr(self, pick)())
+        kinds = ("store", "load", "load", "copy", "copy", "commit", "wait", "wait", "fence", "perhaps")
+        return str(getattr(self, self.draw(st.sampled_from(kinds)))())
 
     def pick(self, *options: str) -> str:
         return self.draw(st.sampled_from(options))
 
     def store(self) -> str:
-        return self.pick("st.weak.u32 [g], 5;", "st.weak.shared.u32 [s], 6;", "st.relaxed.cta.u32 [g], 7;")
+        return self.pick(
+            "st.weak.u32 [g], 5;", "st.weak.u32 [g+4], 8;", "st.weak.shared.u32 [s], 6;", "st.relaxed.cta.u32 [g], 7;"
+        )
 
     def load(self) -> str:
         self.made += 1
@@ -63,6 +65,12 @@ class _Copies:
             "cp.async.bulk.wait_group.read 0;",
             "cp.async.bulk.wait_group 1;",
         )
+
+    def perhaps(self) -> str:
+        """Something that happens or not, as a load says."""
+        self.made += 1
+        line = self.draw(st.sampled_from((self.copy, self.commit, self.wait)))().split(";")[0]
+        return f"ld.weak.u32 %r{self.made}, [g+4]; setp.eq.u32 %p{self.made}, %r{self.made}, 2; @%p{self.made} {line};"
 
     def fence(self) -> str:
         return self.pick(

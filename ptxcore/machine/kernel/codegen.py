@@ -15,7 +15,7 @@ from ptxcore.isa import data_movement
 from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.expressions import Printer
 from ptxcore.machine.kernel.layout import DYNAMIC
-from ptxcore.machine.kernel.lowering import Code, Op, Program, Source, Target, Targets
+from ptxcore.machine.kernel.lowering import DROPPED, Code, Op, Program, Source, Target, Targets
 from ptxcore.machine.kernel.memory import PARAM, SHARED
 from ptxcore.machine.kernel.special import OF_THREAD
 from ptxcore.machine.steps import CHANGING
@@ -279,6 +279,12 @@ class Compiler:
         write = _WRITES.get(op.use.space, "write")
         size, text = width // 8, self.argument(value)
         if value.kind == "vector":
+            if any(part.name == DROPPED for part in value.parts):
+                return [
+                    f"T.{write}({address} + {i * size}, {size}, {self.argument(part._replace(width=width))})"
+                    for i, part in enumerate(value.parts)
+                    if part.name != DROPPED
+                ]
             size *= len(value.parts)
             text = " | ".join(
                 f"{self.argument(part._replace(width=width))} << {i * width}" if i else self.argument(part)

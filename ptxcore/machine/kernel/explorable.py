@@ -19,7 +19,7 @@ from ptxcore.isa.table import TYPED
 from ptxcore.machine.flow import Shape, kernel_blocks, pruned
 from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
 from ptxcore.machine.kernel.layout import DYNAMIC
-from ptxcore.machine.kernel.lowering import Call, Code, Op, Parameter, Passed, Program, Source, Target
+from ptxcore.machine.kernel.lowering import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.machine.kernel.own_memory import KernelThread
 from ptxcore.machine.kernel.promotion import direct, promotable
@@ -451,7 +451,8 @@ class _Maker:
     def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
         """How an operand is read. Steps that it needs go to `before`."""
         if source.kind == "vector":
-            return together([self.read(at, part, op, before) for part in source.parts])
+            parts = source.parts
+            return together([None if part.name == DROPPED else self.read(at, part, op, before) for part in parts])
         value, registers = self.source(at, source, op, before)
         return Read(value, (registers,))
 

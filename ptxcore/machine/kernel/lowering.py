@@ -81,6 +81,9 @@ class Target(NamedTuple):
     signed: bool
 
 
+#: The name of an element that is not stored.
+DROPPED = "_"
+
 #: Targets of one destination operand: a register or None for a dropped one; a list for a vector, a pair for two.
 Targets = Any
 
@@ -498,7 +501,7 @@ class _Lowering:
         if isinstance(operand, Vector):
             return Source("vector", width=width, parts=tuple(self.source(s, e, o) for o in operand.elements))
         if isinstance(operand, Sink):
-            return Source("constant", 0, width)
+            return Source("constant", 0, width, name=DROPPED)
         if isinstance(operand, Name):
             return self.named(s, operand, width)
         if isinstance(operand, Address):

@@ -57,6 +57,8 @@ def words(
          [8, 7, 6, 5]),
         ("ld.global.v8.b32 {%r1, %r2, _, %r4, %r5, %r6, %r7, %r8}, [%rd0+64]; "
          "st.global.v8.b32 [%rd0], {%r8, %r7, %r6, %r5, %r4, 3, %r2, %r1};", [24, 23, 22, 21, 20, 3, 18, 17]),
+        ("ld.global.v8.b32 {%r1, _, _, %r4, _, _, _, _}, [%rd0]; st.global.v8.b32 [%rd0], {%r4, _, 9, _, _, _, _, %r1};",
+         [4, 2, 9, 4, 5, 6, 7, 1]),
         ("ldu.global.v2.u32 {%r1, %r2}, [%rd0+8]; ld.global.nc.L1::evict_last.u32 %r3, [%rd0+16]; "
          "st.global.v2.u32 [%rd0], {%r2, %r3};", [4, 5]),
         ("createpolicy.fractional.L2::evict_last.b64 %rd2, 0.5; ld.global.L2::cache_hint.u32 %r1, [%rd0+8], %rd2; "

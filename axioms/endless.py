@@ -8,8 +8,9 @@ The question is put to another program: in it every thread may also *give up*, w
 and an execution in which every thread ends or gives up is one in which threads wait for ever if each had to:
 
     at a barrier      somebody whom the barrier waits for has neither arrived in that round nor ended
-    in a loop         what the turn reads is written last: no write follows in coherence, no operation on the mbarrier object
-                      follows in its order. The next turn would see the same, and so would every other
+    in a loop         what the turn reads is written last: no write follows in coherence but those of such turns, which write
+                      what they read; no operation on the mbarrier object follows in its order. The next turn would see the
+                      same, and so would every other
 
 So it is decided by the same formula, and every execution is re-checked by the same evaluation. All threads count as running:
 each gets on as long as it can. Executions that a loop bound cuts off are not looked at.
@@ -112,7 +113,7 @@ class _Giving:
                 self.stops.append(_Stop("trap", number, guard, effect.instruction, effect.index))
             effects.append(changed)
         for stuck in execution.stuck:
-            guard = terms.conj(_whatever_comes_in(stuck, execution.effects), through)
+            guard = terms.conj(stuck.forever, through)
             kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
             self.stops.append(_Stop(kind, number, guard, _where(stuck, execution.effects), reads=stuck.reads))
         ends = terms.conj(execution.finishes, through)
@@ -139,16 +140,6 @@ def _choice(index: int, instruction: Instruction, symbol: Value) -> Effect:
 def _where(stuck: Stuck, effects: Sequence[Effect]) -> Instruction | None:
     """The instruction that waits: the first that looks."""
     return next((effects[i].instruction for i in stuck.reads if effects[i].kind != "input"), stuck.instruction)
-
-
-def _whatever_comes_in(stuck: Stuck, effects: Sequence[Effect]) -> Value:
-    """That the turn goes round whatever nothing determines: a `try_wait` that gives up too early will not do so for ever."""
-    guard = stuck.guard
-    chances = [e.result for e in effects if e.kind == "input" and e.result is not None and e.result.width == 1]
-    for symbol in chances:
-        if type(guard) is Term and symbol in terms.symbols_of(guard):
-            guard = terms.conj(terms.substitute(guard, {symbol: 0}), terms.substitute(guard, {symbol: 1}))
-    return guard
 
 
 def find(
@@ -330,7 +321,18 @@ class _Reasons:
                         follows = encoding.co.literal(w, later)
                         if follows != FALSE:
                             executed = encoding.executed.literals[later]
-                            self.formula.add([*unless, -literal, -executed, -follows])
+                            self.formula.add([*unless, -literal, -executed, -follows, *self._also_waiting(later)])
+
+    def _also_waiting(self, write: int) -> list[int]:
+        """The literals of "this write is of a turn that goes round": one that writes what it read changes nothing."""
+        event = self.giving.program.events[write]
+        if event.effect is None:
+            return []
+        return [
+            self.encoding.truth(s.guard)
+            for s in self.giving.stops
+            if s.thread == event.thread and event.effect.index in s.reads
+        ]
 
     def _sees_last(self, wait: Event, unless: list[int]) -> None:
         """No operation on the mbarrier object follows."""

@@ -231,7 +231,11 @@ def _answer(question: Question, result: Result) -> None:
         return
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)
-    result.verdict = "ok" if all(c.holds for c in result.checks) else "no"
+    answers = {c.holds for c in result.checks}
+    if False not in answers and None in answers:
+        result.error = "no execution ends within the bounds of loops"
+    else:
+        result.verdict = "no" if False in answers else "ok"
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:
@@ -287,7 +291,10 @@ _Judge = Callable[[Question, Decision, Check, Checked], None]
 
 
 def _judge_all(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
-    """`forall`, `never`: no outcome that is not as wanted."""
+    """`forall`, `never`: no outcome that is not as wanted, and some outcome: a kernel that never ends keeps no promise."""
+    if not decision.states:
+        _judge_nothing(question, decision, check, checked)
+        return
     bad = next((i for i, state in enumerate(decision.states) if not question.holds(check, state)), None)
     if bad is None and not decision.listed_all:
         decision = question.decide(_truth(question, check), settles=False)
@@ -298,6 +305,19 @@ def _judge_all(question: Question, decision: Decision, check: Check, checked: Ch
         checked.state = decision.states[bad]
         checked.message = f"{check} {what}: {_shown(checked.state)}"
         _tell(question, decision.witnesses[bad], checked)
+
+
+def _judge_nothing(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
+    """Where no execution ends, threads wait for ever in all; unless bounds hide the end."""
+    if not decision.complete:
+        return
+    checked.holds = False
+    checked.message = f"{check} does not hold: no execution ends"
+    stall = None if question.engine == "enumerate" else question.stall(_WAITS)
+    if stall is not None:
+        _tell_waits(question, stall, checked)
+        checked.message = f"{check} does not hold: no execution ends; {checked.message}"
+        checked.place = str(check)
 
 
 def _judge_some(question: Question, decision: Decision, check: Check, checked: Checked) -> None:

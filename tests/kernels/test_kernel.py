@@ -93,6 +93,49 @@ def test_several_kernels_run_one_after_another_in_a_stream() -> None:
     assert verdict(stream=1, after=["first"]) == "ok"  # but for events
 
 
+SPIN = PTX.replace(
+    "    st.global.u32 [%rd2], %r1;",
+    "L:  ld.relaxed.gpu.global.u32 %r2, [%rd2];\n    setp.ne.u32 %p1, %r2, %r1;\n    @%p1 bra L;",
+).replace(".reg .b32", ".reg .pred %p<2>;\n    .reg .b32")
+
+
+def test_a_kernel_that_never_ends_keeps_no_promise() -> None:
+    made = ptxmm.Kernel(SPIN, params={"x": X, "n": N}, forall="x[0] == 0", never="x[1] == 5", grid=1, block=1)
+    result = made.check()
+    assert (
+        result.verdict == "no" and result.observation == "never" and [c.holds for c in result.checks] == [False, False]
+    )
+    message = result.checks[0].message
+    assert message.startswith(
+        "forall x[0] == 0 does not hold: no execution ends; CTA 0 thread 0 waits for ever at line 16"
+    )
+    ends = ptxmm.Kernel(
+        SPIN, params={"x": X | {"init": [4]}, "n": N}, forall="x[0] == 4", terminates=True, grid=1, block=1
+    )
+    assert ends.check().verdict == "ok"
+
+
+def test_a_lock_that_is_never_opened_is_waited_for_by_exchanging_for_ever() -> None:
+    lock = SPIN.replace("ld.relaxed.gpu.global.u32 %r2, [%rd2]", "atom.global.exch.b32 %r2, [%rd2], 1").replace(
+        "setp.ne.u32 %p1, %r2, %r1", "setp.ne.u32 %p1, %r2, 0"
+    )
+    opened = lock.replace("@%p1 bra L;", "@%p1 bra L;\n    st.release.gpu.global.u32 [%rd2], 0;")
+    for text, verdict in ((lock, "no"), (opened, "ok")):
+        made = ptxmm.Kernel(text, params={"x": X, "n": N}, terminates=True, grid=3, block=1)
+        assert made.check().verdict == verdict
+
+
+def test_a_kernel_whose_end_bounds_hide_is_undecided() -> None:
+    count = SPIN.replace("ld.relaxed.gpu.global.u32 %r2, [%rd2]", "atom.global.add.u32 %r2, [%rd2], 1")
+    made = ptxmm.Kernel(count, params={"x": X, "n": N}, forall="x[0] == 5", grid=1, block=1, bounds=2)
+    result = made.check()
+    assert result.verdict == "undecided" and result.error == "no execution ends within the bounds of loops"
+    assert (
+        ptxmm.Kernel(count, params={"x": X, "n": N}, forall="x[0] == 5", grid=1, block=1, bounds=9).check().verdict
+        == "ok"
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

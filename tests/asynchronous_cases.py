@@ -50,6 +50,20 @@ _CLUSTER_WAIT = ".reg .pred p; w: mbarrier.try_wait.parity.acquire.cluster.share
 _MULTICAST = (
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [d], [g], 16, [m], %rs1;"
 )
+_THERE = "mapa.shared::cluster.u32 %r8, %r9, 1; mapa.shared::cluster.u32 %r7, %r6, 1;"
+_RED_ASYNC = "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r8], 5, [%r7];"
+_LOOP = (
+    ".reg .pred p; mov.u32 %r1, 0; mov.u64 %rd1, g; mov.u64 %rd2, s; l: cp.async.ca.shared.global [%rd2], [%rd1], 4; "
+    "cp.async.commit_group; add.u64 %rd1, %rd1, 4; add.u64 %rd2, %rd2, 4; add.u32 %r1, %r1, 1; setp.lt.u32 p, %r1, 3; @p bra l;"
+)
+_DISTRIBUTED = (
+    ".shared .align 16 .u32 s[4]; .shared .align 16 .u32 a[4] = {1, 2, 3, 4}; .shared .u64 m; 1:r9 = &s; 1:r6 = &m;"
+)
+_RELAXED_MEET = "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;"
+_DSMEM = (
+    "mapa.shared::cluster.u32 %r8, %r9, 0; mapa.shared::cluster.u32 %r7, %r6, 0; "
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r8], [a], 16, [%r7];"
+)
 _ENDS = (
     ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1}; kernel k1 = [P0]; kernel k2 = [P1];"
 )
@@ -178,10 +192,35 @@ CASES: tuple[Case, ...] = (
          r"0:%r1 = 0 \/ 1:%r1 = 0", _F),
     # Asynchronous stores that an mbarrier object tells of.
     Case("R04", "st.async to another CTA, which waits for it", _REMOTE,
-         (f"cta 0,cluster 0: {_MEET} mapa.shared::cluster.u32 %r8, %r9, 1; mapa.shared::cluster.u32 %r7, %r6, 1; "
+         (f"cta 0,cluster 0: {_MEET} {_THERE} "
           "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], 5, [%r7];",
           f"cta 1,cluster 0: {_INIT} mbarrier.arrive.expect_tx.shared.b64 _, [m], 4; {_MEET} {_CLUSTER_WAIT} "
           "ld.weak.shared.u32 %r1, [s];"), "1:%r1 != 5", _F),
+    Case("R09", "a vector by st.async", ".shared .align 8 .u32 s[2]; .shared .u64 m; 0:r9 = &s; 0:r6 = &m; 0:r5 = 3;",
+         (f"cta 0,cluster 0: {_MEET} {_THERE} "
+          "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 [%r8], {%r5, %r5}, [%r7];",
+          f"cta 1,cluster 0: {_INIT} mbarrier.arrive.expect_tx.shared.b64 _, [m], 8; {_MEET} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [s]; ld.weak.shared.u32 %r2, [s+4];"), r"1:%r1 != 3 \/ 1:%r2 != 3", _F),
+    Case("R10", "two reductions by red.async", _REMOTE,
+         (f"cta 0,cluster 0: {_MEET} {_THERE} {_RED_ASYNC} {_RED_ASYNC}",
+          f"cta 1,cluster 0: {_INIT} mbarrier.arrive.expect_tx.shared.b64 _, [m], 8; {_MEET} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [s];"), "1:%r1 != 10", _F),
+    Case("R11", "groups in a loop", ".global .u32 g[4] = {1, 2, 3, 4}; .shared .u32 s[4];",
+         (f"cta 0: {_LOOP} cp.async.wait_group 1; ld.weak.shared.u32 %r2, [s+4]; cp.async.wait_group 0; "
+          "ld.weak.shared.u32 %r3, [s+8];",), r"0:%r2 != 2 \/ 0:%r3 != 3", _F),
+    Case("R12", "the last group of a loop may be under way", ".global .u32 g[4] = {1, 2, 3, 4}; .shared .u32 s[4];",
+         (f"cta 0: {_LOOP} cp.async.wait_group 1; ld.weak.shared.u32 %r3, [s+8]; cp.async.wait_group 0;",),
+         "0:%r3 = 0", _A, True),
+    Case("R13", "a bulk copy over what another CTA wrote, with fences of one direction", _DISTRIBUTED,
+         (f"cta 0,cluster 0: {_INIT} {_EXPECT} st.weak.shared.u32 [s], 5; "
+          f"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster; {_RELAXED_MEET} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [s];",
+          f"cta 1,cluster 0: {_RELAXED_MEET} fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster; "
+          f"{_DSMEM}"), "0:%r1 != 1", _F),
+    Case("R14", "with that of the writer alone", _DISTRIBUTED,
+         (f"cta 0,cluster 0: {_INIT} {_EXPECT} st.weak.shared.u32 [s], 5; "
+          f"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster; {_RELAXED_MEET} {_CLUSTER_WAIT} "
+          "ld.weak.shared.u32 %r1, [s];", f"cta 1,cluster 0: {_RELAXED_MEET} {_DSMEM}"), "0:%r1 = 5", _A, True),
     Case("R05", "st.async in a cluster of one CTA", ".shared .u32 s; .shared .u64 m;",
          ("cta 0: mbarrier.init.shared.b64 [m], 1; mov.u32 %r8, s; mov.u32 %r7, m; "
           "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], 5, [%r7];",), "false", _F, True),

@@ -35,6 +35,28 @@ def test_each_case_is_read_as_it_is_written(case: Case) -> None:
     assert read(write(test)) == test
 
 
+REFUSED = (
+    (("launch k1;", "sync stream 0;"), "beside a launch of 'k1' by another host thread"),
+    (
+        ("ld.relaxed.sys.u32 %r0, [x]; setp.eq.u32 p, %r0, 0; @p bra e; launch k1; e:", ""),
+        "launched under a condition or in a loop",
+    ),
+)
+
+
+@pytest.mark.parametrize(("codes", "message"), REFUSED)
+def test_what_hangs_on_the_order_of_hosts_is_refused(codes: tuple[str, str], message: str) -> None:
+    threads = ("cta 0: st.weak.u32 [x], 1;", *(f"host: .reg .pred p; {code}" for code in codes))
+    case = Case("hosts", "", "x = 0; kernel k1 = [P0];", threads, "true", "allow")
+    with pytest.raises(UnsupportedProgram, match=message):
+        build(read(case.litmus()))
+
+
+def test_stores_may_go_through_the_async_proxy() -> None:
+    case = next(c for c in CASES if c.name == "Q21")
+    assert ptxmm.check(ptxmm.parse(case.litmus()), options=["st-async-proxy"]).positive
+
+
 def answer(decision: Decision) -> object:
     """What must agree; of a program without a meaning only that it has none."""
     if decision.undefined is not None:

@@ -8,7 +8,8 @@ that is itself misuse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from axioms.barrier_events import is_of_state
@@ -63,47 +64,78 @@ def next_state(state: State, operation: str, content: int) -> State:
 
 
 class Step:
-    """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them."""
+    """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them. A count that
+    comes from memory is one of several numbers: each is a case."""
 
-    def __init__(self, event: Event, checks: Sequence[Requirement]) -> None:
+    def __init__(
+        self, event: Event, checks: Sequence[Requirement], numbers: Callable[[Value], frozenset[int] | None]
+    ) -> None:
         effect = event.effect
         assert effect is not None
         self.event, self.checks = event, checks
         self.operation = effect.operation
         self.result, self.value = effect.result, effect.value
-        self._known: dict[State, tuple[State | None, str]] = {}
+        self._cases = self._numbers(numbers)
+        self._wrong: dict[State, str] = {}
+        self._next: dict[State, list[tuple[Value, State]]] = {}
         self._fitting: dict[int, bool] = {}
-        if self.value is not None and not terms.symbols_of(self.value) <= {self.result}:
-            line = effect.instruction.span.line
+
+    def _numbers(self, numbers: Callable[[Value], frozenset[int] | None]) -> list[dict[Term, int]]:
+        """The values of all symbols but the result."""
+        others = sorted(terms.symbols_of(self.value or 0) - {self.result}, key=lambda s: s.serial)
+        found = [numbers(s) for s in others]
+        if any(n is None or len(n) > _MAX_NUMBERS for n in found):
+            assert self.event.effect is not None
+            line = self.event.effect.instruction.span.line
             raise UnsupportedProgram(
-                f"line {line}: an mbarrier operation whose count comes from memory is not supported yet"
+                f"line {line}: an mbarrier operation whose count may be too many numbers is not supported"
             )
+        ordered = [sorted(n or ()) for n in found]
+        return [dict(zip(others, combination, strict=True)) for combination in itertools.product(*ordered)]
 
     @property
     def waits(self) -> bool:
         return self.operation == "wait"
 
-    def after(self, state: State) -> tuple[State | None, str]:
-        """The next state, or None and what is wrong."""
-        found = self._known.get(state)
+    def wrong(self, state: State) -> str:
+        """What is wrong with it in this state; nothing: ""."""
+        found = self._wrong.get(state)
         if found is None:
-            found = self._known[state] = self._after(state)
+            found = self._wrong[state] = self._checked(state)
         return found
 
-    def _after(self, state: State) -> tuple[State | None, str]:
+    def _checked(self, state: State) -> str:
         if self.operation == "init" and state.is_valid:
-            return None, "mbarrier.init on a valid mbarrier object"
-        seen: Mapping[Term, int] = {} if self.result is None else {self.result: state.content}
-        for check in self.checks:
-            if not terms.evaluate(check.condition, seen):
-                return None, check.message
+            return "mbarrier.init on a valid mbarrier object"
+        seen = self._seen(state)
+        return next((c.message for c in self.checks if not terms.evaluate(c.condition, seen)), "")
+
+    def _seen(self, state: State) -> dict[Term, int]:
+        return {} if self.result is None else {self.result: state.content}
+
+    def following(self, state: State) -> list[tuple[Value, State]]:
+        """The states that it may leave, each with the truth value of "this one"."""
         if self.value is None:
-            return state, ""
-        return next_state(state, self.operation, terms.evaluate(self.value, seen)), ""
+            return [(1, state)]
+        found = self._next.get(state)
+        if found is None:
+            found = self._next[state] = [
+                (
+                    terms.all_of([terms.eq(symbol, number) for symbol, number in case.items()]),
+                    next_state(state, self.operation, terms.evaluate(self.value, {**self._seen(state), **case})),
+                )
+                for case in self._cases
+            ]
+        return found
+
+    def after(self, state: State) -> tuple[State | None, str]:
+        """Of an operation on numbers: the next state, or None and what is wrong."""
+        reason = self.wrong(state)
+        return (None, reason) if reason else (self.following(state)[0][1], "")
 
     def fits(self, state: State | None) -> bool:
         """Whether a wait that finds this state may be one that returns true, or false, as its event says."""
-        if state is None or self.after(state)[0] is None:
+        if state is None or self.wrong(state):
             return True
         known = self._fitting.get(state.content)
         if known is None:
@@ -140,7 +172,8 @@ def steps(program: Program) -> dict[object, list[Step]]:
                 checks.setdefault((t, requirement.effect), []).append(requirement)
     for e in program.events:
         if e.effect is not None and e.effect.kind == "mbarrier":
-            found.setdefault(place(e), []).append(Step(e, checks.get((e.thread, e.effect.index), ())))
+            mine = checks.get((e.thread, e.effect.index), ())
+            found.setdefault(place(e), []).append(Step(e, mine, lambda value: program.flow().numbers(value)))
     return found
 
 
@@ -149,6 +182,8 @@ def place(event: Event) -> tuple[int, int]:
     return event.object, event.offset
 
 
+#: Numbers that a count from memory may be.
+_MAX_NUMBERS = 16
 #: Sets of executed operations that are told apart when reachable states are computed.
 _MAX_SETS = 3000
 _MAX_COUNTS = 100_000
@@ -183,7 +218,13 @@ def reachable(operations: Sequence[Step], certain: Sequence[bool], before: Seque
 
 
 def _following(step: Step, states: set[State | None]) -> set[State | None]:
-    return {None if s is None else step.after(s)[0] for s in states}
+    found: set[State | None] = set()
+    for state in states:
+        if state is None or step.wrong(state):
+            found.add(None)
+        else:
+            found.update(after for _, after in step.following(state))
+    return found
 
 
 def _counted(operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int]) -> list[set[State | None]]:

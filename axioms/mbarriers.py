@@ -258,8 +258,12 @@ class _Object:
                 if here == FALSE:
                     continue
                 for state, literal in states[p - 1].items():
-                    after = None if state is None else step.after(state)[0]
-                    formula.add([-here, -literal, states[p].get(after, FALSE)])
+                    if state is None or step.wrong(state):
+                        formula.add([-here, -literal, states[p].get(None, FALSE)])
+                        continue
+                    for case, after in step.following(state):
+                        holds = self.whole.lowering.condition(case)
+                        formula.add([-here, -literal, -holds, states[p].get(after, FALSE)])
         return states
 
     def _results(self) -> None:
@@ -274,8 +278,8 @@ class _Object:
                     if state is None:
                         wrecked.append((here, literal))
                         continue
-                    after, reason = step.after(state)
-                    if after is None:
+                    reason = step.wrong(state)
+                    if reason:
                         both = self.formula.conj(here, literal, BOTH)
                         reasons.setdefault(reason, []).append(both)
                         wrecked.append((here, literal))

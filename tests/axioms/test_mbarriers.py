@@ -212,6 +212,16 @@ def test_nobody_waits_for_an_object_of_another_cta(engine: str) -> None:
     assert result.error == "mbarrier.test_wait.parity.shared.b64 on an mbarrier object of another CTA"
 
 
+@ENGINES
+def test_an_object_may_expect_as_many_as_memory_says(engine: str) -> None:
+    text = """{ .shared .u64 m; n = 1; }
+    P0@cta 0 { .reg .pred p; ld.relaxed.gpu.u32 %r0, [n]; mbarrier.init.shared.b64 [m], %r0;
+        mbarrier.arrive.shared.b64 _, [m]; mbarrier.test_wait.parity.shared.b64 p, [m], 0; selp.u32 %r1, 1, 0, p; }
+    P1@cta 1 { st.relaxed.gpu.u32 [n], 2; }
+    locations [0:r0; 0:r1;] exists (true)"""
+    assert [(s["0:r0"], s["0:r1"]) for s in checked(text, engine).states] == [(1, 1), (2, 0)]
+
+
 # Barriers of clusters and warps.
 
 
@@ -270,6 +280,31 @@ def test_barriers_that_wait_for_one_another_are_passed_by_nobody(engine: str) ->
     assert checked(text, engine).states == []
     alone = "{ x = 0; }\nP0@cta 0 { bar.sync 0; }\nP1@cta 0 { bar.sync 1; }\nexists (true)"
     assert checked(alone, engine).states == []  # neither ends before the other
+
+
+@ENGINES
+def test_who_does_not_wait_must_not_come_again_too_early(engine: str) -> None:
+    def verdict(first: str, second: str) -> str:
+        text = f"{{ x = 0; }}\nP0@cta 0 {{ {first} }}\nP1@cta 0 {{ {second} }}\nexists (true)"
+        return checked(text, engine).verdict
+
+    assert verdict("bar.arrive 0, 64; bar.arrive 0, 64;", "bar.sync 0, 64; bar.sync 0, 64;") == "undefined"
+    assert verdict("bar.arrive 0, 64; bar.arrive 0, 64;", "st.weak.u32 [x], 1;") == "undefined"
+    back = ("bar.arrive 0, 64; bar.sync 1, 64; bar.arrive 0, 64;", "bar.sync 0, 64; bar.arrive 1, 64; bar.sync 0, 64;")
+    assert verdict(*back) == "ok"
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("value", "barrier", "reason"),
+    [
+        (16, "bar.sync %r0;", "a barrier whose number is not one of 0 to 15"),
+        (48, "bar.sync 0, %r0;", "a barrier of a number of threads that is 0 or no multiple of 32"),
+    ],
+)
+def test_numbers_of_barriers_and_threads_that_there_are_not(value: int, barrier: str, reason: str, engine: str) -> None:
+    text = f"{{ x = {value}; }}\nP0@cta 0 {{ ld.weak.u32 %r0, [x]; {barrier} }}\nexists (true)"
+    assert checked(text, engine).error == reason
 
 
 def in_warp(first: str, second: str) -> str:

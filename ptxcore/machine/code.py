@@ -159,9 +159,9 @@ class _Preparation:
                 if isinstance(statement, Instruction):
                     uses = alternatives(statement, self.dialect)
                     use = chosen(uses, statement, self.declared_bits)
-                    if len(uses) > 1:
-                        self.several[len(self.instructions)] = uses
                     self.instructions.append((statement, *choices(use, arrange(statement, use))))
+                    if len(uses) > 1:
+                        self.several[len(self.instructions) - 1] = uses
                 elif isinstance(statement, Label):
                     if statement.name in self.labels:
                         raise fail(statement.span, f"label '{statement.name}' stands twice")
@@ -470,7 +470,7 @@ class _Preparation:
             named = ".".join((use.form.mnemonic, *((use.space,) if use.space != "generic" else ())))
             goes = " or ".join(dict.fromkeys(f".{space.split('::')[0]}" for space in spaces))
             raise fail(self.at(operand), f"'{operand.name}' is in .{has}, and '{named}' goes to {goes}")
-        if has == "const" and use.form.mnemonic not in ("ld", "cold"):
+        if has == "const" and use.form.mnemonic not in ("ld", "cold", "prefetch"):
             raise fail(self.at(operand), f"'{operand.name}' is in .const, which cannot be written")
 
     def operand(self, use: Use, e: Expected, operand: Operand) -> Read:

@@ -49,7 +49,7 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
     """
     opcode, modifiers = instruction.opcode, instruction.modifiers
     uses = _explored(opcode, modifiers, dialect)
-    if uses and uses[0].space not in _SPACES:
+    if uses and not (uses[0].space in _SPACES and _accesses(uses[0])):
         return uses
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
@@ -57,9 +57,11 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
     if not uses:
         name = ".".join((opcode, *modifiers[: opcode in _FAMILIES]))
         raise fail(instruction.span, f"'{name}' is not supported in litmus tests")
-    if uses[0].space in _SPACES and uses[0].form.kind == "effect":
-        raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
-    return uses
+    raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
+
+
+def _accesses(use: Use) -> bool:
+    return any(p.role == "memory" for p in use.parameters)
 
 
 @lru_cache(maxsize=8192)

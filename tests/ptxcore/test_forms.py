@@ -92,6 +92,7 @@ def test_types_keep_their_order() -> None:
         ("mov.u32 x, 3;", (9, 10), "'x' is a variable, and a register is needed here", None),
         ("add.u32 %r0, 1;", (1, 8), "'add' takes 3 operands here, not 2", "form"),
         ("bar.sync 0, 32, 1;", (17, 18), "'bar' takes 1 or 2 operands here, not 3", "form"),
+        ("cp.async.ca.shared.global.L2::cache_hint [s], [x];", (1, 41), "'cp' takes 4 or 5 operands here, not 2", "form"),
         ("cp.async.wait_group %r0;", (21, 24), "a number is needed here, not '%r0'", None),
         ("cp.async.ca.shared.global [s], [x], 5;", (37, 38), "5 cannot stand here: 4 8 16 can", None),
         ("mbarrier.arrive.shared.b64 _, [s], 0;", (36, 37), "0 cannot stand here: 1 to 9223372036854775807 can", None),

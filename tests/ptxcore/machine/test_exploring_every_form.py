@@ -1,0 +1,112 @@
+"""Every form that litmus threads may have is explored, and runs, whatever modifiers it takes."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+from exploring import SPECIAL, VARIABLES
+
+from ptxcore.diagnostics import InputError
+from ptxcore.isa.form import Expected, Form, Misfit, Use
+from ptxcore.isa.table import SECTIONS, TYPED, candidates, forms_of
+from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
+from ptxcore.machine.code import Variable, prepare
+from ptxcore.machine.executable import explored
+from ptxcore.machine.explore import explore
+from ptxcore.machine.run import run
+from ptxcore.syntax.reader import read_statements
+
+FORMS = [form for section in SECTIONS for form in forms_of(section) if explored(form) and not form.only]
+WORDS = re.compile(r"(\{)?\.([^.{}]+)(?(1)\})")
+LOCATIONS = {**VARIABLES, "c": Variable(2 << 28, space="const")}
+#: State spaces that litmus threads do not have.
+REFUSED = ("local", "param")
+#: What a read returns: nothing, and an object that one arrival completes.
+ANSWERS = (0, 1 << 63 | 1 << 20 | 1)
+
+
+def modifiers(form: Form, random: Random) -> tuple[str, ...]:
+    slots = {slot.name: slot.words for slot in (*form.pattern.slots, *form.pattern.types)}
+    head = form.syntax.partition(" ")[0].removeprefix(form.mnemonic)
+    return tuple(
+        random.choice(slots[m[2]]) for m in WORDS.finditer(head) if m[1] is None or random.random() < 0.5
+    )  # fmt: skip
+
+
+class Writer:
+    """Writes operands that suit; `declarations` and `initial` are those of their registers."""
+
+    def __init__(self, use: Use, random: Random) -> None:
+        self.use, self.random = use, random
+        self.declarations: list[str] = []
+        self.initial: dict[str, int] = {}
+
+    def register(self, type_: str) -> str:
+        kind = type_ if type_ in FUNDAMENTAL else f"b{WIDTHS.get(type_, 32)}"
+        name = f"%g{len(self.declarations)}"
+        self.declarations.append(f".reg .{kind} {name};")
+        self.initial[name[1:]] = self.random.choice((0, 1, 16, 64)) % (1 << WIDTHS[kind])
+        return name
+
+    def operand(self, e: Expected) -> str:
+        p = e.parameter
+        if p.role == "label":
+            return "L"
+        if p.role == "memory":
+            spaces = p.words or (self.use.words["space"] or "generic",)
+            shared = p.name == "mbar" or "mbarrier" in p.flags or any(s.startswith("shared") for s in spaces)
+            return "[m]" if shared else "[c]" if spaces == ("const",) else "[x]"
+        if "dropped" in p.flags:
+            return "_"
+        if p.second is not None:
+            return f"{self.register(e.type)}|{self.register('pred')}"
+        if e.length > 0:
+            return "{" + ", ".join(self.register(e.type) for _ in range(e.length)) + "}"
+        number = self.number(e) if p.role == "source" and ("imm" in p.flags or p.low is not None) else ""
+        return number or ("-" if "negated" in p.flags else "") + self.register(e.type)
+
+    def number(self, e: Expected) -> str:
+        p = e.parameter
+        low, high = p.low or 0, p.low or 0 if p.high is None else min(p.high, (p.low or 0) + 256)
+        return next(
+            str(n)
+            for n in range(low, high + 1)
+            if n % p.multiple == 0
+            and ("power_of_two" not in p.flags or (n and n & (n - 1) == 0))
+            and (n or low == high)
+        )
+
+
+def written(form: Form, random: Random) -> tuple[str, dict[str, int]] | None:
+    """An instruction of the form, and what its registers hold; None where the modifiers do not go together."""
+    words = modifiers(form, random)
+    uses = candidates(form.mnemonic, words)
+    use = None if uses is None or isinstance(uses, Misfit) else next((u for u in uses if u.form is form), None)
+    if use is None or use.words["space"].partition("::")[0] in REFUSED:
+        return None
+    writer = Writer(use, random)
+    wanted = [e for e in use.wanted if not e.parameter.optional or random.random() < 0.5]
+    operands = [writer.operand(e) for e in wanted]
+    carry = ".reg .b32 %cc; add.cc.u32 %cc, 0, 0;" if form.carry else ""
+    name = ".".join((form.mnemonic, *words))
+    return f"{' '.join(writer.declarations)} {carry} {name} {', '.join(operands)}; L:", writer.initial
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_form_is_explored(section: str) -> None:
+    random = Random(section)
+    for form in forms_of(section):
+        if form not in FORMS:
+            continue
+        made = [text for _ in range(30) if (text := written(form, random)) is not None][:4]
+        for text, initial in made:
+            try:
+                code = prepare(read_statements(text), TYPED, LOCATIONS, initial, special=SPECIAL)
+            except InputError as error:
+                assert "operands here, not" in error.diagnostics[0].message, text
+                continue  # optional operands that do not go without others
+            assert explore(code).finishes == 1, text
+            for answer in ANSWERS:
+                assert run(code, lambda effect, answer=answer: answer).status == "finished"  # type: ignore[misc]

@@ -27,12 +27,13 @@ KINDS = {
     "no_trap": "a thread may execute a trap",
     "undefined": "the model gives the program no meaning",
     "expectation": "a test that was expected to fail does not",
+    "assumption": "what the answer takes for granted",
     "undecided": "the question was not decided in the time allowed",
     "incomplete": "the answer rests on loop bounds, and complete ones are required",
     "error": "a test that cannot be read or decided",
 }
 #: Findings that no baseline accepts: they say nothing of the test.
-_NEVER_KNOWN = frozenset({"undecided", "incomplete", "error"})
+_NEVER_KNOWN = frozenset({"assumption", "undecided", "incomplete", "error"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,15 @@ def findings(result: Result, *, require_complete: bool = False) -> list[Finding]
             return [_condition(result)]
     message = f"the verdict is {result.verdict}, and {' or '.join(result.expectation.split('|'))} was expected"
     return [_of(result, "expectation", message, place=result.expectation)]
+
+
+def assumptions(result: Result) -> list[Finding]:
+    """What the answer rests on, as far as nobody asked for more: bounds of loops, and what was assumed."""
+    found = []
+    if not result.complete:
+        cut = [(loop.spot, str(loop)) for loop in result.loops if loop.kind == "bounded"]
+        found.append(_of(result, "incomplete", bound_of(result), spots=cut))
+    return found + [_of(result, "assumption", note) for note in result.notes]
 
 
 def bound_of(result: Result) -> str:

@@ -244,7 +244,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.states, result.satisfied = decision.states, decision.satisfied
     result.complete, result.listed_all = decision.complete, decision.listed_all
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
-    result.notes = list(question.built.notes)
+    result.notes = [*question.built.notes, *_unwritten(question, decision)]
     result.races = [entry(race, question.cast) for race in decision.races]
     result.race_witnesses = [
         Witness(replace(_renamed(question, r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
@@ -260,6 +260,23 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         result.condition = " && ".join(_written(c, len(asked) > 1) for c in asked)
         result.positive, result.negative = decision.positive, decision.negative
         result.observation = observation_of(result.positive, result.negative)
+
+
+#: So many reads of shared memory that nothing wrote are named.
+_MOST_UNWRITTEN = 3
+
+
+def _unwritten(question: Question, decision: Decision) -> list[str]:
+    """Of reads of shared memory to which nothing was written: a kernel finds anything there, and we take zeros."""
+    shared = {thing.name for thing in question.built.program.objects if thing.space == "shared"}
+    found: dict[str, None] = {}
+    for execution in decision.witnesses if shared else ():
+        for w, r in execution.relations.get("rf", ()):
+            first, read = execution.events[w], execution.events[r]
+            if first.thread < 0 and re.split(r"[.\[@]", first.location or "")[0] in shared:
+                where = f"{first.location} by {question.cast.name(read.thread)} at {question.cast.place(read)}"
+                found[f"a read of {where} may find nothing written: shared memory is taken to hold zeros then"] = None
+    return list(found)[:_MOST_UNWRITTEN]
 
 
 def _renamed(question: Question, execution: Execution) -> Execution:

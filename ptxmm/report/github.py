@@ -6,7 +6,7 @@ import os
 import sys
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import Finding, bound_of, home
+from ptxmm.findings import Finding, assumptions
 from ptxmm.report.text import TextReport
 from ptxmm.result import Spot
 
@@ -26,9 +26,9 @@ class GithubReport(TextReport):
         result = outcome.result
         for finding in outcome.findings:
             sys.stdout.write(annotation("notice" if finding.known else "error", finding) + "\n")
-        if not result.complete and all(f.kind != "incomplete" for f in outcome.findings):
-            note = Finding(result.path, "incomplete", bound_of(result), ((home(result), ""),))
-            sys.stdout.write(annotation("notice", note) + "\n")
+        for note in assumptions(result):
+            if all(f.kind != note.kind for f in outcome.findings):
+                sys.stdout.write(annotation("notice", note) + "\n")
 
 
 def annotation(level: str, finding: Finding) -> str:

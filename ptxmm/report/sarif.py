@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from ptxmm import __version__
 from ptxmm.checker import Outcome
-from ptxmm.findings import KINDS, Finding, bound_of, home
-from ptxmm.result import Result, Spot
+from ptxmm.findings import KINDS, Finding, assumptions
+from ptxmm.result import Spot
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NOTICES = ("error", "undecided")  # of the run rather than of the code
@@ -35,8 +35,9 @@ class SarifReport:
                 self._notices.append(self._notice(finding))
             else:
                 self._results.append(self._result(finding))
-        if not result.complete and all(f.kind != "incomplete" for f in outcome.findings):
-            self._results.append(self._bound(result))
+        for note in assumptions(result):
+            if all(f.kind != note.kind for f in outcome.findings):
+                self._results.append(self._note(note))
 
     def end(self, seconds: float) -> None:
         run = {
@@ -72,14 +73,13 @@ class SarifReport:
             written["baselineState"] = "unchanged" if finding.known else "new"
         return written
 
-    def _bound(self, result: Result) -> dict[str, Any]:
-        spots = [(loop.spot, str(loop)) for loop in result.loops if loop.kind == "bounded"]
+    def _note(self, note: Finding) -> dict[str, Any]:
         return {
-            "ruleId": "incomplete",
-            "ruleIndex": list(KINDS).index("incomplete"),
+            "ruleId": note.kind,
+            "ruleIndex": list(KINDS).index(note.kind),
             "level": "note",
-            "message": {"text": f"{result.path}: {bound_of(result)}"},
-            "locations": [_location(*(spots[0] if spots else (home(result), "")))],
+            "message": {"text": f"{note.test}: {note.message}"},
+            "locations": [_location(*note.spots[0])],
         }
 
     def _notice(self, finding: Finding) -> dict[str, Any]:

@@ -99,6 +99,16 @@ SPIN = PTX.replace(
 ).replace(".reg .b32", ".reg .pred %p<2>;\n    .reg .b32")
 
 
+def test_shared_memory_that_nothing_wrote_is_told() -> None:
+    text = PTX.replace("    .reg .b32", "    .shared .align 4 .b8 s[8];\n    .reg .b32").replace(
+        "    st.global", "    STORE\n    ld.shared.u32 %r1, [s+4];\n    st.global"
+    )
+    for store, told in (("", True), ("st.shared.u32 [s+4], 7;", False)):
+        made = ptxmm.Kernel(text.replace("STORE", store), params={"x": X, "n": N}, never="x[0] == 4", grid=1, block=1)
+        result = made.check()
+        assert result.verdict == "ok" and any("s[1]" in note and "zeros" in note for note in result.notes) == told
+
+
 def test_a_kernel_that_never_ends_keeps_no_promise() -> None:
     made = ptxmm.Kernel(SPIN, params={"x": X, "n": N}, forall="x[0] == 0", never="x[1] == 5", grid=1, block=1)
     result = made.check()

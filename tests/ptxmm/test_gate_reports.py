@@ -232,6 +232,14 @@ def test_fingerprints_stay_when_lines_move() -> None:
     assert fingerprint(one) == fingerprint(other) != fingerprint(findings(kernel(path="b/lock.toml:weak"))[0])
 
 
+def test_what_was_assumed_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    some = [outcome(result(notes=["shared memory is taken to hold zeros"]))]
+    (note,) = check_sarif(json.loads(printed(SarifReport("m"), some, capsys)))
+    assert (note["ruleId"], note["level"]) == ("assumption", "note") and "zeros" in note["message"]["text"]
+    assert "::notice " in printed(GithubReport("m", unroll=4), some, capsys)
+    assert "zeros" in printed(JunitReport("m"), some, capsys)
+
+
 # GitHub.
 
 

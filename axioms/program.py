@@ -193,8 +193,10 @@ class Program:
         found: dict[Term, Value] = {}
         cells = self.cells
         for t, effect in self._accesses():
+            if effect.result is None:
+                continue
             places = self.collector.places[t, effect.index][0]
-            if effect.result is not None and places:
+            if places:
                 covered = self.layout.covering(places[0].object, places[0].offset, effect.width // 8)
                 if len(covered) > 1:
                     sizes = [cells[c].size for c in covered]

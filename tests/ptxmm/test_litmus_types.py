@@ -35,3 +35,15 @@ P0@cta 0 { ld.relaxed.gpu.f32 %f0, [x]; add.rn.f32 %f1, %f0, 0f3F800000; setp.gt
 def test_accesses_of_all_sizes(text: str, condition: str, states: int, engine: str) -> None:
     result = ptxmm.check(ptxmm.parse(text + condition), engine=engine)
     assert (result.verdict, len(result.states)) == ("ok", states), result.error
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize(("size", "found"), [(0, 1), (16, 7)])
+def test_a_copy_may_have_no_bytes(size: int, found: int, engine: str) -> None:
+    text = f"""PTX bytes
+{{ .global .align 16 .u32 x[4] = {{1}}; .shared .align 16 .u32 s[4] = {{7}}; P0:r0 = {size}; }}
+P0@cta 0 {{ cp.async.bulk.global.shared::cta.bulk_group [x], [s], %r0; cp.async.bulk.commit_group;
+            cp.async.bulk.wait_group 0; ld.u32 %r1, [x]; }}
+forall (0:%r1 = {found})
+"""
+    assert ptxmm.check(ptxmm.parse(text), engine=engine).verdict == "ok"

@@ -83,7 +83,7 @@ def kernels(draw: st.DrawFn) -> str:
     """Two or three threads in kernels of one or two streams, and perhaps a host that launches them and waits."""
     count = draw(st.integers(1, 3))
     streams = [draw(st.sampled_from((0, 0, 1))) for _ in range(count)]
-    declarations = ["x = 0;", "y = 0;"]
+    declarations = ["x = 0;", "y = 0;", ".global .align 16 .u32 z[4];", ".shared .align 16 .u32 s[4] = {1};"]
     for number, stream in enumerate(streams):
         after = f" after k{draw(st.integers(0, number - 1))}" if number and draw(st.integers(0, 3)) == 0 else ""
         declarations.append(f"kernel k{number} = [P{number}] stream {stream}{after};")
@@ -106,6 +106,10 @@ def _kernel(draw: st.DrawFn) -> str:
                     f"ld.relaxed.sys.u32 %r{made}, [{location}];",
                     "griddepcontrol.wait;",
                     "griddepcontrol.launch_dependents;",
+                    f"mov.u64 %rd{made}, {location}; st.async.release.gpu.global.u32 [%rd{made}], {made};",
+                    "cp.async.bulk.global.shared::cta.bulk_group [z], [s], 16; cp.async.bulk.commit_group;",
+                    f"cp.async.bulk.wait_group{'.read' * (made % 2)} 0;",
+                    f"ld.weak.u32 %r{made}, [z];",
                 )
             )
         )

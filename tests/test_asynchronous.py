@@ -58,21 +58,22 @@ def test_stores_may_go_through_the_async_proxy() -> None:
 
 
 def answer(decision: Decision) -> object:
-    """What must agree; of a program without a meaning only that it has none."""
+    """What must agree; of a program without a meaning only that it has none, and its races."""
+    races = sorted((race.kind, str(race.events)) for race in decision.races)
     if decision.undefined is not None:
-        return "undefined"
-    return decision.states, decision.positive, decision.negative, decision.complete
+        return "undefined", races
+    return decision.states, decision.positive, decision.negative, decision.complete, races
 
 
 def assert_agreement(text: str, seconds: float) -> None:
     model = load("ptx-9.0")
     try:
         program = build(read(text, "generated.litmus"), all_registers=True)
-        solved = answer(decide(program, model))
+        solved = answer(decide(program, model, races=True))
     except UnsupportedProgram:
         return
     try:
-        expected = answer(decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds))
+        expected = answer(decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds, races=True))
     except (OutOfTime, TooLarge):
         return
     assert solved == expected, text

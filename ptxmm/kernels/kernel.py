@@ -38,7 +38,8 @@ class Kernel:
         self,
         ptx: str | PathLike[str] | None = None,
         *,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+        check: Mapping[str, Any] | None = None,
         bounds: Mapping[str, int] | int | None = None,
         expect: str | Sequence[str] = "ok",
         name: str = "kernel",
@@ -48,16 +49,17 @@ class Kernel:
         order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
         array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label or line. Further
         keywords: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a list of dictionaries, for several
-        kernels), and the checks `forall`, `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`.
+        kernels), and the checks `forall`, `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together
+        as `check`.
 
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
         """
         texts: dict[str, str] = {}
-        tree: dict[str, Any] = {"check": {}, "expect": _plain(expect)}
+        tree: dict[str, Any] = {"check": _plain(check or {}), "expect": _plain(expect)}
         if ptx is not None:
             tree["ptx"] = _module(ptx, texts)
         if params is not None:
-            tree["params"] = {key: _parameter(value) for key, value in params.items()}
+            tree["params"] = {key: _parameter(value) for key, value in dict(params).items()}
         if bounds is not None:
             tree["bounds"] = {"default": bounds} if isinstance(bounds, int) else dict(bounds)
         for key, value in others.items():

@@ -25,6 +25,8 @@ def test_a_kernel_is_what_the_file_would_be(tmp_path: Path) -> None:
     theirs = ptxmm.load(path)
     assert ours.launches[0].params == theirs.launches[0].params
     assert [str(c) for c in ours.checks] == [str(c) for c in theirs.checks]
+    together = kernel(forall=None, check={"forall": "x[0] == n"}, params=[("x", X), ("n", N)]).test
+    assert together.checks == kernel().test.checks and together.parameters == kernel().test.parameters
     from_path = ptxmm.Kernel(tmp_path / "k.ptx", params={"x": X, "n": N}, forall="x[0] == n", grid=2, block=1)
     assert from_path.test.launches[0].text == PTX
 

@@ -1,4 +1,4 @@
-"""Races: both engines find the same, each is one in its witness, and a model fitted to a program says what the whole one says."""
+"""Races: both engines find the same, each is one in its witness, and a fitted model says what the whole one says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import time
 import pytest
 from generated import generated_tests
 from generated_asynchronous import copies, kernels, proxies
+from generated_sizes import mixed_sizes
+from generated_warps import warps
 from hypothesis import Phase, given
 from hypothesis import strategies as st
+from test_barriers_agree import barriers, objects
 from test_engines_agree import of
 
 import ptxmm
@@ -23,7 +26,7 @@ from axioms.values import TooManyValues
 from litmus.formats import read
 from ptxmm.pipeline import build
 
-ANY = st.one_of(generated_tests(), copies(), kernels(), proxies())
+ANY = st.one_of(generated_tests(), copies(), kernels(), proxies(), mixed_sizes(), warps(), barriers(), objects())
 
 
 def found(decision: Decision) -> set[tuple[object, ...]]:

@@ -111,14 +111,16 @@ def _joined(pieces: Sequence[int], sizes: Sequence[int]) -> int:
     return value
 
 
-def _readings(program: Program) -> dict[Instruction, list[int]]:
-    """The numbers that stand for all that a clock may say, by the instruction that reads it."""
-    known, found = samples(program), dict[Instruction, set[int]]()
+def _readings(program: Program) -> dict[Instruction, Sequence[int] | None]:
+    """The numbers that stand for all that a clock may say, by the instruction that reads it; None where nothing less than all
+    will do."""
+    known, found = samples(program), dict[Instruction, Sequence[int] | None]()
     for thread in program.threads:
         for e in thread.execution.effects:
             if e.result is not None and e.result in known:
-                found.setdefault(e.instruction, set()).update(known[e.result])
-    return {instruction: sorted(numbers) for instruction, numbers in found.items()}
+                numbers, others = known[e.result], found.get(e.instruction, ())
+                found[e.instruction] = None if numbers is None or others is None else sorted({*numbers, *others})
+    return found
 
 
 class TooLarge(UnsupportedProgram):
@@ -330,10 +332,11 @@ class _Search:
         if effect.kind == "mbarrier":
             return self.contents.options(t, effect)
         if effect.kind == "input":
-            if effect.operation == "undefined":  # who looks at it sees that there are two
-                return [0, terms.mask(effect.width)]
             if effect.width > 1:
-                return [*self.clocks.get(effect.instruction, (0,))]
+                numbers = self.clocks.get(effect.instruction, (0,))
+                if numbers is None:
+                    raise TooLarge("what a clock says, or a register that nothing wrote, may be any number: beyond brute force")
+                return [*numbers]
             return [0, 1]
         if effect.kind == "barrier":
             most = len(self.program.threads) * self.program.unroll if effect.operator == "popc" else 1

@@ -393,7 +393,9 @@ class Thread(Actions):
         message = f"register '{name}' is read here, but not written on every path that leads here"
         if type(state.defined[register]) is int:
             message = f"register '{name}' is read here before anything wrote it"
-        hint = None if name == CARRY else f"give it a value first, or in the init block, as in P0:{name}=0"
+        hint: str | None = f"give it a value first, or in the init block, as in P0:{name}=0"
+        if name == CARRY or self.code.private is not None:
+            hint = None
         self._undefined.setdefault(Diagnostic(span, message, hint))
 
     def _finish(self, end: State | None) -> None:

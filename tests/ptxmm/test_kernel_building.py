@@ -255,9 +255,20 @@ def test_a_wait_with_a_deadline_may_miss_it() -> None:
     assert [note.kind for note in made.loops] == ["waiting"]
 
 
-def test_what_a_clock_says_cannot_be_shown() -> None:
-    with pytest.raises(UnsupportedProgram, match="clock"):
-        states(built("mov.u32 %r3, %clock; st.global.u32 [%d2], %r3;", 1), 1)
+def test_what_a_clock_says_may_be_shown() -> None:
+    made = built("mov.u32 %r3, %clock; and.b32 %r4, %r3, 6; add.u32 %r4, %r4, 1; st.global.u32 [%d2], %r4;", 1)
+    found = decide(made.program, model_named("ptx-9.0"))
+    assert sorted(s["y[0]"] for s in found.states) == [1, 3, 5, 7]
+    with pytest.raises(UnsupportedProgram, match="any number"):
+        decide(made.program, model_named("ptx-9.0"), engine="enumerate")
+
+
+def test_a_register_that_only_some_paths_wrote_may_hold_anything_elsewhere() -> None:
+    body = """ld.global.u32 %r3, [%d1]; setp.eq.u32 %p1, %r3, {}; @!%p1 bra JOIN; mov.u32 %r4, 7;
+        JOIN: and.b32 %r4, %r4, 3; st.global.u32 [%d2], %r4;"""
+    assert states(built(body.format(1), 1), 1) == [(3,)]
+    found = decide(built(body.format(2), 1).program, model_named("ptx-9.0"))
+    assert sorted(s["y[0]"] for s in found.states) == [0, 1, 2, 3]
 
 
 # Several launches.

@@ -48,8 +48,7 @@ class KernelThread(Thread):
         return memory
 
     def _check(self, step: Step, state: State, guard: Value) -> None:
-        """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used; they
-        must not reach others or decide anything."""
+        """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used."""
         self._known = 1
         if step.kind == "warp":
             self._leave_open(step, state, guard)
@@ -58,19 +57,34 @@ class KernelThread(Thread):
             super()._check(step, state, guard)
             return
         for register in step.reads:
-            if state.defined[register] != 1:
-                self._known = conj(self._known, state.defined[register])
+            defined = state.defined[register]
+            if type(defined) is int:
+                self._known = conj(self._known, defined)
+            elif conj(guard, negate(defined)) != 0:
+                self._open(register, step, guard, state)
+
+    def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
+        """A register that only some paths wrote may hold anything elsewhere; one that no path wrote is a mistake."""
+        if type(state.defined[register]) is int:
+            super()._check_register(register, step, guard, state)
+        elif conj(guard, negate(state.defined[register])) != 0:
+            self._open(register, step, guard, state)
 
     def _leave_open(self, step: Step, state: State, guard: Value) -> None:
-        """A thread may bring a register that nothing wrote to what its warp computes together: a shuffle may not look at
-        it. Its value is any."""
+        """A thread may bring a register that nothing wrote to what its warp computes together: a shuffle may not look at it."""
         for register in step.reads:
-            defined = state.defined[register]
-            if defined != 1:
-                self._step, self._sources, self._guard, self._control = step, [], guard, state.control
-                width = self.code.registers[register].width
-                value = self._answered(self.effect("input", step.how, operation="undefined", width=width), width)
-                state.values[register] = ite(defined, state.values[register], value, width)
+            if state.defined[register] != 1:
+                self._open(register, step, guard, state)
+
+    def _open(self, register: int, step: Step, guard: Value, state: State) -> None:
+        """Where nothing wrote a register, its value is any, and stays what it is."""
+        defined, width = state.defined[register], self.code.registers[register].width
+        self._step, self._sources, self._control = step, [], state.control
+        self._guard = conj(guard, negate(defined))
+        value = self._answered(self.effect("input", step.how, operation="undefined", width=width), width)
+        state.values[register] = ite(defined, state.values[register], value, width)
+        if guard is state.guard:
+            state.defined[register] = 1
 
     # Accesses.
 

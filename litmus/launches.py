@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
 
-from litmus.test import Kernel, Test, Thread
+from litmus.test import Test, Thread
 from ptxcore.diagnostics import Diagnostic, InputError, nearest
 from ptxcore.syntax.tree import Immediate, Instruction, Name
 
-#: Levels of which each holds threads of one kernel only.
-_OWN = {"cta": "CTA", "cluster": "cluster"}
+#: Levels whose numbers are a kernel's own: CTA 0 of one kernel is not CTA 0 of another.
+_OWN = ("warp", "cta", "cluster")
 
 
-def check(test: Test) -> None:
-    """Raises InputError for kernels that no program can run as the test says."""
-    findings = [*_placement(test), *_commands(test)]
+def checked(test: Test) -> Test:
+    """The test, with places that tell the CTAs of different kernels apart. Raises InputError for kernels that no program
+    can run as the test says."""
+    findings = [*_membership(test), *_commands(test)]
     if findings:
         raise InputError(sorted(findings, key=lambda d: d.span))
+    return _apart(test) if len(test.kernels) > 1 else test
 
 
-def _placement(test: Test) -> Iterator[Diagnostic]:
-    """Every thread of a GPU is in a kernel, each kernel on one GPU, no CTA or cluster in two kernels."""
+def _membership(test: Test) -> Iterator[Diagnostic]:
+    """Every thread of a GPU is in a kernel, and each kernel on one GPU."""
     if not test.kernels:
         return
-    owner = {name: kernel for kernel in test.kernels for name in kernel.threads}
-    here: dict[tuple[str, int], Kernel] = {}
+    owner = _owners(test)
     gpus: dict[str, int] = {}
     for thread in test.threads:
         if thread.place.host:
@@ -33,15 +36,29 @@ def _placement(test: Test) -> Iterator[Diagnostic]:
         if kernel is None:
             hint = "list it with one, or declare no kernel at all"
             yield Diagnostic(thread.span, f"{thread.name} belongs to no kernel, and the test has some", hint)
-            continue
-        for level, said in _OWN.items():
-            other = here.setdefault((level, getattr(thread.place, level)), kernel)
-            if other is not kernel:
-                message = f"{thread.name} of kernel '{kernel.name}' is in a {said} of kernel '{other.name}'"
-                yield Diagnostic(thread.span, message, f"each {said} belongs to one kernel")
-                break
-        if gpus.setdefault(kernel.name, thread.place.gpu) != thread.place.gpu:
-            yield Diagnostic(thread.span, f"kernel '{kernel.name}' has threads on several GPUs", "a kernel runs on one")
+        elif gpus.setdefault(kernel, thread.place.gpu) != thread.place.gpu:
+            yield Diagnostic(thread.span, f"kernel '{kernel}' has threads on several GPUs", "a kernel runs on one")
+
+
+def _owners(test: Test) -> dict[str, str]:
+    """The kernel of each thread that is in one."""
+    return {name: kernel.name for kernel in test.kernels for name in kernel.threads}
+
+
+def _apart(test: Test) -> Test:
+    """Gives the warps, CTAs and clusters of kernels numbers of their own, where two kernels use one number."""
+    owner = _owners(test)
+    place = {t.name: t.place for t in test.threads}
+    for level in _OWN:
+        users: dict[int, dict[str | None, int]] = {}  # of each number the kernels, and the number that each gets
+        fresh = count(1 + max(getattr(p, level) for p in place.values()))
+        for name, p in place.items():
+            number = getattr(p, level)
+            kernels = users.setdefault(number, {})
+            kernel = owner.get(name)
+            mine = kernels.setdefault(kernel, next(fresh) if kernels else number)
+            place[name] = p._replace(**{level: mine})  # type: ignore[arg-type]
+    return replace(test, threads=tuple(replace(t, place=place[t.name]) for t in test.threads))
 
 
 def _commands(test: Test) -> Iterator[Diagnostic]:

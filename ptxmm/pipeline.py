@@ -276,8 +276,8 @@ def _users(test: Test) -> dict[str, list[int]]:
 
 class _Builder:
     def __init__(self, test: Test, unroll: int, all_registers: bool, options: frozenset[str]) -> None:
-        self.test, self.unroll, self.all_registers, self.options = test, unroll, all_registers, options
-        launches.check(test)
+        self.test = test = launches.checked(test)
+        self.unroll, self.all_registers, self.options = unroll, all_registers, options
         numbers = {t.name: i for i, t in enumerate(test.threads)}
         self.kernels = [
             Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from litmus.formats import read
-from litmus.launches import check
+from litmus.launches import checked
 from ptxcore.diagnostics import InputError
 
 TWO = "kernel k1 = [P0]; kernel k2 = [P1];"
@@ -17,16 +17,14 @@ def text_of(declarations: str, head: str = "P0 | P1 | P2@host", *host: str) -> s
 
 
 def test_kernels_that_can_run_as_written_pass() -> None:
-    check(read(text_of(TWO, "P0 | P1 | P2@host", "launch k1", "launch k2", "sync k1", "sync stream 0")))
-    check(read(text_of("")))
+    checked(read(text_of(TWO, "P0 | P1 | P2@host", "launch k1", "launch k2", "sync k1", "sync stream 0")))
+    checked(read(text_of("")))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (text_of("kernel k1 = [P0];"), "P1 belongs to no kernel"),
-        (text_of(TWO, "P0@cta 0 | P1@cta 0 | P2@host"), "P1 of kernel 'k2' is in a CTA of kernel 'k1'"),
-        (text_of(TWO, "P0@cta 0,cluster 0 | P1@cta 1,cluster 0 | P2@host"), "in a cluster of kernel 'k1'"),
         (text_of("kernel k = [P0,P1];", "P0@gpu 0 | P1@gpu 1 | P2@host"), "kernel 'k' has threads on several GPUs"),
         (text_of(TWO, "P0 | P1 | P2@host", "launch k3"), "kernel 'k3' is not declared"),
         (text_of(TWO, "P0 | P1 | P2@host", "sync k"), "kernel 'k' is not declared"),
@@ -47,10 +45,25 @@ def test_kernels_that_can_run_as_written_pass() -> None:
 )
 def test_what_no_program_can_run_is_an_error(text: str, message: str) -> None:
     with pytest.raises(InputError) as error:
-        check(read(text))
+        checked(read(text))
     assert message in str(error.value.render())
 
 
 def test_streams_are_independent_of_each_other() -> None:
     streams = "kernel k1 = [P0]; kernel k2 = [P1] stream 1;"
-    check(read(text_of(streams, "P0 | P1 | P2@host", "launch k2", "launch k1")))
+    checked(read(text_of(streams, "P0 | P1 | P2@host", "launch k2", "launch k1")))
+
+
+@pytest.mark.parametrize(
+    "places", ["P0@cta 0 | P1@cta 0 | P2@host", "P0@cta 0,cluster 5 | P1@cta 0,cluster 5 | P2@host"]
+)
+def test_each_kernel_has_ctas_of_its_own(places: str) -> None:
+    first, second, _ = checked(read(text_of(TWO, places))).threads
+    assert first.place.cta != second.place.cta
+    assert first.place.cluster != second.place.cluster
+
+
+def test_threads_of_one_kernel_keep_what_they_share() -> None:
+    test = read(text_of("kernel k1 = [P0,P1]; kernel k2 = [P2];", "P0@cta 3 | P1@cta 3 | P2@cta 3"))
+    first, second, third = checked(test).threads
+    assert first.place.cta == second.place.cta == 3 != third.place.cta

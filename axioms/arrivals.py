@@ -53,7 +53,6 @@ class Gathered:
         self.misuse: list[tuple[int, str]] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
         self.early: list[tuple[int, str]] = []  # misuse that excuses nobody from waiting
-        self._codes: dict[int, frozenset[int]] = {}
         self.absences: list[
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
@@ -95,21 +94,13 @@ class Gathered:
 
     def diverge(self, a: Event, b: Event) -> bool:
         """Whether two arrivals, where they meet, are threads of one warp at different instructions of an aligned barrier.
-        Threads that have no code in common cannot be at the same instruction: nothing is said of them."""
+        Those of litmus tests have no code in common: nothing is said of them, only of the threads of kernels."""
         if a.thread == b.thread or a.effect is None or b.effect is None or not (a.effect.aligned and b.effect.aligned):
             return False
-        places = [self.program.threads[e.thread].place for e in (a, b)]
-        if places[0].warp != places[1].warp or a.effect.instruction is b.effect.instruction:
+        first, second = (self.program.threads[e.thread] for e in (a, b))
+        if first.place.warp != second.place.warp or a.effect.instruction is b.effect.instruction:
             return False
-        return bool(self._code(a.thread) & self._code(b.thread))
-
-    def _code(self, thread: int) -> frozenset[int]:
-        """The instructions of a thread that have effects."""
-        known = self._codes.get(thread)
-        if known is None:
-            effects = self.program.threads[thread].execution.effects
-            known = self._codes[thread] = frozenset(id(e.instruction) for e in effects)
-        return known
+        return first.code.private is not None and second.code.private is not None
 
     def strange(self, members: list[Arrival]) -> None:
         """Numbers of barriers and of threads that there are not."""

@@ -299,14 +299,14 @@ _DIVERGENT = "threads of one warp at an aligned barrier by different instruction
 
 
 def _divergent(program: Program, group: Sequence[Event]) -> bool:
-    """Whether threads of one warp that run the same code come to an aligned barrier by different instructions."""
+    """Whether threads of one warp of a kernel come to an aligned barrier by different instructions."""
     for a, b in itertools.combinations(group, 2):
         assert a.effect is not None and b.effect is not None
         if not a.effect.aligned or not b.effect.aligned or a.effect.instruction is b.effect.instruction:
             continue
         first, second = program.threads[a.thread], program.threads[b.thread]
-        mine, yours = ({id(e.instruction) for e in t.execution.effects} for t in (first, second))
-        if a.thread != b.thread and first.place.warp == second.place.warp and mine & yours:
+        together = a.thread != b.thread and first.place.warp == second.place.warp
+        if together and first.code.private is not None and second.code.private is not None:
             return True
     return False
 

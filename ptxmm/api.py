@@ -134,7 +134,8 @@ def check(
 
         return kernels.check(
             test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_elements=all_registers,
-            races=races, options=of_programs(options), model_name=model if isinstance(model, str) else loaded.name,
+            races=races, why=why, explain=explain, options=of_programs(options),
+            model_name=model if isinstance(model, str) else loaded.name,
         )  # fmt: skip
     condition = test.condition
     result = Result(

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from axioms.endless import Stall, Wait, find
 from axioms.engine import decide
@@ -49,10 +49,12 @@ class Question:
         deadline: float | None = None,
         all_elements: bool = False,
         races: bool = False,
+        why: bool = False,
+        explain: bool = False,
         options: frozenset[str] = frozenset(),
     ) -> None:
         """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
-        self.test, self.model = test, model
+        self.test, self.model, self.why, self.explain = test, model, why, explain
         self.engine, self.backend, self.deadline = engine, backend, deadline
         self.races = races or any(check.kind == "race_free" for check in test.checks)
         elements = observed(test.checks)
@@ -96,6 +98,7 @@ class Question:
         return decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
             races=self.races and condition is None, settles=self._settles() if condition is None else settles,
+            why=self.why and condition is None, explain=self.explain and condition is None,
         )  # fmt: skip
 
     def _settles(self) -> bool | None:
@@ -124,6 +127,14 @@ class Question:
         """The engine's words with the names by which people know the threads."""
         names = {info.name: self._name(i) for i, info in enumerate(self.built.threads)}
         return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
+
+    def all_readable(self, document: Any) -> Any:
+        """The same of every text in a document."""
+        if isinstance(document, str):
+            return self.readable(document)
+        if isinstance(document, dict):
+            return {key: self.all_readable(value) for key, value in document.items()}
+        return [*map(self.all_readable, document)] if isinstance(document, (list, tuple)) else document
 
     def _spot(self, event: ExecutedEvent) -> Spot | None:
         return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)
@@ -182,11 +193,13 @@ def check(
     timeout: float | None = None,
     all_elements: bool = False,
     races: bool = False,
+    why: bool = False,
+    explain: bool = False,
     options: frozenset[str] = frozenset(),
     model_name: str = "",
 ) -> Result:
-    """Decides a kernel test; with `races`, races fail it whatever it says of them. Raises InputError, and
-    UnsupportedProgram for what is not decided."""
+    """Decides a kernel test; with `races`, races fail it whatever it says of them; with `why` or `explain`, what the
+    checks forbid comes with its reason. Raises InputError, and UnsupportedProgram for what is not decided."""
     from ptxmm.api import out_of_time
 
     if races and all(c.kind != "race_free" for c in test.checks):
@@ -206,8 +219,9 @@ def check(
     deadline = None if timeout is None else time.monotonic() + timeout
     try:
         question = Question(
-            test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, options=options
-        )
+            test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
+            explain=explain, options=options,
+        )  # fmt: skip
         _answer(question, result)
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
@@ -250,6 +264,13 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         Witness(replace(_renamed(question, r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
         for r in decision.races
     ]
+    result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
+    if decision.why is not None:
+        from ptxmm.why import Telling
+
+        result.why = question.all_readable(Telling(decision.why, question.cast).document())
+        title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
+        result.why_witness = Witness(replace(_renamed(question, decision.why.execution), title=title))
     result.witnesses = [
         Witness(replace(_renamed(question, w), title=f"{result.name}  ({result.model})")) for w in decision.witnesses
     ]

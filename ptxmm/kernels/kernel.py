@@ -83,6 +83,7 @@ class Kernel:
         backend: str | None = None,
         all_elements: bool = False,
         races: bool = False,
+        why: bool = False,
         options: Iterable[str] = (),
     ) -> Result:
         """Decides the test; see `ptxmm.check`. `result.checks` has what became of each check."""
@@ -90,7 +91,7 @@ class Kernel:
 
         return check(
             self.test, model, unroll=unroll, timeout=timeout, engine=engine, backend=backend,
-            all_registers=all_elements, races=races, options=options,
+            all_registers=all_elements, races=races, why=why, options=options,
         )  # fmt: skip
 
 

@@ -27,6 +27,19 @@ def test_examples_answer_as_they_say(path: Path, variant: str) -> None:
         assert any(re.search(rf"{path.stem}\.cu:\d+$", place) for place in places)  # in the source, not only in the PTX
 
 
+def test_why_says_what_a_lock_rests_on() -> None:
+    result = ptxmm.check(ptxmm.load(f"{EXAMPLES / 'lock.toml'}:correct"), why=True)
+    assert result.why is not None and result.why["axiom"] == "causality" and result.why_witness is not None
+    text = "\n".join(result.why["text"])
+    for words in (
+        "st.release.gpu.b32 [%rd2], %r2",
+        "were it relaxed, the outcome would be allowed",
+        "CTA 1 thread 0, line 42",
+    ):
+        assert words in text
+    assert not re.search(r"\bc0t0\b", text)
+
+
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 @pytest.mark.parametrize("source", sorted(EXAMPLES.glob("*.cu")), ids=lambda p: p.name)
 def test_modules_are_what_the_compiler_makes_of_their_sources(source: Path) -> None:

@@ -68,8 +68,10 @@ class Grids:
         return None if k is None else self.ends[k]
 
     def api(self) -> list[int] | None:
-        """The relation, as rows of bitsets; None where there are no kernels."""
-        if not self.kernels:
+        """The relation, as rows of bitsets; None where it says nothing of anybody: there is nothing before or after the only
+        kernel, and nothing under way when it ends."""
+        matters = len(self.kernels) > 1 or any(e.kind in ("H", "I") for e in self.collector.events)
+        if not self.kernels or not matters:
             return None
         rows = [0] * len(self.collector.events)
         inside = self._inside()

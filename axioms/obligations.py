@@ -15,6 +15,8 @@ from ptxcore.values.terms import Value
 
 #: The kind of all of these troubles.
 _MISPLACED = "misplaced"
+#: What the ends of copies are said to lie in.
+_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
 
 
 def obligations(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[Trouble]:
@@ -47,8 +49,10 @@ class _Operands:
             yield from self._release(opcode)
         elif first.kind in ("store", "red"):
             yield from self._in_cluster(opcode, barriers)
-        elif first.kind == "copy" and barriers and "shared::cluster" in first.instruction.modifiers:
-            yield from self._copied(first)
+        elif first.kind == "copy":
+            for copy in self.effects:
+                if copy.kind == "copy":
+                    yield from self._copied(copy)
 
     def _release(self, opcode: str) -> Iterator[Trouble]:
         """Sections 9.7.9.12 and 9.7.13.7: with `.release`, in global memory."""
@@ -79,13 +83,28 @@ class _Operands:
                             yield self._wrong(effect, both, message)
 
     def _copied(self, copy: Effect) -> Iterator[Trouble]:
-        """Section 9.7.9.25.4.1: from shared memory to that of another CTA of the cluster."""
-        if "global" in copy.instruction.modifiers:
+        """Sections 9.7.9.25.3.1, 9.7.9.25.4.1 and 9.7.9.25.4.2: both ends lie in the spaces that the instruction names, and a
+        copy from shared memory to that of the cluster goes to another CTA."""
+        spans = self.collector.places.get((self.thread, copy.index), [])
+        named = [m.partition("::") for m in copy.instruction.modifiers if m in _SPACES]
+        if not spans or len(named) != 2:
             return
-        for at in self._at(copy):
-            if self._owner(at) == self.place.cta:
+        to, source = (spans[1], spans[0]) if copy.combine is not None else (spans[0], spans[-1])
+        ends = [("destination", to, named[0]), ("source", source, named[1])]
+        for end, places, (space, _, part) in ends if len(spans) > 1 else ends[:1]:
+            for at in places:
+                if not self._lies_in(at, space, part or "cta"):
+                    yield self._wrong(copy, at.guard, f"an asynchronous copy whose {end} lies in another state space")
+        for at in to:
+            if named[0][2] == "cluster" and named[1][0] == "shared" and self._owner(at) == self.place.cta:
                 message = "a bulk copy from shared memory to that of the same CTA, and another is needed"
                 yield self._wrong(copy, at.guard, message)
+
+    def _lies_in(self, at: Place, space: str, part: str) -> bool:
+        if space == "global":
+            return self._object(at).space == "global"
+        owner = self._owner(at)
+        return owner is not None and (part == "cluster" or owner == self.place.cta)
 
     def _at(self, effect: Effect) -> list[Place]:
         """Where an effect writes."""

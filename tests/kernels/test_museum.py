@@ -36,6 +36,30 @@ def test_the_verdict_is_the_known_one(path: Path, variant: str) -> None:
         assert result.races != []
 
 
+#: Those that brute force decides within a second or two.
+SMALL = (
+    "14-lookback-flag-no-fence",
+    "16-lamport-counter-relaxed-red",
+    "35-tma-store-no-proxy-fence",
+    "42-cluster-barrier-relaxed",
+)
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("variant", ["buggy", "fixed"])
+def test_brute_force_finds_the_same(name: str, variant: str) -> None:
+    test = load(MUSEUM / f"{name}.toml", variant)
+    ours, theirs = (ptxmm.check(test, engine=engine) for engine in ("solve", "enumerate"))
+
+    def raced(result: ptxmm.Result) -> set[tuple[object, ...]]:
+        pairs = (race["events"] for race in result.races)
+        return {tuple(sorted((e["thread"], e["line"]) for e in pair)) for pair in pairs}
+
+    assert (ours.verdict, raced(ours)) == (theirs.verdict, raced(theirs))
+    if ours.verdict == "ok":
+        assert ours.states == theirs.states
+
+
 def test_every_bug_is_told_with_its_reason() -> None:
     """What a kernel's author reads: the outcome, and what is missing."""
     for path in FILES:

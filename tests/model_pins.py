@@ -204,6 +204,11 @@ PINS: tuple[ModelPin, ...] = (
         (f"cta 0: {_READY} st.weak.u32 [x], 1; mbarrier.arrive.shared.b64 _, [m]; mbarrier.arrive.relaxed.cta.shared.b64 _, [m];",
          "cta 0: bar.sync 0, 64; .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 1; @!p bra w;"),
         "true", "", "misuse"),
+    ModelPin("A9", "a wait for a phase acquires nothing of earlier phases", _XM,
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; bar.sync 0, 96; st.weak.u32 [x], 1; mbarrier.arrive.shared.b64 _, [m];",
+         f"cta 0: bar.sync 0, 96; {_WAIT} mbarrier.arrive.relaxed.cta.shared.b64 _, [m];",
+         f"cta 0: bar.sync 0, 96; {_WAIT_RELAXED} v: mbarrier.try_wait.parity.shared.b64 p, [m], 1; @!p bra v; {_LD}"),
+        "2:%r1 = 0", _A, "race"),
     ModelPin("uninitialised", "an operation on what is no mbarrier object", _XM,
         ("cta 0: mbarrier.arrive.shared.b64 _, [m];",), "true", "", "misuse"),
     ModelPin("overwritten", "an ordinary store into a valid object", _XM,
@@ -242,6 +247,10 @@ PINS: tuple[ModelPin, ...] = (
          f"{_EXPECT} {_BULK} w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;"), "0:%r1 = 1", _F),
 
     # Fences that are about some operations only.
+    ModelPin("Q09", "what a one-way fence of proxies synchronizes orders no generic accesses", _XF + " .global .align 128 .u32 t[32];",
+        ("cta 0: st.weak.u32 [x], 1; fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u32 [f], 1;",
+         "cta 1: ld.relaxed.gpu.u32 %r0, [f]; fence.proxy.tensormap::generic.acquire.gpu [t], 128; ld.weak.u32 %r1, [x];"),
+        r"1:%r0 = 1 /\ 1:%r1 = 0", _A, "race"),
     ModelPin("Q13", "a fence of shared memory says nothing of global memory", ".global .u32 y = 0; .shared .u64 m;",
         (f"cta 1,cluster 0: {_CLUSTER} st.weak.u32 [y], 1; mov.u32 %r8, m; mapa.shared::cluster.u32 %r9, %r8, 0; "
          "fence.release.sync_restrict::shared::cta.cluster; mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r9];",

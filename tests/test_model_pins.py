@@ -84,10 +84,15 @@ def test_every_row_of_the_table_is_a_pin_here() -> None:
         ("sc-not-acqrel", "P12b", "forbid", "allow"),
         ("bar-is-fence", "P27d", "allow", "forbid"),
         ("dep=data", "P03", "forbid", "allow"),
+        ("sink-is-atom", "P41", "allow", "forbid"),
+        ("async-fence-any-cta", "P35", "async", "forbid"),
+        ("mbar-chain", "A9", "allow", "forbid"),
+        ("no-tearing", "P24", "allow", "forbid"),
+        ("st-async-proxy", "Q21", "forbid", "async"),
     ],
 )
 def test_an_option_changes_what_it_says(option: str, name: str, before: str, after: str) -> None:
-    pin = next(p for p in PINS if p.name == name)
+    pin = next(p for p in (*PINS, *GENERIC_PINS, *CASES) if p.name == name)
     default, other = (ptxmm.check(ptxmm.parse(pin.litmus()), races=True, options=o) for o in ([], [option]))
     seen = [(races(r), outcome(r)) for r in (default, other)]
     assert before in seen[0] and after in seen[1], seen

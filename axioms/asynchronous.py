@@ -129,7 +129,7 @@ def _reduction_spans(effect: Effect) -> tuple[Span, ...]:
     size, element = effect.size, effect.width // 8
     if type(size) is not int:
         raise _unsupported(effect, "a reduction whose size is not known")
-    spans = [Span(effect.source, size)]
+    spans = [Span(effect.source, size)] if size else []
     for number, i in enumerate(range(0, size, element), 1):
         to, source = _after(effect.address, i), _after(effect.source, i)
         spans += [Span(to, element, number), Span(source, element, number)]
@@ -229,7 +229,7 @@ class _Making:
         effect, size = self.effect, self.effect.size
         assert type(size) is int and effect.combine is not None
         element = effect.width // 8
-        sources, targets = self.places[0], self.places[1::2]
+        sources, targets = self.places[0] if self.places else [], self.places[1::2]
         whole: Value = 0
         for at in sources:
             read = self._access("R", self.tags, at, size)
@@ -265,7 +265,7 @@ def _in_background(maker: Maker) -> Maker:
 def _through_async_proxy(collector: Collector, thread: int, effect: Effect, events: list[Event]) -> None:
     """An option: `st.async` and `red.async` as bulk copies, with the fence that their completion implies."""
     for event in events:
-        event.tags = event.tags - {"GEN"} | {"ASYNC"}
+        event.tags = event.tags - {"GEN"} | {"ASYNC", "NONGEN"}
     events.append(collector.new(thread, "F", tags_of("F", "ASYNC"), effect.guard, effect))
 
 

@@ -38,12 +38,13 @@ def test_accesses_of_all_sizes(text: str, condition: str, states: int, engine: s
 
 
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
-@pytest.mark.parametrize(("size", "found"), [(0, 1), (16, 7)])
-def test_a_copy_may_have_no_bytes(size: int, found: int, engine: str) -> None:
+@pytest.mark.parametrize(("what", "size", "found"), [("", 0, 1), ("", 16, 7), (".add.u32", 0, 1), (".add.u32", 16, 8)])
+def test_a_copy_may_have_no_bytes(what: str, size: int, found: int, engine: str) -> None:
+    name = "cp.reduce" if what else "cp"
     text = f"""PTX bytes
 {{ .global .align 16 .u32 x[4] = {{1}}; .shared .align 16 .u32 s[4] = {{7}}; P0:r0 = {size}; }}
-P0@cta 0 {{ cp.async.bulk.global.shared::cta.bulk_group [x], [s], %r0; cp.async.bulk.commit_group;
-            cp.async.bulk.wait_group 0; ld.u32 %r1, [x]; }}
+P0@cta 0 {{ {name}.async.bulk.global.shared::cta.bulk_group{what} [x], [s], %r0;
+            cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ld.u32 %r1, [x]; }}
 forall (0:%r1 = {found})
 """
     assert ptxmm.check(ptxmm.parse(text), engine=engine).verdict == "ok"

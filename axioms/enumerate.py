@@ -335,7 +335,9 @@ class _Search:
             if effect.width > 1:
                 numbers = self.clocks.get(effect.instruction, (0,))
                 if numbers is None:
-                    raise TooLarge("what a clock says, or a register that nothing wrote, may be any number: beyond brute force")
+                    raise TooLarge(
+                        "what a clock says, or a register that nothing wrote, may be any number: beyond brute force"
+                    )
                 return [*numbers]
             return [0, 1]
         if effect.kind == "barrier":
@@ -433,8 +435,17 @@ class _Search:
             rf: Sources = {}
             for (r, _), w in zip(reads, chosen, strict=True):
                 rf[r.index] = (*rf.get(r.index, ()), w)
-            if _grounded(program, rf, flow) and _agree(program, rf) and not _mixes(program, rf):
+            if _grounded(program, rf, flow) and _agree(program, rf) and not self._mixes(program, rf):
                 yield rf
+
+    def _mixes(self, program: Program, rf: Sources) -> bool:
+        """Whether a read that may not be torn is."""
+        return any(
+            len(chosen) > 1
+            and not self.program.tears(program.events[r].width)
+            and mixes(program.events[r], (program.events[w] for w in chosen))
+            for r, chosen in rf.items()
+        )
 
     def _coherences(self, program: Program, evaluation: StagedEvaluation) -> Iterator[Rows]:
         """All choices of a strict partial order of the writes of each cell, that agree on writes which meet in several cells
@@ -455,16 +466,6 @@ class _Search:
             for i, j in pairs:
                 co[i] |= 1 << j
             yield co
-
-
-def _mixes(program: Program, rf: Sources) -> bool:
-    """Whether a read that may not be torn is."""
-    return any(
-        len(chosen) > 1
-        and not program.tears(program.events[r].width)
-        and mixes(program.events[r], (program.events[w] for w in chosen))
-        for r, chosen in rf.items()
-    )
 
 
 def _agreeing(

@@ -164,15 +164,23 @@ class Layout:
         objects: Sequence[Object],
         accesses: Iterable[Bytes],
         alike: Iterable[Sequence[Bytes]] = (),
+        looked_at: Iterable[Bytes] = (),
         cuts: Iterable[tuple[int, int]] = (),
     ) -> None:
-        """`accesses` must each cover whole cells, and those of each group in `alike` be cut in the same way. `cuts` are more
-        places to cut at: an object and an offset each."""
+        """`accesses` must each cover whole cells, and those of each group in `alike` be cut in the same way. There are cells
+        for all bytes that are `looked_at`, but these may be parts of cells. `cuts` are more places to cut at: an object and
+        an offset each."""
         self._objects, self._accesses, self._alike, self._cuts = objects, list(accesses), list(alike), set(cuts)
+        self._looked_at = list(looked_at)
         covered: dict[int, set[tuple[int, int]]] = {}
         for number, offset, size in self._accesses:
             covered.setdefault(number, set()).add((offset, offset + size))
         at = {o: {c for piece in pieces for c in piece} for o, pieces in covered.items()}
+        for number, offset, size in self._looked_at:
+            spans = covered.setdefault(number, set())
+            outside = [e for e in (offset, offset + size) if not any(a < e < b for a, b in spans)]
+            at.setdefault(number, set()).update(outside)
+            spans.add((offset, offset + size))
         for number, offset in self._cuts:
             at[number].add(offset)
         edges = {o: sorted(offsets) for o, offsets in at.items()}
@@ -180,6 +188,7 @@ class Layout:
         self.cells: list[Cell] = []
         self._starts: dict[tuple[int, int], int] = {}
         self._ranges: dict[Bytes, range] = {}
+        self._parts: dict[Bytes, list[tuple[int, int, int]]] = {}
         for number in sorted(covered):
             for offset, end in _pieces(edges[number], covered[number]):
                 self._starts[number, offset] = len(self.cells)
@@ -188,7 +197,7 @@ class Layout:
 
     def cut(self, cuts: Iterable[tuple[int, int]]) -> Layout:
         """The same with more cuts."""
-        return Layout(self._objects, self._accesses, self._alike, self._cuts.union(cuts))
+        return Layout(self._objects, self._accesses, self._alike, self._looked_at, self._cuts.union(cuts))
 
     def covering(self, number: int, offset: int, size: int) -> range:
         """The cells that these bytes of an object are."""
@@ -200,6 +209,18 @@ class Layout:
             while self.cells[last].offset + self.cells[last].size < end:
                 last += 1
             found = self._ranges[key] = range(first, last + 1)
+        return found
+
+    def parts(self, number: int, offset: int, size: int) -> list[tuple[int, int, int]]:
+        """The cells that have some bytes of an object: each with the first of its own that is meant, and how many are."""
+        found = self._parts.get((number, offset, size))
+        if found is None:
+            end = offset + size
+            found = self._parts[number, offset, size] = [
+                (i, max(offset - c.offset, 0), min(end, c.offset + c.size) - max(offset, c.offset))
+                for i, c in enumerate(self.cells)
+                if c.object == number and c.offset < end and offset < c.offset + c.size
+            ]
         return found
 
 

@@ -96,7 +96,7 @@ class Program:
         self._relate()
         #: The cells whose final values count, each with its symbol.
         self.finals: list[tuple[int, Term]] = [
-            (c, self.final(c)) for s in finals for c in self.layout.covering(*_bytes_of(s))
+            (c, self.final(c)) for c in dict.fromkeys(c for s in finals for c, _, _ in self.layout.parts(*_bytes_of(s)))
         ]
 
     @property
@@ -108,8 +108,8 @@ class Program:
         """Whether a read of so many bits may mix bytes of several writes of its size."""
         return bits > _WHOLE_BITS or "no-tearing" not in self.options
 
-    def cut(self, cuts: Iterable[tuple[int, int]]) -> Program:
-        """The program with its cells cut at more places: objects and offsets."""
+    def cut(self, cuts: Iterable[tuple[int, int]], options: frozenset[str] | None = None) -> Program:
+        """The program with its cells cut at more places, objects and offsets, and perhaps with other options."""
         threads, objects, views, observed, condition, filter_, definitions = self._given
         return Program(
             threads,
@@ -123,7 +123,7 @@ class Program:
             definitions=definitions,
             layout=self.layout.cut(cuts),
             kernels=self.kernels,
-            options=self.options,
+            options=self.options if options is None else options,
         )
 
     def cells_at(self, thread: int, address: int, size: int) -> Sequence[int]:
@@ -177,8 +177,8 @@ class Program:
 
     def _layout(self, accesses: list[list[Bytes]], finals: list[Term]) -> Layout:
         whole = {b: None for places in accesses for b in places}
-        whole.update(dict.fromkeys(map(_bytes_of, finals)))
-        return Layout(self.objects, whole, [places for places in accesses if len(places) > 1])
+        alike = [places for places in accesses if len(places) > 1]
+        return Layout(self.objects, whole, alike, map(_bytes_of, finals))
 
     def _finals(self) -> list[Term]:
         """The final values that are asked for."""
@@ -202,9 +202,11 @@ class Program:
                     sizes = [cells[c].size for c in covered]
                     found[effect.result] = making.joined(making.pieces(effect.result, sizes), sizes)
         for symbol in finals:
-            covered = self.layout.covering(*_bytes_of(symbol))
-            if len(covered) > 1:
-                found[symbol] = making.joined([self.final(c) for c in covered], [cells[c].size for c in covered])
+            parts = self.layout.parts(*_bytes_of(symbol))
+            values = [terms.extract(self.final(c), 8 * (low + size) - 1, 8 * low) for c, low, size in parts]
+            value = making.joined(values, [size for _, _, size in parts])
+            if value is not symbol:
+                found[symbol] = value
         return found
 
     def _define(self, definitions: Definitions) -> None:

@@ -14,7 +14,8 @@ them. Flags of races are raised where causality does not order: they stay raised
 into pieces that have one such byte each. What is torn may be computed with and stored elsewhere: `axioms.flow`, which says
 what values there are, lets every byte of a read come from another write.
 
-A model tells that it is about bytes by having an axiom named `single-copy`; the others are about words, which are never torn.
+A model tells that it is about bytes by having an axiom named `single-copy`. The others are about words: under these a read
+never mixes writes of its size, as with the option `no-tearing`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ _PROXIES = ("GEN", "SUR", "TEX", "CON", "ASYNC", "TMAP")
 def with_tearing(program: Program, model: Model) -> Program:
     """The program with its cells cut wherever a read may be torn under a model."""
     if not any(axiom.name == "single-copy" for axiom in model.axioms):
-        return program
+        whole = all(len(e.cells) <= 1 for e in program.events if e.kind == "R")
+        return program if whole else program.cut((), program.options | {"no-tearing"})
     cuts = torn_at(program)
     return program.cut(cuts) if cuts else program
 

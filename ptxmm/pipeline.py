@@ -95,9 +95,8 @@ class _Memory:
                 self.of_cta |= {l.name: ctas for l in family}
                 owners = [*self._reachable(ctas)]
             self._place(family, owners)
-        for location in test.locations:
-            for cta in self.of_cta.get(location.name, [None]):
-                self._initialise(location, cta)
+        for name, cta in list(self._object_of):
+            self._initialise(self.locations[name], cta)
 
     def _root(self, location: Location) -> Location:
         while location.alias_of is not None:

@@ -181,6 +181,16 @@ def test_an_alias_shares_bytes_and_not_the_address(engine: str) -> None:
 
 
 @ENGINES
+def test_shared_memory_that_only_another_cta_names_has_its_initial_values(engine: str) -> None:
+    result = checked(
+        "{ .shared .u32 x = 5; }\nP0@cta 0,cluster 0 { .reg .b32 a, b; mov.u32 a, x; mapa.shared::cluster.u32 b, a, 1; "
+        "ld.weak.shared::cluster.u32 %r0, [b]; }\nP1@cta 1,cluster 0 { mov.u32 %r0, 0; }\nlocations [0:%r0;]\nexists (true)",
+        engine,
+    )
+    assert states(result) == {(5,)}
+
+
+@ENGINES
 def test_shared_memory_of_another_cta_of_the_cluster_is_reached_by_its_address(engine: str) -> None:
     result = checked(
         "{ .shared .u32 x = 0; }\nP0@cta 0,cluster 0 { .reg .b32 a, b; mov.u32 a, x; mapa.shared::cluster.u32 b, a, 1; "
@@ -211,6 +221,20 @@ def test_bytes_of_a_weak_read_come_from_where_they_like(engine: str) -> None:
 def test_models_of_words_tear_nothing(engine: str) -> None:
     for model in ("ptx-6.0", "ptx-7.5"):
         assert states(checked(TORN.format("weak"), engine, model)) == {(0,), (0x01020304,)}
+
+
+@ENGINES
+def test_who_looks_at_bytes_of_a_word_in_the_end_tears_no_read_of_it(engine: str) -> None:
+    text = TORN.format("weak").replace("locations [", "locations [x.u8[1]; ")
+    assert states(checked(text, engine, "ptx-7.5")) == {(0, 3), (0x01020304, 3)}
+    assert len(states(checked(text, engine))) == 16
+
+
+@ENGINES
+def test_in_models_of_words_reads_mix_no_writes_of_their_size(engine: str) -> None:
+    text = TORN.format("weak").replace("P1@cta 1 {", "P1@cta 1 { ld.weak.u16 %rs0, [x];")
+    for model in ("ptx-6.0", "ptx-7.5"):
+        assert states(checked(text, engine, model)) == {(0,), (0x01020304,)}
 
 
 @ENGINES

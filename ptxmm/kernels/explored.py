@@ -162,6 +162,8 @@ class Explored:
         if any(e.kind == "collective" for x in alone for e in x.execution.effects):
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll)
             self.definitions |= definitions
+            if any(e.how is not None and not e.how.form.mask for x in executions for e in x.effects):
+                self.notes["activemask is taken to give all threads of the warp that execute it"] = None
             alone = [_One(x.code, e, None) for x, e in zip(alone, executions, strict=True)]
         for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))

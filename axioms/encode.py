@@ -211,7 +211,7 @@ class Encoding:
 
     def _break_symmetry(self) -> list[Class]:
         """Fixes the order in which interchangeable threads write, for executions in which all threads end."""
-        found = classes(self.program, self.bounds.ordered)
+        found = classes(self.program, self.model, self.bounds.ordered)
         for c in found:
             for a, b in itertools.pairwise(c.writes):
                 self.formula.add([self.co.literal(a, b)])

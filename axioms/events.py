@@ -348,6 +348,7 @@ def joined(values: Sequence[Value], sizes: Sequence[int]) -> Value:
 # Events of memory accesses, fences and barriers.
 
 INITIAL_TAGS = frozenset({"W", "M", "IW", "WEAK", "GEN", "SUR", "TEX", "CON"})
+OTHER_PROXIES = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP"))
 PROXY_TAGS = {
     "generic": "GEN",
     "surface": "SUR",
@@ -363,10 +364,13 @@ _tag_sets: dict[tuple[str, ...], frozenset[str]] = {}
 
 
 def tags_of(*words: str) -> frozenset[str]:
-    """A set of tags without the empty ones."""
+    """A set of tags without the empty ones; accesses through another proxy than the generic one are in `NONGEN`."""
     found = _tag_sets.get(words)  # as many entries as there are spellings of instructions: a few hundred at most
     if found is None:
-        found = _tag_sets[words] = frozenset(w for w in words if w)
+        found = frozenset(w for w in words if w)
+        if "M" in found and found & OTHER_PROXIES:
+            found |= {"NONGEN"}
+        _tag_sets[words] = found
     return found
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from axioms.cat.model import Model
 from axioms.program import Event, Program
 from ptxcore.places import LEVELS
 from ptxcore.values import terms
@@ -35,9 +36,10 @@ class Class(NamedTuple):
     writes: tuple[int, ...]
 
 
-def classes(program: Program, ordered: set[tuple[int, int]]) -> list[Class]:
+def classes(program: Program, model: Model, ordered: set[tuple[int, int]]) -> list[Class]:
     """The classes of interchangeable threads that have writes to order. `ordered` are the pairs of writes
     that coherence relates whenever both are executed."""
+    levels = _telling_levels(program, model)
     groups: dict[object, list[int]] = {}
     for t, thread in enumerate(program.threads):
         if thread.source is not None:
@@ -49,7 +51,7 @@ def classes(program: Program, ordered: set[tuple[int, int]]) -> list[Class]:
     for members in groups.values():
         if len(members) < 2:
             continue
-        for run, swaps in _runs(program, members, by_thread):
+        for run, swaps in _runs(program, members, by_thread, levels):
             writes = _ordered_writes(program, run, by_thread, ordered)
             if writes is not None:
                 found.append(Class(tuple(run), tuple(swaps), tuple(writes)))
@@ -57,12 +59,12 @@ def classes(program: Program, ordered: set[tuple[int, int]]) -> list[Class]:
 
 
 def _runs(
-    program: Program, members: list[int], by_thread: dict[int, list[Event]]
+    program: Program, members: list[int], by_thread: dict[int, list[Event]], levels: Sequence[str]
 ) -> Iterator[tuple[list[int], list[Swap]]]:
     """Maximal runs of members in which neighbours can be exchanged."""
     run, swaps = [members[0]], list[Swap]()
     for t in members[1:]:
-        swap = _swap(program, run[-1], t, by_thread)
+        swap = _swap(program, run[-1], t, by_thread, levels)
         if swap is None:
             if len(run) > 1:
                 yield run, swaps
@@ -74,10 +76,24 @@ def _runs(
         yield run, swaps
 
 
-def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]]) -> Swap | None:
+def _telling_levels(program: Program, model: Model) -> Sequence[str]:
+    """The levels of placement that can make a difference: those that are somebody's scope; and all of them where something
+    else asks who is in one CTA with whom, as barriers, other proxies, and models of users do."""
+    own = [e for e in program.events if e.thread >= 0]
+    if model.uses("scta") or any(e.kind not in "RWF" or e.tags & _PLACED for e in own):
+        return LEVELS
+    scopes = {e.effect.scope for e in own if e.effect is not None}
+    return [level for level in LEVELS if level in scopes]
+
+
+#: Tags of events for which it counts where their threads are, besides their scopes.
+_PLACED = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP", "ALIAS", "ONEWAY", "RESTRICT", "ASY"))
+
+
+def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]], levels: Sequence[str]) -> Swap | None:
     """The exchange of two threads with the same source, if nothing tells them apart."""
     places = [t.place for t in program.threads]
-    for level in LEVELS:
+    for level in levels:
         of_a, of_b = getattr(places[a], level), getattr(places[b], level)
         for k, place in enumerate(places):
             if k not in (a, b) and (getattr(place, level) == of_a) != (getattr(place, level) == of_b):

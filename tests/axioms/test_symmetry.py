@@ -35,7 +35,7 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
 
     with mock.patch.object(encode, "classes", watched):
         broken = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
-    with mock.patch.object(encode, "classes", lambda program, ordered: []):
+    with mock.patch.object(encode, "classes", lambda program, model, ordered: []):
         plain = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
     return len(found), answer(broken), answer(plain)
 
@@ -74,15 +74,18 @@ def test_a_question_that_tells_threads_apart_leaves_no_class() -> None:
     assert both_ways(read(text + "(0:r0 = 1 \\/ 1:r0 = 1)"))[0] == 1
 
 
-@pytest.mark.parametrize("place", ["cta 1,gpu 0", "cta 1,gpu 1"])
-def test_a_place_that_tells_threads_apart_leaves_no_class(place: str) -> None:
-    """P2 shares its CTA or its GPU with one of them only."""
-    body = "{ atom.relaxed.gpu.add.u32 %r0, [x], 1; }"
+@pytest.mark.parametrize(
+    ("place", "scope", "classes"), [("cta 1,gpu 0", "cta", 0), ("cta 1,gpu 1", "gpu", 0), ("cta 1,gpu 0", "gpu", 1)]
+)
+def test_a_place_that_tells_threads_apart_leaves_no_class(place: str, scope: str, classes: int) -> None:
+    """P2 shares its CTA or its GPU with one of them only, which counts where that is somebody's scope."""
+    body = f"{{ atom.relaxed.{scope}.add.u32 %r0, [x], 1; }}"
     test = read(
         f"PTX placed\n{{ x=0; }}\nP0@cta 0,gpu 0 {body}\nP1@{place} {body}\n"
-        f"P2@{place} {{ st.weak.u32 [x], 7; }}\nexists (0:r0 + 0 = 1 \\/ 1:r0 = 1)".replace(" + 0", "")
+        f"P2@{place} {{ st.weak.u32 [x], 7; }}\nexists (0:r0 = 1 \\/ 1:r0 = 1)"
     )
-    assert both_ways(test)[0] == 0
+    count, broken, plain = both_ways(test)
+    assert count == classes and broken == plain
 
 
 STEPS = (

@@ -1,0 +1,91 @@
+"""Locks and barriers by size: how many threads can be decided, and in what time.
+
+`python tests/kernels/sizes.py` prints the table of docs/locks.md: for each lock or barrier of `locks/`, right and with one order or scope
+weakened, grids from 2x1 (blocks x threads of a block) on until one takes longer than a minute.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import ptxmm
+from ptxmm.kernels.check import Question
+
+HERE = Path(__file__).parent
+LOCKS = ("cas_lock", "ttas_lock", "ticket_lock", "grid_barrier")
+VARIANTS = ("correct", "weak_order", "weak_scope")
+#: Blocks and threads; the first six always, the others while the one before took less than `PATIENCE`.
+GRIDS = ((2, 1), (2, 2), (2, 3), (4, 1), (4, 2), (3, 3), (6, 2), (4, 4), (6, 4), (8, 4), (12, 4), (16, 4))
+ALWAYS = 6
+PATIENCE = 60.0
+
+
+class Row(NamedTuple):
+    name: str
+    variant: str
+    grid: tuple[int, int]
+    events: int
+    verdict: str
+    complete: bool
+    seconds: float
+
+
+def kernel(name: str, variant: str, blocks: int, threads: int) -> ptxmm.Kernel:
+    """A lock or barrier as a kernel test."""
+    count = blocks * threads
+    one = {"type": "u32", "elements": 1}
+    if name == "grid_barrier":
+        many = {"type": "u32", "elements": count}
+        params = {"x": many, "arrived": one, "go": one, "out": many}
+        seen = " && ".join(f"out[{i}] == {(i + threads) % count + 1}" for i in range(count))
+    elif name == "ticket_lock":
+        params, seen = {"next": one, "serving": one, "x": one}, f"x[0] == {count}"
+    else:
+        params, seen = {"lock": one, "x": one}, f"x[0] == {count}"
+    return ptxmm.Kernel(
+        ptx=HERE / "locks" / f"{name}.{variant}.ptx", entry="k", grid=(blocks, 1, 1), block=(threads, 1, 1),
+        params=params, forall=seen, name=f"{name}.{variant}",
+    )  # fmt: skip
+
+
+def row(name: str, variant: str, grid: tuple[int, int]) -> Row:
+    """Decides one of them."""
+    test = kernel(name, variant, *grid)
+    begun = time.perf_counter()
+    result = test.check(timeout=PATIENCE)
+    seconds = time.perf_counter() - begun
+    events = Question(test.test, ptxmm.api.model_named("ptx-9.0")).built.program.size
+    return Row(name, variant, grid, events, result.verdict, result.complete, seconds)
+
+
+def rows() -> Iterator[Row]:
+    for name in LOCKS:
+        for variant in VARIANTS:
+            for i, grid in enumerate(GRIDS):
+                found = row(name, variant, grid)
+                yield found
+                if i + 1 >= ALWAYS and found.verdict == "undecided":
+                    break
+
+
+def table(found: list[Row]) -> str:
+    lines = ["| kernel | variant | grid | threads | events | verdict | seconds |", "|---|---|---|---|---|---|---|"]
+    for r in found:
+        verdict = r.verdict + ("" if r.complete or r.verdict != "ok" else " (bounded)")
+        blocks, threads = r.grid
+        lines.append(
+            f"| {r.name} | {r.variant} | {blocks}x{threads} | {blocks * threads} | {r.events} | {verdict} | {r.seconds:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    done: list[Row] = []
+    for each in rows():
+        done.append(each)
+        print(each, file=sys.stderr, flush=True)
+    print(table(done))

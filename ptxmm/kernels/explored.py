@@ -114,7 +114,7 @@ class Explored:
         else:
             workspace = 0
         shared = program.layout.dynamic(launch.entry) + launch.dynamic_shared
-        shape = Shape(grid, launch.block, cluster, shared, launch.dynamic_shared, workspace)
+        shape = Shape(grid, launch.block, cluster, shared, launch.dynamic_shared, workspace, program.target)
         first = len(self.threads)
         for ctas in _clusters(grid, cluster):
             self.cluster(number, launch, kernel, shape, program.layout, ctas)

@@ -448,8 +448,8 @@ def polls(op: Op) -> bool:
 
 
 def _cuts(code: Code, together: bool) -> list[int]:
-    """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may wait. Where the threads of a warp go on together, also at each
-    access to memory, so that all load before one stores."""
+    """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may
+    wait. Where the threads of a warp go on together, also at each access to memory, so that all load before one stores."""
     cuts = {0, *code.labels.values()}
     for i, op in enumerate(code.ops):
         if op.call is not None or (op.use.form.kind in _ENDS and i + 1 < len(code.ops)):

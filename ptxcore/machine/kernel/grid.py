@@ -107,7 +107,7 @@ class Launch:
         self.reported = 0.0
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
-        self.shape = Shape(grid, block, cluster, self.shared_bytes, dynamic_shared, self.workspace)
+        self.shape = Shape(grid, block, cluster, self.shared_bytes, dynamic_shared, self.workspace, program.target)
         #: What `vprintf` printed.
         self.output: list[str] = []
 

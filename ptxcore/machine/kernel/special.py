@@ -57,7 +57,8 @@ def places(block: Triple) -> list[Place]:
 
 
 class Shape(NamedTuple):
-    """The sizes of a launch, and `workspace`, the address of the buffer through which the threads of a grid synchronize."""
+    """The sizes of a launch; `workspace`, the address of the buffer through which the threads of a grid synchronize; and
+    the number of the target."""
 
     grid: Triple
     block: Triple
@@ -65,12 +66,15 @@ class Shape(NamedTuple):
     shared_bytes: int
     dynamic_shared: int
     workspace: int = 0
+    target: int = 90
 
 
 def of_cta(shape: Shape, index: Triple) -> Registers:
     """What all threads of a CTA read."""
     (gx, gy, gz), (bx, by, bz), (kx, ky, kz) = shape.grid, shape.block, shape.cluster
     x, y, z = index
+    unit = 256 if 30 <= shape.target < 80 else 128  # in which shared memory is allocated (section 10.30)
+    total = -(-shape.shared_bytes // unit) * unit
     rank = x % kx + kx * (y % ky + ky * (z % kz))
     registers = {
         "ntid.x": bx, "ntid.y": by, "ntid.z": bz, "nctaid.x": gx, "nctaid.y": gy, "nctaid.z": gz,
@@ -81,8 +85,7 @@ def of_cta(shape: Shape, index: Triple) -> Registers:
         "cluster_ctaid.x": x % kx, "cluster_ctaid.y": y % ky, "cluster_ctaid.z": z % kz,
         "cluster_nctaid.x": kx, "cluster_nctaid.y": ky, "cluster_nctaid.z": kz,
         "cluster_ctarank": rank, "cluster_nctarank": kx * ky * kz,
-        "total_smem_size": shape.shared_bytes, "dynamic_smem_size": shape.dynamic_shared,
-        "aggr_smem_size": shape.shared_bytes,
+        "total_smem_size": total, "dynamic_smem_size": shape.dynamic_shared, "aggr_smem_size": total,
         "envreg1": shape.workspace >> 32, "envreg2": shape.workspace & 0xFFFFFFFF,
     }  # fmt: skip
     return Registers(registers)

@@ -255,12 +255,12 @@ ld.shared.u32 %r3, [own+32]; ret; }
 
 
 @pytest.mark.parametrize(
-    ("entry", "dynamic_shared", "expected"), [("large", 32, [160, 128]), ("small", 32, [48, 16]), ("small", 0, None)]
+    ("entry", "dynamic_shared", "expected"), [("large", 32, [256, 128]), ("small", 32, [128, 16]), ("small", 0, None)]
 )
 def test_each_kernel_has_the_shared_memory_that_it_declares(
     entry: str, dynamic_shared: int, expected: list[int] | None
 ) -> None:
-    """8 bytes for all, then 100 or 4 bytes, then at a multiple of 16 what the launch gives."""
+    """8 bytes for all, then 100 or 4 bytes, then at a multiple of 16 what the launch gives; told in units of 128 bytes."""
     device = load(f"{HEAD}{SEVERAL}", "k.ptx")
     buffer = device.memory.allocate(8, "out")
     if expected is None:

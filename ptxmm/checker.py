@@ -27,7 +27,7 @@ _SMALL = """PTX warm
 
 class Settings(NamedTuple):
     """What one command asks of every test. `drawings` are of `svg` and `dot`; `digest`: whether a hash of the test is
-    wanted."""
+    wanted; `tell`: of a litmus test that fails, find out why as well."""
 
     model: str = "ptx-9.0"
     unroll: int = 4
@@ -40,6 +40,7 @@ class Settings(NamedTuple):
     explain: bool = False
     races: bool = False
     why: bool = False
+    tell: bool = False
     options: frozenset[str] = frozenset()
 
 
@@ -112,20 +113,27 @@ class Checker:
         from ptxmm import api
 
         wanted = self.settings
-        result = api.check(
-            test,
-            wanted.model,
-            unroll=wanted.unroll,
-            timeout=wanted.timeout,
-            engine=wanted.engine,
-            backend=wanted.backend,
-            all_registers=wanted.all_registers,
-            explain=wanted.explain,
-            witnesses=bool(wanted.drawings),
-            races=wanted.races,
-            why=wanted.why,
-            options=wanted.options,
-        )
+
+        def check(why: bool) -> Result:
+            return api.check(
+                test,
+                wanted.model,
+                unroll=wanted.unroll,
+                timeout=wanted.timeout,
+                engine=wanted.engine,
+                backend=wanted.backend,
+                all_registers=wanted.all_registers,
+                explain=wanted.explain,
+                witnesses=bool(wanted.drawings),
+                races=wanted.races,
+                why=why,
+                options=wanted.options,
+            )
+
+        result = check(wanted.why)
+        quick = wanted.timeout is None or result.seconds < wanted.timeout / 4
+        if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.checks or result.why):
+            result.why = check(True).why
         drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
         more = {"race": result.race_witnesses, "why": [result.why_witness] if result.why_witness else []}
         extra = {w: {k: [getattr(f, k)() for f in found] for k in wanted.drawings} for w, found in more.items()}

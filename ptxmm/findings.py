@@ -150,6 +150,7 @@ def _condition(result: Result) -> Finding:
     telling = result.kind != "forall"
     states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
     details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
+    details += result.why["text"] if result.why else []
     return _of(result, "condition", message, place=f"{quantifier} {result.condition}", details=details)
 
 

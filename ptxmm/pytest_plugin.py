@@ -101,7 +101,7 @@ def settings_of(config: pytest.Config) -> Settings:
     from ptxmm.checker import Settings
 
     said = {name: config.getoption(f"--ptxmm-{name}") or config.getini(f"ptxmm_{name}") for name in _SETTINGS}
-    settings = Settings()
+    settings = Settings(tell=True)
     try:
         if said["timeout"]:
             settings = settings._replace(timeout=float(said["timeout"]))

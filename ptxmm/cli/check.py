@@ -71,6 +71,7 @@ def check(options: Namespace) -> int:
         digest=options.format == "herd",
         races=options.races,
         why=options.why,
+        tell=options.format in ("junit", "sarif", "github"),
         options=frozenset(options.readings),
     )
     found = expand(find(options.paths, is_test))

@@ -45,6 +45,7 @@ FINISHED: tuple[str, ...] = (
     "comparison",
     "half_comparison",
     "conversion",
+    "control",
 )
 
 #: Kinds of forms that compute nothing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.cat.model import Model
 from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
-from axioms.races import wanted_flags
+from axioms.races import MISUSE, wanted_flags
 from axioms.result import Decision, states_to_list
 from axioms.tearing import with_tearing
 
@@ -38,6 +38,30 @@ def decide(
         max_states = states_to_list(program.size)
     program = with_tearing(program, model)
     whole, model = model, fitted(model, program, wanted_flags(model, races))
+    decision = _decided(program, model, engine, backend, deadline, max_states, witnesses, races, settles)
+    decision.races = [r for r in decision.races if r.kind not in MISUSE]
+    if why or (explain and engine == "solve"):
+        from axioms.explain import explain as explain_decision
+
+        explain_decision(program, model, decision, deadline)
+    if why:
+        from axioms.why import why as tell_why
+
+        tell_why(program, whole, decision, deadline)
+    return decision
+
+
+def _decided(
+    program: Program,
+    model: Model,
+    engine: str,
+    backend: str | None,
+    deadline: float | None,
+    max_states: int,
+    witnesses: bool,
+    races: bool,
+    settles: bool | None,
+) -> Decision:
     if engine == "enumerate":
         from axioms import enumerate as oracle
 
@@ -46,7 +70,7 @@ def decide(
     from axioms.values import TooManyValues
 
     try:
-        decision = solve.decide(
+        return solve.decide(
             program, model, backend=backend, deadline=deadline, max_states=max_states, witnesses=witnesses, races=races,
             settles=settles,
         )  # fmt: skip
@@ -58,12 +82,3 @@ def decide(
         from axioms.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races)
-    if (explain or why) and 0 in (decision.positive, decision.negative):
-        from axioms.explain import explain as explain_decision
-
-        explain_decision(program, model, decision, deadline)
-    if why:
-        from axioms.why import why as tell_why
-
-        tell_why(program, whole, decision, deadline)
-    return decision

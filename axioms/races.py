@@ -39,6 +39,9 @@ UNDEFINED = {
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }
 
+#: Those of them that are no races.
+MISUSE = frozenset(UNDEFINED) - {"mixed-size", "async"}
+
 #: A pair of instructions: thread, line and effect of each.
 Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
 

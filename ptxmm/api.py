@@ -194,6 +194,9 @@ def check(
     return result
 
 
+_NO_REASON = "no axiom is told that forbids it: no execution gives this outcome, or finding the reason takes too long"
+
+
 def _tell_why(result: Result, decision: Decision, test: Test, title: str) -> None:
     """The reasons in words: why an outcome is not there, or how it comes about."""
     from ptxmm.story import Cast, Story
@@ -209,8 +212,8 @@ def _tell_why(result: Result, decision: Decision, test: Test, title: str) -> Non
         return
     asked = test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
-    if shown is not None:
-        result.why = {"axiom": None, "steps": [], "rests_on": [], "text": Story(shown, cast).told(shown.state)}
+    text = Story(shown, cast).told(shown.state) if shown is not None else [_NO_REASON]
+    result.why = {"axiom": None, "steps": [], "rests_on": [], "text": text}
 
 
 _CONDITION = re.compile(r"^[ \t]*(?:~[ \t]*exists|exists|forall)\b", re.MULTILINE)

@@ -223,7 +223,18 @@ DECLARED = ".reg .b32 %r<3>; .reg .b64 %rd<3>; .reg .b16 %h0; .reg .f32 %f<2>; .
 @settings(max_examples=300, deadline=None)
 @given(programs(WHOLE_LINES), WHOLE_ANSWERS, st.integers(1, 3))
 def test_exploring_and_running_agree_on_all_of_concurrency(text: str, answers: list[int], unroll: int) -> None:
-    initial = {"r0": 0, "r1": 1, "r2": 16, "p0": 0, "p1": 1, "rd0": 64, "rd1": OBJECT, "rd2": SHARED, "f0": 0, "f1": 1 << 30}
+    initial = {
+        "r0": 0,
+        "r1": 1,
+        "r2": 16,
+        "p0": 0,
+        "p1": 1,
+        "rd0": 64,
+        "rd1": OBJECT,
+        "rd2": SHARED,
+        "f0": 0,
+        "f1": 1 << 30,
+    }
     initial |= {"h0": 2, "q0": 5}
     special = {"cluster_ctarank": 0, "cluster_nctarank": 2}
     statements = read_statements(DECLARED + "add.cc.u32 %r0, %r0, 0;" + text)

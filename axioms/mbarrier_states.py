@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from axioms.barrier_events import is_of_state
-from axioms.cat.evaluate import bits
 from axioms.events import Event, UnsupportedProgram
 from axioms.program import Program
 from ptxcore.isa.mbarrier import Contents, contents, packed
@@ -189,12 +188,15 @@ _MAX_SETS = 3000
 _MAX_COUNTS = 100_000
 
 
-def reachable(operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int]) -> list[set[State | None]]:
+def reachable(
+    operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
+) -> list[set[State | None]]:
     """The states that an object can be in after 0, 1, 2, ... operations.
 
     `before[i]` is the bitset of operations that precede operation i whenever both are executed; `certain` says which are
-    executed in any case. Where too many sets of operations would have to be told apart, operations that do the same count
-    as one, whatever precedes them: that only adds states.
+    executed in any case; `windows` has the first and the last position that each can have, counted from 1. Where too many
+    sets of operations would have to be told apart, operations that do the same count as one, whatever precedes them: that
+    only adds states.
     """
     found: list[set[State | None]] = [set() for _ in range(len(operations) + 1)]
     level: dict[tuple[int, int], set[State | None]] = {(0, 0): {START}}  # (operations dealt with, executed) -> states
@@ -205,12 +207,13 @@ def reachable(operations: Sequence[Step], certain: Sequence[bool], before: Seque
             found[executed] |= states
             sets += 1
             if sets > _MAX_SETS:
-                return _counted(operations, certain, before)
+                return _counted(operations, windows)
             for i, step in enumerate(operations):
                 if done >> i & 1 or before[i] & ~done:
                     continue
                 with_it = done | 1 << i
-                following.setdefault((with_it, executed + 1), set()).update(_following(step, states))
+                if windows[i][0] <= executed + 1 <= windows[i][1]:
+                    following.setdefault((with_it, executed + 1), set()).update(_following(step, states))
                 if not certain[i]:
                     following.setdefault((with_it, executed), set()).update(states)
         level = following
@@ -227,9 +230,8 @@ def _following(step: Step, states: set[State | None]) -> set[State | None]:
     return found
 
 
-def _counted(operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int]) -> list[set[State | None]]:
+def _counted(operations: Sequence[Step], windows: Sequence[tuple[int, int]]) -> list[set[State | None]]:
     """As `reachable`, by how many operations of each kind were executed. Each one at a position where it can stand."""
-    windows = [window(i, certain, before) for i in range(len(operations))]
     kinds: dict[tuple[object, ...], list[int]] = {}
     for i, step in enumerate(operations):
         kinds.setdefault(step.key(), []).append(i)
@@ -249,10 +251,3 @@ def _counted(operations: Sequence[Step], certain: Sequence[bool], before: Sequen
             raise UnsupportedProgram("an mbarrier object with this many different operations is not supported yet")
         level = following
     return found
-
-
-def window(i: int, certain: Sequence[bool], before: Sequence[int]) -> tuple[int, int]:
-    """The first and the last position that operation i can have among those of its object, counted from 1."""
-    first = 1 + sum(1 for j in bits(before[i]) if certain[j])
-    last = len(before) - sum(1 for row in before if row >> i & 1)
-    return first, last

@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from axioms.barrier_events import COUNTED
 from axioms.cat.evaluate import bits, closure
 from axioms.formula import BOTH, FALSE, TRUE, Formula
-from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step, reachable, steps, window
+from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step, steps
+from axioms.mbarrier_windows import Windows
 from axioms.program import Program
 from axioms.relations import Executed, filled
 from axioms.values import Lowering
@@ -129,14 +130,14 @@ class _Object:
         self._seen_by: dict[tuple[int, int], int] = {}
         self.operations = [s for s in members if not s.waits]
         self.waits = [s for s in members if s.waits]
-        self.before = self._before(self.operations)
-        self.certain = [self._literal(s) == TRUE for s in self.operations]
-        self.possible = reachable(self.operations, self.certain, self.before)
+        certain = {s.event.index for s in members if self._literal(s) == TRUE}
+        self.windows = Windows(self.operations, self.waits, certain, precedes)
+        self.before, self.possible = self.windows.before, self.windows.possible
         whole.tick()
         self.at = self._positions()
         self.upto = [self._ladder(row, s) for row, s in zip(self.at, self.operations, strict=True)]
         self._keep_order()
-        self.behind = [self._place_wait(w) for w in self.waits]
+        self.behind = [self._place_wait(w, able) for w, able in zip(self.waits, self.windows.able, strict=True)]
         self.seen = [self._ladder(row, w) for row, w in zip(self.behind, self.waits, strict=True)]
         self._order_waits()
         self.states = self._states()
@@ -149,15 +150,6 @@ class _Object:
     def _literal(self, step: Step) -> int:
         return self.literals[step.event.index]
 
-    def _before(self, some: list[Step]) -> list[int]:
-        """For each operation the bitset of those that precede it."""
-        rows = [0] * len(some)
-        for i, a in enumerate(some):
-            for j, b in enumerate(some):
-                if i != j and self.precedes[a.event.index] >> b.event.index & 1:
-                    rows[j] |= 1 << i
-        return rows
-
     # Positions.
 
     def _positions(self) -> list[list[int]]:
@@ -165,7 +157,7 @@ class _Object:
         formula, n = self.formula, len(self.operations)
         at = []
         for i, step in enumerate(self.operations):
-            first, last = window(i, self.certain, self.before)
+            first, last = self.windows.first[i], self.windows.last[i]
             executed = self._literal(step)
             row = [FALSE] * (n + 1)
             if first == last:
@@ -204,15 +196,12 @@ class _Object:
                     if here != FALSE:
                         self.formula.add([-here, -executed, self.upto[i][p - 1]])
 
-    def _place_wait(self, wait: Step) -> list[int]:
-        """A wait stands behind the operations that certainly precede it, before those that certainly follow, and where a state
-        is possible in which it returns what its event says."""
+    def _place_wait(self, wait: Step, able: Sequence[int]) -> list[int]:
+        """A wait stands behind the operations that certainly precede it, and before those that certainly follow."""
         formula, precedes = self.formula, self.precedes
         me, executed = wait.event.index, self._literal(wait)
         earlier = [i for i, s in enumerate(self.operations) if precedes[s.event.index] >> me & 1]
         later = [i for i, s in enumerate(self.operations) if precedes[me] >> s.event.index & 1]
-        low, high = sum(self.certain[i] for i in earlier), len(self.operations) - len(later)
-        able = [p for p in range(low, high + 1) if any(wait.fits(s) for s in self.possible[p])]
         row = [FALSE] * (len(self.operations) + 1)
         if len(able) == 1:
             row[able[0]] = executed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from asynchronous_cases import CASES, Case
@@ -17,6 +18,7 @@ from axioms.models import load
 from axioms.program import UnsupportedProgram
 from axioms.result import Decision, OutOfTime
 from litmus.formats import read, write
+from ptxcore.machine.effects import Effect
 from ptxmm.pipeline import build
 
 
@@ -50,6 +52,38 @@ def test_what_hangs_on_the_order_of_hosts_is_refused(codes: tuple[str, str], mes
     case = Case("hosts", "", "x = 0; kernel k1 = [P0];", threads, "true", "allow")
     with pytest.raises(UnsupportedProgram, match=message):
         build(read(case.litmus()))
+
+
+RELEASE, ACQUIRE = "fence.proxy.tensormap::generic.release.gpu;", "fence.proxy.tensormap::generic.acquire.gpu"
+
+
+@pytest.mark.parametrize(
+    ("release", "acquire", "allowed"),
+    [
+        (RELEASE, f"{ACQUIRE} [t], 128;", False),
+        (RELEASE, f"{ACQUIRE} [u], 128;", True),
+        (RELEASE, "fence.acquire.gpu;", True),
+        ("fence.release.gpu;", f"{ACQUIRE} [t], 128;", True),
+        ("fence.proxy.async;" + RELEASE, f"{ACQUIRE} [t], 128; fence.proxy.async;", False),
+    ],
+)
+def test_what_the_generic_proxy_wrote_reaches_the_tensormap_proxy(release: str, acquire: str, allowed: bool) -> None:
+    """No instruction of litmus tests reads a tensor map, so a plain load is made to go through its proxy: which brute force,
+    running threads anew, would undo."""
+    writer = f"cta 0: st.weak.u32 [t], 1; {release} st.relaxed.gpu.u32 [f], 1;"
+    reader = f"cta 1: ld.relaxed.gpu.u32 %r0, [f]; {acquire} ld.weak.u32 %r1, [t];"
+    init = ".global .align 128 .u32 t[32]; .global .align 128 .u32 u[32]; f = 0;"
+    case = Case("tensormap", "", init, (writer, reader), r"1:%r0 = 1 /\ 1:%r1 = 0", "")
+    program = build(read(case.litmus()))
+    effects = [replace(e, proxy=_proxy(e)) for e in program.threads[1].execution.effects]
+    execution = replace(program.threads[1].execution, effects=effects)
+    assert program.assemble is not None
+    changed = program.assemble([program.threads[0], program.threads[1]._replace(execution=execution)], program.layout)
+    assert bool(decide(changed, load("ptx-9.0")).positive) == allowed
+
+
+def _proxy(effect: Effect) -> str:
+    return "tensormap" if effect.kind == "load" and effect.semantics == "weak" else effect.proxy
 
 
 def test_stores_may_go_through_the_async_proxy() -> None:

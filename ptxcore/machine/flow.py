@@ -136,6 +136,16 @@ def live_registers(shapes: Sequence[Shape]) -> list[int]:
     return _live(shapes, [successors(shape) for shape in shapes], 0)
 
 
+def only_looks_at(shapes: Sequence[Shape], header: int, looks: Callable[[Step], bool]) -> bool:
+    """Whether a loop of a kernel begins at a block that does nothing but look, each turn as if it was the first. `looks` knows
+    the steps that change nothing for others, nor in memory of the thread's own."""
+    found = nest([successors(shape) for shape in shapes])
+    loop = next((loop for around in found.loops for loop in around if loop.header == header), None)
+    if loop is None or not all(looks(step) for b in loop.body for step in shapes[b].steps):
+        return False
+    return _independent(loop, shapes, live_registers(shapes)[header], lambda step: False)
+
+
 def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
     before: list[list[int]] = [[] for _ in following]
     for b, behind in enumerate(following):

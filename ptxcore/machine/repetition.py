@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from ptxcore.machine.flow import Shape, live_registers, successors
+from ptxcore.machine.flow import Shape, live_registers, only_looks_at, successors
 from ptxcore.machine.loops import nest
 from ptxcore.machine.steps import Step
 from ptxcore.syntax.printer import print_operand
@@ -24,9 +24,10 @@ _TOKEN = re.compile(r"[%\w$.]+|\S")
 
 
 def without_repetition(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
-    """The shapes without blocks that repeat others. `looks` knows the steps that change nothing for others."""
+    """The shapes without blocks that repeat others. `looks` knows the steps that change nothing, neither for others nor in
+    memory of the thread's own."""
     found = straightened(shapes)
-    found = _turned_back(found)
+    found = _turned_back(found, looks)
     found = straightened(_looking_once(found, looks))
     return found
 
@@ -97,8 +98,9 @@ def _predecessor_counts(shapes: Sequence[Shape]) -> list[int]:
 # Turned loops.
 
 
-def _turned_back(shapes: Sequence[Shape]) -> list[Shape]:
-    """Where the end of a loop's turn repeats what stands before the loop, the loop begins with it."""
+def _turned_back(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+    """Where the end of a loop's turn repeats what stands before the loop, the loop begins with it, if it only looks then. Other
+    loops stay as they are, since their turns are counted."""
     made = list(shapes)
     following = [successors(shape) for shape in made]
     live = live_registers(made)
@@ -109,8 +111,11 @@ def _turned_back(shapes: Sequence[Shape]) -> list[Shape]:
             for end in inside:
                 split = _repeats(made[b], made[end], live)
                 if split is not None:
-                    made[b] = Shape(made[b].steps[:split], None, None, end, made[b].label)
-                    break
+                    turned = list(made)
+                    turned[b] = Shape(made[b].steps[:split], None, None, end, made[b].label)
+                    if only_looks_at(turned, end, looks):
+                        made = turned
+                        break
     return made
 
 

@@ -74,6 +74,21 @@ def test_a_turned_loop_that_counts_still_counts() -> None:
     assert len(x.cuts) == 1 and x.cuts[0].turns == 2
 
 
+def test_turns_of_a_loop_that_does_more_than_wait_are_counted_as_they_stand() -> None:
+    # Two blocks, so that the loop's end could be taken for its beginning; the bound allows two turns of the body.
+    body = """
+        ld.relaxed.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
+        TURN: atom.inc.u32 %r6, [%d2], 9; setp.eq.u32 %p2, %r6, 4; @%p2 bra TURN;
+        ld.relaxed.gpu.u32 %r5, [%d1]; setp.ne.u32 %p3, %r5, 0; @%p3 bra TURN;
+        DONE: ret;
+    """
+    x = one(kernel(body), unroll=2)
+    reads = [e.result for e in x.effects if e.kind == "load"]
+    takes = [e.result for e in x.effects if e.kind == "atom"]
+    values = {**dict.fromkeys(reads, 1), **dict.fromkeys(takes, 0), reads[2]: 0}
+    assert len(reads) == 3 and evaluate(x.finishes, values) == 1
+
+
 def test_labels_of_blocks_that_became_one_still_name_their_loop() -> None:
     body = "A: B: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra A; ret;"
     made = kernel(body)

@@ -83,7 +83,7 @@ class Definitions:
             cut=self(execution.cut),
             requirements=[r._replace(guard=self(r.guard), condition=self(r.condition)) for r in execution.requirements],
             cuts=[c._replace(guard=self(c.guard)) for c in execution.cuts],
-            stuck=[s._replace(guard=self(s.guard)) for s in execution.stuck],
+            stuck=[s._replace(guard=self(s.guard), forever=self(s.forever)) for s in execution.stuck],
         )
 
 

@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from ptxcore.isa.async_copy import FORMS
 
-EXPLAINED = {(form.section, form.syntax): "test_memory_forms.py runs it on bytes" for form in FORMS if form.run is not None}
+EXPLAINED = {
+    (form.section, form.syntax): "test_memory_forms.py runs it on bytes" for form in FORMS if form.run is not None
+}

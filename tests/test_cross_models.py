@@ -8,7 +8,10 @@ import pytest
 
 LIBRARY = Path(__file__).resolve().parents[1] / "litmus" / "library"
 DAT3M = Path(__file__).resolve().parents[2] / "shared" / "litmus" / "dat3m"
-FILES = [*sorted(LIBRARY.rglob("*.litmus")), *sorted(DAT3M.rglob("*.litmus"))]
+#: Topics that are mostly about what ptx-7.5 has no words for: clusters, barrier objects, copies, kernels, single bytes.
+SINCE_9_0 = ("model", "asynchronous", "kernels")
+SHIPPED = sorted(path for path in LIBRARY.rglob("*.litmus") if path.parent.name not in SINCE_9_0)
+FILES = [*SHIPPED, *sorted(DAT3M.rglob("*.litmus"))]
 IDS = [str(path.relative_to(LIBRARY if LIBRARY in path.parents else DAT3M).with_suffix("")) for path in FILES]
 
 #: The tests that ptx-9.0 and ptx-7.5 answer differently, each with the outcomes that only ptx-9.0 allows. None of the public

@@ -16,10 +16,13 @@ from test_engines_agree import of
 
 import ptxmm
 from axioms import solve
+from axioms.cat.model import Facts
+from axioms.cat.specialise import specialised
 from axioms.engine import decide
 from axioms.enumerate import TooLarge
 from axioms.models import load
 from axioms.program import UnsupportedProgram
+from axioms.races import wanted_flags
 from axioms.result import Decision, OutOfTime
 from axioms.tearing import with_tearing
 from axioms.values import TooManyValues
@@ -51,7 +54,8 @@ def assert_fitting_changes_nothing(text: str) -> None:
     model = load("ptx-9.0")
     program = with_tearing(build(read(text, "generated.litmus"), all_registers=True), model)
     try:
-        whole = solve.decide(program, model, backend=None, deadline=time.monotonic() + 5, max_states=1000)
+        plain = specialised(model, Facts(), wanted_flags(model, all_kinds=False))
+        whole = solve.decide(program, plain, backend=None, deadline=time.monotonic() + 5, max_states=1000)
         fitted = decide(program, model, deadline=time.monotonic() + 5)
     except (OutOfTime, TooManyValues, UnsupportedProgram):
         return

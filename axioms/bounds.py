@@ -59,6 +59,8 @@ class Bounds:
         self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation, tick)
         self.barriers = Barriers(program, executed, lowering, formula)
         known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
+        if not model.uses("mbo"):
+            known = []  # a model that does not ask for the order of these operations does not order them either
         self.mbarriers = Mbarriers(program, executed, lowering, formula, known, tick)
         self._reads_from()
         self._coherence()

@@ -7,8 +7,9 @@ The executed operations on one object stand at positions 1, 2, ...; each wait st
     mbo            who stands before whom
     mbrf           from an arrival (or the completion of a transaction) to each wait that says that this one's phase is over
 
-An order never contradicts program order, barriers of the CTA, or the issue of asynchronous operations; the model says what else
-it must agree with. Where all that leaves one order only, nothing here is a variable.
+An order never contradicts program order. The model says what else it must agree with: one that has a say in it does not let it
+contradict barriers of the CTA or the issue of asynchronous operations. Where all that leaves one order only, nothing here is a
+variable.
 """
 
 from __future__ import annotations

@@ -121,8 +121,7 @@ def race(kind: str, candidate: Candidate, i: int, j: int) -> Race:
 
 def reason(found: Race) -> str:
     """Why a race leaves a program without a meaning."""
-    first, second = found.events
-    return f"{UNDEFINED[found.kind]} ({first}; {second})"
+    return f"{UNDEFINED[found.kind]} ({'; '.join(dict.fromkeys(map(str, found.events)))})"
 
 
 def _told(program: Program, event: Event) -> RaceEvent:

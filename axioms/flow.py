@@ -52,6 +52,7 @@ class Flow:
         self._reads = [(t, e) for t, e in self._plain if e.result is not None]
         self._writes = [(t, e) for t, e in self._plain if e.value is not None]
         self._known: dict[Term, Numbers] = {e.result: _NONE for _, e in self._reads if e.result is not None}
+        self._computed: dict[tuple[object, ...], Numbers] = {}
         self._order = terms.subterms([v for _, e in self._plain for v in (e.address, e.value or 0)])
         try:
             anywhere = [key for t, address, size in others for key in self._keys(t, address, size, aligned=1)]
@@ -100,15 +101,22 @@ class Flow:
         operands = {a: self._known[a] for a in t.args if type(a) is Term}
         known = {a: n for a, n in operands.items() if n is not None}
         if len(known) == len(operands) and math.prod(len(n) for n in known.values()) <= _MOST_TOGETHER:
-            try:
-                numbers = numbers_of(t, known)
-                return numbers if len(numbers) <= _MOST else None
-            except TooManyValues:
-                return None
+            # Threads that do the same have different terms over the same numbers.
+            alike = (t.op, t.width, *[known[a] if type(a) is Term else a for a in t.args])
+            if alike not in self._computed:
+                self._computed[alike] = self._compute(t, known)
+            return self._computed[alike]
         low, high, step = spread(t)
         if step and (high - low) // step < _MOST:
             return frozenset(n & terms.mask(t.width) for n in range(low, high + 1, step))
         return None
+
+    def _compute(self, t: Term, known: Mapping[Term, frozenset[int]]) -> Numbers:
+        try:
+            numbers = numbers_of(t, known)
+        except TooManyValues:
+            return None
+        return numbers if len(numbers) <= _MOST else None
 
     def _keys(self, thread: int, address: Value, size: int, aligned: int = 0) -> list[Key]:
         """Where an access may go. Raises TooManyPlaces."""

@@ -54,7 +54,6 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
     relations["loc"], relations["vloc"], relations["cov"] = loc, vloc, cov
     by_cell: dict[int, int] = {}
     by_mapping: dict[tuple[int, int], int] = {}
-    by_bytes: dict[tuple[int, int, int, int], int] = {}
     memory = [e for e in collector.events if e.cells]
     for e in memory:
         bit = 1 << e.index
@@ -62,20 +61,43 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
             by_cell[c] = by_cell.get(c, 0) | bit
             key = c, e.mapping
             by_mapping[key] = by_mapping.get(key, 0) | bit
-        if e.thread >= 0:
-            whole = e.object, e.offset, e.width, e.mapping
-            by_bytes[whole] = by_bytes.get(whole, 0) | bit
     for e in memory:
         i = e.index
         for c in e.cells:
             loc[i] |= by_cell[c]
             vloc[i] |= by_cell[c] if e.thread < 0 else by_mapping[c, e.mapping] | by_mapping[c, -1]
-        cov[i] = 1 << i if e.thread < 0 else by_bytes[e.object, e.offset, e.width, e.mapping]
-    initial = sum(1 << e.index for e in memory if e.thread < 0)
-    mixed = [v & ~c & ~initial if not initial >> i & 1 else 0 for i, (v, c) in enumerate(zip(vloc, cov, strict=True))]
-    alias = [a & ~v for a, v in zip(loc, vloc, strict=True)]
+    if all(len(e.cells) == 1 for e in memory):  # who has a cell in common has all
+        for e in memory:
+            cov[e.index] = by_mapping[e.cells[0], e.mapping]
+    else:
+        _partial_overlaps(memory, relations)
+    if loc != vloc:
+        alias = [a & ~v for a, v in zip(loc, vloc, strict=True)]
+        if any(alias):
+            relations["alias"] = alias
     _objects(collector, relations)
-    relations |= {name: rows for name, rows in (("mixed", mixed), ("alias", alias)) if any(rows)}
+
+
+def _partial_overlaps(memory: list[Event], relations: dict[str, list[int]]) -> None:
+    """`cov` and `mixed`, where accesses have several cells."""
+    vloc, cov = relations["vloc"], relations["cov"]
+    by_bytes: dict[tuple[int, int, int, int], int] = {}
+    accesses = [e for e in memory if e.thread >= 0]
+    initial = 0
+    for e in memory:
+        bit = 1 << e.index
+        if e.thread < 0:
+            initial |= bit
+            cov[e.index] = bit
+        else:
+            whole = e.object, e.offset, e.width, e.mapping
+            by_bytes[whole] = by_bytes.get(whole, 0) | bit
+    mixed = [0] * len(vloc)
+    for e in accesses:
+        cov[e.index] = by_bytes[e.object, e.offset, e.width, e.mapping]
+        mixed[e.index] = vloc[e.index] & ~cov[e.index] & ~initial
+    if any(mixed):
+        relations["mixed"] = mixed
 
 
 def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:

@@ -160,10 +160,14 @@ class Program:
     def _locate(self) -> list[list[Bytes]]:
         """The bytes that accesses may go to: those that are cut alike together."""
         found: list[list[Bytes]] = []
-        for t, effect in self._accesses():
+        for t, effect in self._accessed:
             spans = _SPANS[effect.kind](effect)
+            located = self.collector.locate(t, effect, spans)
+            if len(spans) == 1:
+                found.append([(p.object, p.offset, spans[0].size) for p in located[0]])
+                continue
             groups: dict[int, list[Bytes]] = {}
-            for span, places in zip(spans, self.collector.locate(t, effect, spans), strict=True):
+            for span, places in zip(spans, located, strict=True):
                 groups.setdefault(span.group, []).extend([(p.object, p.offset, span.size) for p in places])
             found += groups.values()
         for t, thread in enumerate(self.threads):
@@ -192,7 +196,7 @@ class Program:
         """What stands for more than one cell: results of reads, and final values."""
         found: dict[Term, Value] = {}
         cells = self.cells
-        for t, effect in self._accesses():
+        for t, effect in self._accessed:
             if effect.result is None:
                 continue
             places = self.collector.places[t, effect.index][0]

@@ -136,10 +136,7 @@ def _error(result: Result) -> Finding:
 
 def _undefined(result: Result) -> Finding:
     reason = result.error or "the model gives the program no meaning"
-    for check in result.checks:
-        if check.kind == "undefined":
-            return _of(result, "undefined", reason, spots=check.spots, place=check.place, details=check.story)
-    return _of(result, "undefined", reason, place=shape(reason))
+    return _of(result, "undefined", reason, spots=result.places, place=shape(reason))
 
 
 def _condition(result: Result) -> Finding:

@@ -123,7 +123,7 @@ class Result:
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. Of a kernel test,
     `checks` has what became of each check, and `notes` what was assumed. `known` is set where a baseline accepts what is
-    wrong with the test.
+    wrong with the test. `places` say where the reason of `undefined` lies.
     """
 
     path: str
@@ -154,6 +154,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
     spot: Spot | None = None
     known: bool = False
+    places: list[tuple[Spot, str]] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:

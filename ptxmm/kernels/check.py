@@ -128,6 +128,19 @@ class Question:
         names = {info.name: self._name(i) for i, info in enumerate(self.built.threads)}
         return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
 
+    def places_in(self, text: str) -> list[tuple[Spot, str]]:
+        """The lines that the engine's words speak of, each with who is there."""
+        numbers = {info.name: i for i, info in enumerate(self.built.threads)}
+        found = []
+        for name, line, what in re.findall(r"(?<![\w.])([\w.]+), line (\d+): ([^;)]+)", text):
+            if name in numbers:
+                thread = numbers[name]
+                source = self.source_of(thread, int(line))
+                there = source is not None and os.path.exists(source.path)
+                spot = source if source is not None and there else self.ptx_spot(thread, int(line))
+                found.append((spot, f"{self._name(thread)}: {what.strip()}"))
+        return found
+
     def all_readable(self, document: Any) -> Any:
         """The same of every text in a document."""
         if isinstance(document, str):
@@ -242,6 +255,7 @@ def _answer(question: Question, result: Result) -> None:
     _take(question, decision, result)
     if decision.undefined:
         result.verdict, result.error = "undefined", question.readable(decision.undefined)
+        result.places = question.places_in(decision.undefined)
         return
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)

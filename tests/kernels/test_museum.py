@@ -33,7 +33,7 @@ def test_the_verdict_is_the_known_one(path: Path, variant: str) -> None:
     if variant != "buggy":
         assert result.races == []
     else:
-        assert result.races != []
+        assert result.races or result.verdict == "undefined"
 
 
 #: Those that brute force decides within a second or two.

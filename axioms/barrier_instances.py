@@ -202,10 +202,6 @@ def _counted(
     program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None], cut: bool
 ) -> Iterator[BarrierChoice]:
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
-    misuse = _strange(members)
-    if misuse:
-        yield BarrierChoice(misuse=misuse)
-        return
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
     by_thread = {t: [m for m in members if m.event.thread == t] for t in threads}
     columns = []
@@ -246,6 +242,7 @@ def _deal(
         if renewed and not _enough(program, instances[k - 1]):
             choice.early = _EARLY
         waiting = [m for m in group if m.wait is not None]
+        choice.misuse = choice.misuse or _strange(group)
         if waiting and (len({m.count for m in group}) > 1):
             choice.misuse = "different thread counts in one instance of a barrier"
         if _divergent(program, [m.event for m in group]):

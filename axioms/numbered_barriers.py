@@ -91,6 +91,9 @@ class Instances:
             arrives = self.number[x][k]
             passes = FALSE if b.wait is None else formula.conj(arrives, b.passes, BOTH)
             broken += [formula.conj(wrong, self.same[x][y], BOTH) for y, wrong in misused[k]]
+            for y, other in enumerate(self.members):
+                for wrong in self.whole.odd.get(other.arrive.index, ()) if y != x else ():
+                    broken.append(formula.conj_all((wrong, self.same[x][y], self.number[y][k]), BOTH))
             arrived = {t: self.arrived(t, x, k) for t in self.threads}
             present = [formula.disj([arrived[t] for t in mates], BOTH) for mates in warps.values()]
             if b.effect.count is None:

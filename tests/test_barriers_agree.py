@@ -142,3 +142,19 @@ def test_the_engines_agree_on_barriers(text: str) -> None:
 @given(st.one_of(objects(), barriers()))
 def test_the_engines_agree_on_many_programs_with_barriers(text: str) -> None:
     assert_agreement(text, 30)
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize(
+    ("thread", "meaning"),
+    [
+        ("bar.arrive 1, %r0; bar.sync 1, 64;", False),  # 16 threads are no whole warps
+        ("bar.sync 1, 64; bar.arrive 1, %r0;", True),  # nobody comes there
+        ("bar.sync 1, 64; bar.sync 1, 96;", True),
+    ],
+)
+def test_a_barrier_owes_nothing_from_its_misuse_on(thread: str, meaning: bool, engine: str) -> None:
+    text = f"PTX misuse\n{{ P1:r0 = 16; }}\nP0@cta 0 {{ mov.u32 %r1, 1; }}\nP1@cta 0 {{ {thread} }}\nexists (true)\n"
+    decision = decide(build(read(text, "misuse.litmus")), load("ptx-9.0"), engine=engine)
+    assert (decision.undefined is None) == meaning
+    assert not decision.states

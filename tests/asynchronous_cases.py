@@ -183,7 +183,7 @@ CASES: tuple[Case, ...] = (
     Case("R02", "a reduction and an atomic operation of another proxy lose nothing",
          ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 2, 3, 4};",
          (f"cta 0: {_REDUCE} cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
-          "cta 0: atom.relaxed.gpu.add.u32 %r0, [g], 5;"), "g[0] != 6", _F, True),
+          "cta 0: atom.relaxed.gpu.add.u32 %r0, [g], 5;"), "g[0] != 6", _F),
     # Multicast.
     Case("R03", "each CTA learns of its own part", _FULL,
          (f"cta 0,cluster 0: {_INIT} {_MEET} {_EXPECT} mov.u16 %rs1, 3; {_MULTICAST} {_CLUSTER_WAIT} "

@@ -246,6 +246,17 @@ PINS: tuple[ModelPin, ...] = (
          "cta 0: bar.sync 0, 64; .reg .pred p; v: mbarrier.try_wait.parity.shared.b64 p, [e], 0; @!p bra v; fence.proxy.async; "
          f"{_EXPECT} {_BULK} w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;"), "0:%r1 = 1", _F),
 
+    ModelPin("C40", "reductions of bulk copies and atomic operations of threads lose nothing of each other",
+        ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1};",
+        ("cta 0: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [d], 16; cp.async.bulk.commit_group; "
+         "cp.async.bulk.wait_group 0;", "cta 1: atom.relaxed.gpu.global.add.u32 %r0, [g], 1;"), "g[0] != 2", _F, "race"),
+    ModelPin("C40b", "reductions of two bulk copies neither",
+        ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1};",
+        ("cta 0: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [d], 16; cp.async.bulk.commit_group; "
+         "cp.async.bulk.wait_group 0;",
+         "cta 1: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [d], 16; cp.async.bulk.commit_group; "
+         "cp.async.bulk.wait_group 0;"), "g[0] != 2", _F),
+
     # Fences that are about some operations only.
     ModelPin("Q09", "what a one-way fence of proxies synchronizes orders no generic accesses", _XF + " .global .align 128 .u32 t[32];",
         ("cta 0: st.weak.u32 [x], 1; fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u32 [f], 1;",

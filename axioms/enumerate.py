@@ -13,7 +13,6 @@ Exponential in everything; good for up to four threads.
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,11 +24,10 @@ from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.collectives import Meetings, Sites
-from axioms.events import split
 from axioms.inputs import samples
 from axioms.mbarrier_orders import Contents, Order
-from axioms.memory import Cell
-from axioms.program import Event, Program, Thread, UnsupportedProgram, dependency_pairs
+from axioms.origins import MAX_VALUES, Origins, Source, TooLarge, number_of
+from axioms.program import Event, Program, Thread, dependency_pairs
 from axioms.races import Seen, undefined
 from axioms.result import Decision, OutOfTime
 from axioms.staged import StagedEvaluation
@@ -40,75 +38,10 @@ from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
-#: A location that could hold more values than this is more than brute force should be asked.
-_MAX_VALUES = 256
 #: There are 130,023 strict partial orders of six writes, and 6,129,859 of seven.
 _MAX_WRITES = 7
-#: Ways of computing a value that are told apart.
-_MAX_WAYS = 32
-
-
-#: A read: its thread, and its effect's index there.
-ReadKey = tuple[int, int]
-#: What a value is computed from: a read, its cells, and what it returned.
-Source = tuple[ReadKey, Sequence[int], int]
 #: For each read, the write that each of its cells comes from.
 Sources = dict[int, tuple[int, ...]]
-
-
-class Origins:
-    """The values each cell may hold, each with the sets of reads that it was computed through.
-
-    No value comes out of itself, so a read is not offered a value that can only have come through that same read. That is
-    what keeps counters finite: with two increments nobody ever reads a three.
-    """
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self.sizes = [c.size for c in cells]
-        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{c.initial: {frozenset()}} for c in cells]
-
-    def bits(self, cell: int) -> int:
-        return 8 * self.sizes[cell]
-
-    def options(self, cells: Sequence[int], read: ReadKey) -> list[int]:
-        """The values that `read` may return from some cells, largest first."""
-        pieces = [[v for v, ways in self.cells[c].items() if any(read not in w for w in ways)] for c in cells]
-        count = math.prod(map(len, pieces))
-        if count > _MAX_VALUES:
-            raise TooLarge("a read may return too many values for brute force")
-        sizes = [self.sizes[c] for c in cells]
-        return sorted((_joined(found, sizes) for found in itertools.product(*pieces)), reverse=True)
-
-    def add(self, cells: Sequence[int], value: int, sources: list[Source]) -> bool:
-        """Notes that `value` may be written to some cells, computed from what `sources` returned. True if that is news."""
-        ways: set[frozenset[ReadKey]] = {frozenset()}
-        for read, source, answer in sources:
-            for c, piece in zip(source, split(answer, [self.sizes[c] for c in source]), strict=True):
-                ways = {w | o | {read} for w in ways for o in self.cells[c][_number(piece)] if read not in o}
-        news = False
-        for c, piece in zip(cells, split(value, [self.sizes[c] for c in cells]), strict=True):
-            news |= self._add(c, _number(piece), ways)
-        return news
-
-    def _add(self, cell: int, value: int, ways: set[frozenset[ReadKey]]) -> bool:
-        known = self.cells[cell].setdefault(value, set())
-        news = {w for w in ways if not any(k <= w for k in known)}
-        if not news:
-            if not known:
-                del self.cells[cell][value]
-            return False
-        kept = {w for w in known | news if not any(k < w for k in known | news)}
-        # Too many ways to tell apart: as if it came from nowhere, which only offers it too often.
-        self.cells[cell][value] = kept if len(kept) <= _MAX_WAYS else {frozenset()}
-        return True
-
-
-def _joined(pieces: Sequence[int], sizes: Sequence[int]) -> int:
-    value = low = 0
-    for piece, size in zip(pieces, sizes, strict=True):
-        value |= piece << low
-        low += 8 * size
-    return value
 
 
 def _readings(program: Program) -> dict[Instruction, Sequence[int] | None]:
@@ -121,10 +54,6 @@ def _readings(program: Program) -> dict[Instruction, Sequence[int] | None]:
                 numbers, others = known[e.result], found.get(e.instruction, ())
                 found[e.instruction] = None if numbers is None or others is None else sorted({*numbers, *others})
     return found
-
-
-class TooLarge(UnsupportedProgram):
-    """The program is beyond brute force."""
 
 
 def decide(program: Program, model: Model, *, deadline: float | None, max_states: int, races: bool = False) -> Decision:
@@ -215,7 +144,7 @@ class _Search:
                         value >>= c.width
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
-            grown = self.contents.learn(traces, _MAX_VALUES) | self.meetings.learn(traces)
+            grown = self.contents.learn(traces, MAX_VALUES) | self.meetings.learn(traces)
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
@@ -225,16 +154,16 @@ class _Search:
                             grown |= self._copied(t, effect, origins)
                         elif effect.value is not None and effect.writes:
                             grown |= origins.add(
-                                self._cells(t, effect), _number(effect.value), self._sources(t, trace, effect)
+                                self._cells(t, effect), number_of(effect.value), self._sources(t, trace, effect)
                             )
             if not grown:
                 return traces
-            if any(len(v) > _MAX_VALUES for v in origins.cells):
+            if any(len(v) > MAX_VALUES for v in origins.cells):
                 raise TooLarge("a location may hold too many values for brute force")
 
     def _cells(self, t: int, effect: Effect) -> Sequence[int]:
         """The cells that an access of a concrete run goes to."""
-        return self.program.cells_at(t, _number(effect.address), effect.width // 8)
+        return self.program.cells_at(t, number_of(effect.address), effect.width // 8)
 
     def _copied(self, t: int, effect: Effect, origins: Origins) -> bool:
         """Notes what a copy, a clear or a discard may write. True if that is news."""
@@ -256,13 +185,13 @@ class _Search:
                         news |= origins.add((b,), value, [(key, (a,), value)])
                 continue
             for old, new in itertools.product(origins.options(to, key), origins.options(source, key)):
-                value = _number(effect.combine(old, new))
+                value = number_of(effect.combine(old, new))
                 news |= origins.add(to, value, [(key, to, old), (key, source, new)])
         return news
 
     def _spoiled(self, cells: Sequence[int], origins: Origins) -> bool:
         """Cells may hold anything. True if that is news."""
-        if any(1 << origins.bits(c) > _MAX_VALUES and self._is_read(c) for c in cells):
+        if any(1 << origins.bits(c) > MAX_VALUES and self._is_read(c) for c in cells):
             raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
         news = False
         for c in filter(self._is_read, cells):
@@ -275,7 +204,7 @@ class _Search:
 
     def _covering(self, t: int, address: object, size: int) -> Sequence[int]:
         """The cells at an address of a concrete run; none where there is no memory."""
-        at = self.program.space.at(t, _number(address), size)
+        at = self.program.space.at(t, number_of(address), size)
         return () if at is None else self.program.layout.covering(at[0].object, at[1], size)
 
     def _sources(self, t: int, trace: Trace, effect: Effect) -> list[Source]:
@@ -553,13 +482,8 @@ def _constants(program: Program) -> set[int]:
     return found
 
 
-def _number(value: object) -> int:
-    assert type(value) is int, "a concrete run has known numbers only"
-    return value
-
-
 def _shown(value: object, width: int, signed: bool) -> int:
-    number = _number(value)
+    number = number_of(value)
     return terms.signed(number, width) if signed else number
 
 

@@ -83,11 +83,14 @@ class Flow:
                     at = written.setdefault(key[0], {})
                     at[key] = _union(at.get(key, _NONE), numbers)
             changed = False
+            held: dict[Key, Numbers] = {}
             for thread, e in self._reads:
                 assert e.result is not None
                 found: Numbers = _NONE
                 for key in self._keys(thread, e.address, e.width // 8):
-                    found = _union(found, self._held(key, written.get(key[0], {})))
+                    if key not in held:
+                        held[key] = self._held(key, written.get(key[0], {}))
+                    found = _union(found, held[key])
                 if found != self._known[e.result]:
                     self._known[e.result], changed = found, True
             if not changed:

@@ -87,4 +87,6 @@ class Definitions:
         )
 
 
-_FIELDS = [f.name for f in fields(Effect) if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met")]
+_FIELDS = [
+    f.name for f in fields(Effect) if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
+]

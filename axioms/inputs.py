@@ -105,7 +105,7 @@ def _valuations(questions: Sequence[Term], symbols: Sequence[Term]) -> list[tupl
     import z3
 
     from axioms.backends import check_z3, new_z3_solver
-    from axioms.symbolic import Text
+    from axioms.smt import Text
 
     text = Text()
     names = [text.define(question, 1) for question in questions]

@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptxmm.result import KINDS, Loop, Result, Spot, Witness, observation_of, verdict_of
+from ptxmm.result import KINDS, Loop, Result, Spot, Witness, observation_of, out_of_time, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -236,10 +236,6 @@ def _loops_cut(program: Program, path: str) -> list[Loop]:
         Loop("bounded", Spot(path, line), None, label, turns, tuple(names))
         for (label, line, turns), names in threads.items()
     ]
-
-
-def out_of_time(timeout: float | None) -> str:
-    return "out of time" if timeout is None else f"out of time after {timeout:g} s"
 
 
 def _check_options(unroll: int, timeout: float | None, engine: str, backend: str | None) -> None:

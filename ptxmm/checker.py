@@ -151,7 +151,7 @@ class Checker:
 
     def late(self, item: Item, seconds: float) -> Outcome:
         """For a test whose worker had to be stopped at its time limit."""
-        from ptxmm.api import out_of_time
+        from ptxmm.result import out_of_time
 
         outcome = self._failure(str(item), "undecided", out_of_time(self.settings.timeout))
         outcome.result.seconds = seconds

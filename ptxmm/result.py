@@ -173,3 +173,8 @@ def observation_of(positive: int, negative: int) -> str:
     if positive == 0:
         return "never"
     return "sometimes" if negative else "always"
+
+
+def out_of_time(timeout: float | None) -> str:
+    """What a result says of a test that was not decided in time."""
+    return "out of time" if timeout is None else f"out of time after {timeout:g} s"

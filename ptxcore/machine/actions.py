@@ -16,7 +16,7 @@ from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value, add, concat, conj, eq, extract, sext, ult, zext
 
 if TYPE_CHECKING:
-    from ptxcore.machine.engine import State
+    from ptxcore.machine.state import State
     from ptxcore.machine.steps import Step
 
 #: What a load, an atomic or a reducing barrier returns, given its effect so far and the bits of the result.

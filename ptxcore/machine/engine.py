@@ -18,6 +18,7 @@ from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.dependencies import choose, gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck
 from ptxcore.machine.private import Memory
+from ptxcore.machine.state import State
 from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
@@ -39,32 +40,6 @@ class _Turn:
 
     def __init__(self, start: int, guard: Value, counted: int) -> None:
         self.start, self.guard, self.counted, self.sure = start, guard, counted, False
-
-
-class State:
-    """The registers where a path stands: values, the conditions under which they were written, what they depend on.
-
-    All lists run by register number. `control` are the reads that decided how control came here. `memory` is the thread's
-    own, where it has any.
-    """
-
-    __slots__ = ("control", "defined", "guard", "memory", "sources", "values")
-
-    def __init__(
-        self,
-        guard: Value,
-        values: list[Value],
-        defined: list[Value],
-        sources: list[Dependencies],
-        control: Dependencies,
-        memory: Memory | None = None,
-    ) -> None:
-        self.guard, self.values, self.defined, self.sources, self.control = guard, values, defined, sources, control
-        self.memory = memory
-
-    def copy(self, guard: Value) -> State:
-        memory = None if self.memory is None else self.memory.copy()
-        return State(guard, self.values[:], self.defined[:], self.sources[:], self.control, memory)
 
 
 class Thread(Actions):

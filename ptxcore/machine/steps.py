@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
@@ -18,9 +18,6 @@ from ptxcore.machine.operands import Fetch, Read, fetch
 from ptxcore.machine.private import Private
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value
-
-if TYPE_CHECKING:
-    from ptxcore.machine.actions import Actions
 
 
 class Target(NamedTuple):
@@ -180,11 +177,17 @@ def asking(instruction: Instruction, name: str, register: int, width: int) -> St
     )  # fmt: skip
 
 
+class Asked(Protocol):
+    """Who executes such a step."""
+
+    def ask(self, name: str) -> Value: ...
+
+
 @cache
 def _asking() -> Use:
     return Use(Form("mov.u32 d, sreg", kind="effect"), {}, ("u32",), {})
 
 
-def _ask(name: str, how: Use, thread: Actions) -> Value:
+def _ask(name: str, how: Use, thread: Asked) -> Value:
     """d = a special register that changes"""
     return thread.ask(name)

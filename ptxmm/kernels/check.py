@@ -26,7 +26,7 @@ from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 from ptxmm.races import entry
-from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of
+from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 from ptxmm.story import Cast, Story
 
 if TYPE_CHECKING:
@@ -213,8 +213,6 @@ def check(
 ) -> Result:
     """Decides a kernel test; with `races`, races fail it whatever it says of them; with `why` or `explain`, what the
     checks forbid comes with its reason. Raises InputError, and UnsupportedProgram for what is not decided."""
-    from ptxmm.api import out_of_time
-
     if races and all(c.kind != "race_free" for c in test.checks):
         test = replace(test, checks=(*test.checks, Check("race_free", spot=test.checks[0].spot)))
     if not test.bounded:

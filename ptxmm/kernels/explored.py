@@ -193,10 +193,10 @@ def explored(launches: Sequence[Launch]) -> Explored:
     `ptxmm.kernels.build.build` raises."""
     plain = Explored(launches)
     if any(thread.execution.cuts for thread in plain.threads):
-        silent = silent_places(plain)
+        silent = silent_places(plain.threads, plain.memory)
         if silent:
             found = Explored(launches, silent)
-            if holds(found, silent):
+            if holds(found.threads, found.memory, silent):
                 return found
     return plain
 

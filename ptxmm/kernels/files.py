@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-
-def identity(path: str, variant: str) -> str:
-    """How a test is called in every report: `FILE:NAME`, and `FILE` where a file is one test."""
-    return f"{path}:{variant}" if variant else path
+from ptxmm.kernels.names import identity
 
 
 class Variant(NamedTuple):

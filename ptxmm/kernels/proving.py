@@ -15,7 +15,7 @@ def impossible(condition: Value) -> bool:
     import z3
 
     from axioms.backends import new_z3_solver
-    from axioms.symbolic import Text
+    from axioms.smt import Text
 
     text = Text()
     name = text.define(condition, 1)

@@ -15,7 +15,7 @@ writes; that all writes write numbers that are known is looked at afterwards (`h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,8 @@ from ptxcore.machine.kernel.memory import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:
-    from ptxmm.kernels.explored import Explored
+    from axioms.events import Thread
+    from ptxmm.kernels.memory import Memory
 
 #: Numbers that may stand at an address.
 Silent = Mapping[int, frozenset[int]]
@@ -34,34 +35,36 @@ _SIMPLE = frozenset(("load", "store", "atom", "red"))
 _WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
 
 
-def silent_places(explored: Explored) -> dict[int, frozenset[int]]:
+def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int]]:
     """The addresses in global memory at which an exchange or a compare-and-swap that writes what it reads is a look."""
     wanted = {
         e.address
-        for _, e in _effects(explored)
+        for _, e in _effects(threads)
         if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and type(e.value) is int
     }
-    return {address: numbers for address in wanted if (numbers := _numbers(explored, address)) is not None}
+    return {address: numbers for address in wanted if (numbers := _numbers(threads, memory, address)) is not None}
 
 
-def holds(explored: Explored, assumed: Silent) -> bool:
+def holds(threads: Sequence[Thread], memory: Memory, assumed: Silent) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
-    return all((found := _numbers(explored, address)) is not None and found <= assumed[address] for address in assumed)
+    return all(
+        (found := _numbers(threads, memory, address)) is not None and found <= assumed[address] for address in assumed
+    )
 
 
-def _effects(explored: Explored) -> Iterator[tuple[Place, Effect]]:
-    for thread in explored.threads:
+def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
+    for thread in threads:
         for effect in thread.execution.effects:
             if effect.kind in _SIMPLE or effect.kind in _WIDE:
                 yield thread.place, effect
 
 
-def _numbers(explored: Explored, address: int) -> frozenset[int] | None:
+def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozenset[int] | None:
     """The numbers that may stand at an address, where all accesses to it are morally strong."""
-    width = next((e.width for _, e in _effects(explored) if e.kind == "atom" and e.address == address), 8)
-    numbers = {explored.memory.initial(address, width // 8)}
+    width = next((e.width for _, e in _effects(threads) if e.kind == "atom" and e.address == address), 8)
+    numbers = {memory.initial(address, width // 8)}
     scopes: set[tuple[str, Place]] = set()
-    for place, e in _effects(explored):
+    for place, e in _effects(threads):
         if type(e.address) is not int or e.kind == "copy":
             return None
         if e.address >> GLOBAL_BITS != address >> GLOBAL_BITS:  # another buffer

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
-from ptxmm.kernels.files import identity
 from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
+from ptxmm.kernels.names import identity
 from ptxmm.result import Spot
 
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.

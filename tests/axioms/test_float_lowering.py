@@ -9,7 +9,7 @@ import pytest
 import z3
 
 from axioms.program import UnsupportedProgram
-from axioms.symbolic import Text
+from axioms.smt import Text
 from ptxcore.values import floats
 from ptxcore.values.ieee import FORMATS
 from ptxcore.values.terms import Term, Value, evaluate, symbol

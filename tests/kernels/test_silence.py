@@ -28,10 +28,15 @@ def launch(name: str, change: tuple[str, str] = ("", "")) -> Launch:
     return Launch(text, "k", grid=(2, 1, 1), params=(Buffer("lock"), Buffer("x")))
 
 
+def places_of(wanted: Launch) -> dict[int, frozenset[int]]:
+    plain = Explored([wanted])
+    return silent_places(plain.threads, plain.memory)
+
+
 @pytest.mark.parametrize("name", ["ttas_lock.correct", "ttas_lock.weak_order"])
 def test_outcomes_are_the_same_as_with_every_turn_followed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     short = kernel(name, forall="x[0] < 9").check()
-    monkeypatch.setattr(module, "silent_places", lambda explored: {})
+    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
     long = kernel(name, forall="x[0] < 9").check()
     assert sorted(s["x[0]"] for s in short.states) == sorted(s["x[0]"] for s in long.states)
     assert short.verdict == long.verdict and short.complete
@@ -43,7 +48,7 @@ def test_a_lock_of_nine_threads_is_decided_without_a_bound() -> None:
 
 
 def test_numbers_that_may_stand_in_the_lock() -> None:
-    found = silent_places(Explored([launch("ttas_lock.correct")]))
+    found = places_of(launch("ttas_lock.correct"))
     assert list(found.values()) == [frozenset({0, 1})]
 
 
@@ -56,7 +61,7 @@ def test_numbers_that_may_stand_in_the_lock() -> None:
     ],
 )
 def test_only_where_all_accesses_are_morally_strong(name: str, change: tuple[str, str]) -> None:
-    assert silent_places(Explored([launch(name, change)])) == {}
+    assert places_of(launch(name, change)) == {}
 
 
 def test_who_never_unlocks_keeps_the_others_waiting() -> None:

@@ -9,8 +9,9 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.actions import resize
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
-from ptxcore.machine.engine import State, Thread
+from ptxcore.machine.engine import Thread
 from ptxcore.machine.private import Memory, Piece, Private, chosen
+from ptxcore.machine.state import State
 from ptxcore.machine.steps import Step
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult

@@ -64,9 +64,7 @@ _DSMEM = (
     "mapa.shared::cluster.u32 %r8, %r9, 0; mapa.shared::cluster.u32 %r7, %r6, 0; "
     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r8], [a], 16, [%r7];"
 )
-_ENDS = (
-    ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1}; kernel k1 = [P0]; kernel k2 = [P1];"
-)
+_ENDS = ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4] = {1, 1, 1, 1}; kernel k1 = [P0]; kernel k2 = [P1];"
 _REMOTE = ".shared .u32 s; .shared .u64 m; 0:r9 = &s; 0:r6 = &m;"
 
 CASES: tuple[Case, ...] = (

@@ -49,8 +49,14 @@ def test_modules_are_what_the_compiler_makes_of_their_sources(source: Path) -> N
     version = re.compile(r"^// (?:Compiler Build ID|Cuda compilation tools).*$", re.MULTILINE)
     if version.findall(made) != version.findall(written):
         pytest.skip("another compiler")
-    file = re.compile(r'^(\s*\.file\s+\d+) ".*/(\w+\.cu)"', re.MULTILINE)
-    assert file.sub(r'\1 "\2"', made) == written
+    assert without_places(made) == without_places(written)
+
+
+def without_places(text: str) -> str:
+    """The code of a module without what tells where its source lay: paths, names made of their hashes, debugging data."""
+    text = re.sub(r'^(\s*\.file\s+\d+) ".*/(\w+\.cu)"', r'\1 "\2"', text, flags=re.MULTILINE)
+    text = re.sub(r"INTERNAL_[0-9a-f]{8}_", "INTERNAL_", text)
+    return text.partition("\t.section")[0]
 
 
 def test_no_example_names_the_place_where_it_was_made() -> None:

@@ -40,6 +40,7 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
     _overlaps(collector, relations)
     _scope_relations(collector, relations)
     _groups(events, relations)
+    _owners(collector, relations)
     return relations
 
 
@@ -112,6 +113,24 @@ def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
                     rows[init.index] |= 1 << e.index
     if any(rows):
         relations["object"] = rows
+
+
+def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
+    """`owner`, where there is such: from an access to shared memory of another CTA, which is there no longer than that CTA,
+    to what the threads of that CTA do."""
+    rows = [0] * len(collector.events)
+    places = [thread.place for thread in collector.threads]
+    theirs: dict[int, int] = {}
+    for e in collector.events:
+        if e.thread >= 0 and e.in_po:
+            theirs[places[e.thread].cta] = theirs.get(places[e.thread].cta, 0) | 1 << e.index
+    for e in collector.events:
+        if e.cells and e.thread >= 0:
+            thing = collector.space.objects[e.object]
+            if thing.ends and thing.cta is not None and thing.cta != places[e.thread].cta:
+                rows[e.index] = theirs.get(thing.cta, 0)
+    if any(rows):
+        relations["owner"] = rows
 
 
 def _groups(events: list[Event], relations: dict[str, list[int]]) -> None:

@@ -36,6 +36,7 @@ UNDEFINED = {
     "overwritten": "an access to the bytes of an mbarrier object that is in use",
     "early": "an arrival at a barrier by a thread that has arrived there before, maybe before others have",
     "unfinished": "an asynchronous operation that nobody waited for when its kernel ended",
+    "exited": "an access to the shared memory of a CTA that may have ended by then",
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }
 

@@ -117,6 +117,10 @@ BASE: dict[str, BaseName] = {
         "from a fence in `RESTRICT` to the memory events and the `MBINIT` events that it is about, by state space and address",
     ),
     "group": BaseName(_REL, "events of one instruction that no order relates: elements of a vector", symmetric=True),
+    "owner": BaseName(
+        _REL,
+        "from a kernel's access to the shared memory of another CTA to what the threads of that CTA do",
+    ),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(
         _REL,

@@ -124,9 +124,8 @@ class TextReport:
         if result.why:
             return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
         if result.forbidding:
-            what = "a counterexample" if result.kind == "forall" else "the outcome"
             joined = ", by " if result.forbidding_each else " and "
-            page.append(f"    {what} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
+            page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
         return page
 
     def _checks(self, result: Result) -> list[str]:
@@ -186,6 +185,13 @@ def race_lines(result: Result) -> list[str]:
         if others[pair]:
             lines[0] += f", and {others[pair]} more of these instructions"
     return [line for lines in found.values() for line in lines]
+
+
+def _forbidden(result: Result) -> str:
+    """What no execution shows: the outcome, or whatever is not the outcome where all executions show that."""
+    if result.observation != "always":
+        return "the outcome"
+    return "a counterexample" if result.kind == "forall" else "any other outcome"
 
 
 def count_of(result: Result) -> str:

@@ -206,6 +206,24 @@ def test_text_of_one_test(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "observation", "words"),
+    [
+        ("exists", "never", "the outcome"),
+        ("exists", "always", "any other outcome"),
+        ("not exists", "always", "any other outcome"),
+        ("forall", "always", "a counterexample"),
+        ("forall", "never", "the outcome"),
+    ],
+)
+def test_what_is_forbidden_is_what_no_execution_shows(
+    kind: str, observation: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = (3, 0) if observation == "always" else (0, 3)
+    one = outcome(kind=kind, positive=counts[0], negative=counts[1], observation=observation, forbidding=("causality",))
+    assert f"    {words} is forbidden by causality" in text_of([one], ["mp.litmus"], False, capsys).splitlines()
+
+
 def test_text_of_several_tests(capsys: pytest.CaptureFixture[str]) -> None:
     paths = ["tests/mp.litmus", "b"]
     some = [

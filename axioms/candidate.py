@@ -6,6 +6,7 @@ allows it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
@@ -331,12 +332,18 @@ class Candidate:
 
     def execution(self, state: Mapping[str, int], title: str = "", more: Mapping[str, Rows] | None = None) -> Execution:
         """This candidate, written out for people and pictures; with `more` relations than it has of itself."""
-        program, number = self.program, self.numbers()
-        drawn = [e for e in program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
-        shown = [self._shown(number[e.index], e) for e in drawn]
-        relations = {name: self._pairs(rows, number) for name, rows in {**self._drawn(), **(more or {})}.items()}
-        threads = tuple((t.name, t.place) for t in program.threads)
-        return Execution(tuple(shown), {k: v for k, v in relations.items() if v}, threads, dict(state), title)
+        shown, relations = self._written
+        relations = {**relations, **{name: self._pairs(rows, self.numbers()) for name, rows in (more or {}).items()}}
+        threads = tuple((t.name, t.place) for t in self.program.threads)
+        return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title)
+
+    @functools.cached_property
+    def _written(self) -> tuple[tuple[ExecutedEvent, ...], dict[str, tuple[tuple[int, int], ...]]]:
+        """Events and relations as people see them, once for all the races of a candidate."""
+        number = self.numbers()
+        drawn = [e for e in self.program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
+        shown = tuple(self._shown(number[e.index], e) for e in drawn)
+        return shown, {name: self._pairs(rows, number) for name, rows in self._drawn().items()}
 
     def numbers(self) -> dict[int, int]:
         """The number in pictures of each executed event; a waiting barrier is one event there."""

@@ -7,7 +7,7 @@ order, is out of date, and the reason says what is missing between the write and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -93,16 +93,34 @@ class Story:
                     overtakes[later].add(r)
         order: list[int] = []
         left = {e.index for e in self.events}
+        owed = {i: len(after[i]) for i in left}  # how many are still to come that it must follow
+        overtaking = {i: len(overtakes[i]) for i in left}
+        followers, overtaken = _turned(after), _turned(overtakes)
+        ready: dict[int, set[int]] = {}  # of each thread those that owe nothing
+        for i in left:
+            if not owed[i]:
+                ready.setdefault(self.events[i].thread, set()).add(i)
         latest = -1
         while left:
-            ready = [i for i in left if not after[i] & left] or list(left)
             thread = self.events[latest].thread if latest >= 0 else -1
-            latest = min(
-                ready,
-                key=lambda i: (len(after[i] & left), len(overtakes[i] & left), self.events[i].thread != thread, i),
+            same = [i for i in ready.get(thread, ()) if not overtaking[i]] if latest >= 0 else []
+            latest = (
+                min(same)
+                if same
+                else min(
+                    [i for some in ready.values() for i in some] or left,
+                    key=lambda i: (owed[i], overtaking[i], self.events[i].thread != thread, i),
+                )
             )
             left.discard(latest)
+            ready.get(self.events[latest].thread, set()).discard(latest)
             order.append(latest)
+            for i in overtaken.get(latest, ()):
+                overtaking[i] -= 1
+            for i in followers.get(latest, ()):
+                owed[i] -= 1
+                if not owed[i] and i in left:
+                    ready.setdefault(self.events[i].thread, set()).add(i)
         return order
 
     # Reads that are out of date.
@@ -339,6 +357,15 @@ def _closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
                     seen.add(b)
                     todo.append(b)
         found |= {(start, b) for b in seen}
+    return found
+
+
+def _turned(before: Mapping[int, set[int]]) -> dict[int, list[int]]:
+    """Of each number those whose sets it is in."""
+    found: dict[int, list[int]] = {}
+    for i, some in before.items():
+        for j in some:
+            found.setdefault(j, []).append(i)
     return found
 
 

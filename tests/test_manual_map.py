@@ -27,4 +27,8 @@ def test_sections_stand_in_the_order_of_the_manual() -> None:
 def test_every_axiom_and_flag_of_the_model_carries_something() -> None:
     names = set(re.findall(r"\bas ([\w-]+)$", CAT.read_text(encoding="utf-8"), re.MULTILINE))
     carried = {c.partition(" ")[2] for row in ROWS for c in row.carriers if c.startswith("cat ")}
-    assert names - carried == {"war", "mbarrier-order", "exited"}  # two are ours (see docs/model.md), one is of chapter 2
+    assert names - carried == {
+        "war",
+        "mbarrier-order",
+        "exited",
+    }  # two are ours (see docs/model.md), one is of chapter 2

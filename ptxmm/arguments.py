@@ -48,7 +48,9 @@ class Arguments:
         dense = [(name, a) for name, a in arrays.values() if a.flags.c_contiguous]
         sparse = [(name, a) for name, a in arrays.values() if not a.flags.c_contiguous]
         places: dict[int, int] = {}
-        for group in _overlapping(dense):
+        order = {id(array): number for number, (_, array) in reversed(list(enumerate(named)))}
+        # Buffers stand in the order of the arguments, wherever the host has their arrays.
+        for group in sorted(_overlapping(dense), key=lambda group: min(order[id(a)] for _, a in group)):
             low = min(map(_start, (a for _, a in group)))
             high = max(_start(a) + a.nbytes for _, a in group)
             writable = any(a.flags.writeable for _, a in group)

@@ -289,3 +289,21 @@ def test_an_interrupt_ends_a_run(tmp_path: Path) -> None:
 def test_a_missing_file_is_bad_input(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "gone.ptx", *LAUNCH[2:]]) == 2
     assert "gone.ptx: error: cannot read" in capsys.readouterr().err
+
+
+def test_buffers_stand_in_the_order_of_the_arguments_wherever_the_host_has_them(tmp_path: Path) -> None:
+    """So that addresses in messages are the same in every run."""
+    path = tmp_path / "where.ptx"
+    path.write_text(
+        ".version 8.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry where(.param .u64 a, .param .u64 b, .param .u64 out)\n{\n.reg .b64 %rd<4>;\n"
+        "ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [out];\n"
+        "st.global.u64 [%rd3], %rd1; st.global.u64 [%rd3+8], %rd2; ret;\n}\n"
+    )
+    arrays = sorted((numpy.zeros(4, dtype=numpy.uint32) for _ in range(2)), key=lambda a: a.ctypes.data)
+    found = []
+    for a, b in (arrays, reversed(arrays)):
+        out = numpy.zeros(2, dtype=numpy.uint64)
+        ptxmm.run(path, entry="where", args=[a, b, out])
+        found.append(out.tolist())
+    assert found[0] == found[1] and found[0][0] < found[0][1]

@@ -304,6 +304,6 @@ def test_buffers_stand_in_the_order_of_the_arguments_wherever_the_host_has_them(
     found = []
     for a, b in (arrays, reversed(arrays)):
         out = numpy.zeros(2, dtype=numpy.uint64)
-        ptxmm.run(path, entry="where", args=[a, b, out])
+        ptxmm.run(path, entry="where", grid=(1, 1, 1), block=(1, 1, 1), args=[a, b, out])
         found.append(out.tolist())
     assert found[0] == found[1] and found[0][0] < found[0][1]

@@ -68,13 +68,14 @@ class Judge:
         return self._base, self._values
 
 
-#: The write that each read reads; of a read of several cells, the write of each.
-Reads = Mapping[int, int | tuple[int, ...]]
+#: For each read, the write that each of its cells comes from.
+Reads = Mapping[int, tuple[int, ...]]
 
 
 class Candidate:
-    """`rf` maps reads to writes, `finals` cells to the write they keep; orders are rows of bitsets over events. `sequences` are
-    the operations and waits of each mbarrier object in their order; `syncbar` has the pairs of `syncbar` and of `again`."""
+    """`rf` maps reads to the writes of their cells, `finals` cells to the write they keep; orders are rows of bitsets over
+    events. `sequences` are the operations and waits of each mbarrier object in their order; `syncbar` has the pairs of
+    `syncbar` and of `again`."""
 
     def __init__(
         self,
@@ -122,10 +123,7 @@ class Candidate:
         return Candidate(
             self.judge,
             executed,
-            {
-                where[r]: where[w] if type(w) is int else tuple(where[x] for x in w)  # type: ignore[union-attr]
-                for r, w in self.rf.items()
-            },
+            {where[r]: tuple(where[w] for w in ws) for r, ws in self.rf.items()},
             rows(self.co),
             rows(self.sync_fence),
             syncbar,
@@ -142,15 +140,14 @@ class Candidate:
 
     def sources(self, read: Event) -> tuple[int, ...]:
         """The write that each cell of a read comes from; none where nothing is said."""
-        found = self.rf.get(read.index, ())
-        return (found,) if type(found) is int else found  # type: ignore[return-value]
+        return self.rf.get(read.index, ())
 
     def _read_rows(self) -> Rows:
         """`rf` over executed reads."""
         rows = [0] * self.program.size
-        for r in self.rf:
+        for r, ws in self.rf.items():
             if self.executed[r]:
-                for w in self.sources(self.program.events[r]):
+                for w in ws:
                     rows[w] |= 1 << r
         return rows
 

@@ -236,12 +236,11 @@ class Encoding:
         """The execution that a model of the formula describes; `true` says which literals hold in it, and `number`, where
         values are left to a theory, what a symbol is."""
         program = self.program
-        rf: dict[int, int | tuple[int, ...]] = {}
+        rf: dict[int, tuple[int, ...]] = {}
         for (r, _), sources in self.rf.items():
             for w, l in sources.items():
                 if true(l):
-                    before = rf.get(r)
-                    rf[r] = w if before is None else (*before, w) if type(before) is tuple else (before, w)  # type: ignore[assignment]
+                    rf[r] = (*rf.get(r, ()), w)
         orders: list[list[int]] = []
         for relation in (self.co, self.sync_fence):
             rows = list(relation.must)

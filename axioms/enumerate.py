@@ -20,7 +20,7 @@ from dataclasses import replace
 from axioms import mbarrier_orders
 from axioms.asynchronous import moves
 from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
-from axioms.candidate import Candidate, Judge
+from axioms.candidate import Candidate, Judge, Reads
 from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.collectives import Meetings, Sites
@@ -40,8 +40,6 @@ from ptxcore.values.terms import Value
 
 #: There are 130,023 strict partial orders of six writes, and 6,129,859 of seven.
 _MAX_WRITES = 7
-#: For each read, the write that each of its cells comes from.
-Sources = dict[int, tuple[int, ...]]
 
 
 def _readings(program: Program) -> dict[Instruction, Sequence[int] | None]:
@@ -337,7 +335,6 @@ class _Search:
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
             if with_rf is None:
                 continue
-            reads = {r: ws[0] if len(ws) == 1 else ws for r, ws in rf.items()}
             for order in _fence_orders(program):
                 with_fences = with_rf.extend("sync_fence", order)
                 if with_fences is None:
@@ -346,11 +343,9 @@ class _Search:
                     if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
                         continue
                     for finals in _final_writes(program, co) if final_matters else ({},):
-                        yield Candidate(
-                            judge, [True] * program.size, reads, co, order, met, finals, sequences=sequences
-                        )
+                        yield Candidate(judge, [True] * program.size, rf, co, order, met, finals, sequences=sequences)
 
-    def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Sources]:
+    def _reads_from(self, program: Program, static: dict[str, Rows]) -> Iterator[Reads]:
         """Each choice of a write for each cell of each read, that wrote there what is read there. What copies read is known
         when all is chosen."""
         writes = _writes(program)
@@ -361,13 +356,13 @@ class _Search:
         ]
         flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
         for chosen in itertools.product(*sources):
-            rf: Sources = {}
+            rf: dict[int, tuple[int, ...]] = {}
             for (r, _), w in zip(reads, chosen, strict=True):
                 rf[r.index] = (*rf.get(r.index, ()), w)
             if _grounded(program, rf, flow) and _agree(program, rf) and not self._mixes(program, rf):
                 yield rf
 
-    def _mixes(self, program: Program, rf: Sources) -> bool:
+    def _mixes(self, program: Program, rf: Reads) -> bool:
         """Whether a read that may not be torn is."""
         return any(
             len(chosen) > 1
@@ -417,7 +412,7 @@ def _may_be(written: Value, read: Value) -> bool:
     return written == read or type(written) is not int or type(read) is not int
 
 
-def _agree(program: Program, rf: Sources) -> bool:
+def _agree(program: Program, rf: Reads) -> bool:
     """Whether reads return what was written, where copies carried it there. No value comes out of itself."""
     symbols: dict[terms.Term, int] = {}
     waiting: list[tuple[Value, Value]] = []
@@ -487,7 +482,7 @@ def _shown(value: object, width: int, signed: bool) -> int:
     return terms.signed(number, width) if signed else number
 
 
-def _rf_rows(program: Program, rf: Sources) -> Rows:
+def _rf_rows(program: Program, rf: Reads) -> Rows:
     rows = [0] * program.size
     for r, writes in rf.items():
         for w in writes:
@@ -495,7 +490,7 @@ def _rf_rows(program: Program, rf: Sources) -> Rows:
     return rows
 
 
-def _fr_rows(program: Program, rf: Sources, co: Rows, writes: Mapping[int, int]) -> Rows:
+def _fr_rows(program: Program, rf: Reads, co: Rows, writes: Mapping[int, int]) -> Rows:
     """`fr` cell by cell; `writes` are those of each cell."""
     rows = [0] * program.size
     for r, chosen in rf.items():
@@ -515,7 +510,7 @@ def _dependency_rows(program: Program) -> dict[str, Rows]:
     return found
 
 
-def _grounded(program: Program, rf: Sources, flow: Rows) -> bool:
+def _grounded(program: Program, rf: Reads, flow: Rows) -> bool:
     """Whether no value comes out of itself."""
     successors = [a | b for a, b in zip(flow, _rf_rows(program, rf), strict=True)]
     degrees = [0] * program.size

@@ -145,7 +145,7 @@ def given(candidate: Candidate) -> Given:
     return Given(
         ops=ops,
         po=po,
-        rf={(w, r) for r, w in candidate.rf.items() if r in ops},
+        rf={(w, r) for r, ws in candidate.rf.items() for w in ws if r in ops},
         co=pairs("co"),
         rmw=rmw,
         dep=pairs("addr") | pairs("data") | pairs("ctrl") | rmw,

@@ -308,7 +308,12 @@ class Draws:
         barriers = list(self._barriers(executed))
         fences = self._interleaving(executed) if rng.random() < 0.2 else order
         return Candidate(
-            self.judge, executed, rf, self._coherence(order, others), self._fence_order(fences, others), barriers
+            self.judge,
+            executed,
+            {r: (w,) for r, w in rf.items()},
+            self._coherence(order, others),
+            self._fence_order(fences, others),
+            barriers,
         )
 
     def _executed(self) -> list[bool]:

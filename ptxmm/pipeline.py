@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from axioms.events import WILD
 from axioms.kernels import Kernel
 from axioms.memory import Layout, Object, View
-from axioms.program import Observable, Program, Thread, UnsupportedProgram, final_symbol
+from axioms.program import Observable, Program, Thread, final_symbol
 from litmus import launches
 from litmus.formats.host import HOST_DIALECTS
 from litmus.formats.short import DIALECTS
@@ -32,10 +32,11 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, fail
+from ptxcore.machine.actions import MAPA_ALIAS
 from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
-from ptxcore.machine.kernel.memory import CONST, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.kernel.memory import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.kernel.special import LANES, WARP
 from ptxcore.machine.kernel.warps import Lane, explore_warp
 from ptxcore.machine.steps import ThreadCode
@@ -49,9 +50,6 @@ _WINDOWS = {"const": CONST, "param": PARAM, "shared": SHARED}
 _GLOBAL = SHARED + (1 << WINDOW_BITS)
 _SPACING = 0x1_0000
 
-#: The options that are taken.
-_OPTIONS = {"no-tearing", "st-async-proxy"}
-
 Side = RegisterTerm | LocationTerm | Constant | AddressOf
 
 
@@ -61,8 +59,6 @@ def build(test: Test, unroll: int = 4, all_registers: bool = False, options: fro
 
     Raises InputError for mistakes of the test, UnsupportedProgram for what the engine does not decide yet.
     """
-    for option in sorted(options - _OPTIONS):
-        raise UnsupportedProgram(f"the option '{option}' is not supported yet")
     try:
         return _Builder(test, unroll, all_registers, options).program()
     except InputError as error:
@@ -73,10 +69,12 @@ def build(test: Test, unroll: int = 4, all_registers: bool = False, options: fro
 
 class _Memory:
     """Objects and where they stand. Shared variables exist once for each CTA that uses them, and in each CTA of a cluster
-    whose threads compute addresses in each other's: at one offset of each CTA's part of the window."""
+    whose threads compute addresses in each other's: at one offset of each CTA's part of the window.
 
-    def __init__(self, test: Test) -> None:
-        self.test = test
+    `own_aliases`: what `mapa` gives of a CTA's own variables is an alias of them."""
+
+    def __init__(self, test: Test, own_aliases: bool) -> None:
+        self.test, self.own_aliases = test, own_aliases
         self.objects: list[Object] = []
         self.views: list[View] = []
         self.locations = {l.name: l for l in test.locations}
@@ -164,6 +162,10 @@ class _Memory:
         number = self._object_of[root.name, cta]
         self._object_of[location.name, cta] = number
         self.views.append(View(number, address, self._mapping_of[location.name], threads))
+        if cta is not None and self.own_aliases:
+            mapping = self._mapping_of.setdefault(f"mapa of {location.name}", len(self._mapping_of))
+            own = frozenset(t for t, x in enumerate(self.test.threads) if x.place.cta == cta and not x.place.host)
+            self.views.append(View(number, address - SHARED + OWN_ALIAS, mapping, own))
         width, count = TYPE_WIDTHS[root.type], root.elements or 1
         self._variables[location.name, cta] = Variable(address, width, root.space, location.proxy, count)
 
@@ -212,10 +214,11 @@ def _ranks(test: Test) -> dict[int, tuple[int, int]]:
     return {cta: (cluster, rank) for cluster, ctas in members.items() for rank, cta in enumerate(sorted(ctas))}
 
 
-def _special_registers(test: Test) -> dict[str, dict[str, int]]:
-    """What threads know of their places in warps and clusters, where some thread asks."""
-    if not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
+def _special_registers(test: Test, own_aliases: bool) -> dict[str, dict[str, int]]:
+    """What threads know of their places in warps and clusters, where some thread asks. `own_aliases`: see `_Memory`."""
+    if not own_aliases and not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
         return {}
+    more = {MAPA_ALIAS: 1} if own_aliases else {}
     ranks = _ranks(test)
     sizes = Counter(cluster for cluster, _ in ranks.values())
     lanes: Counter[tuple[int, int]] = Counter()
@@ -229,6 +232,7 @@ def _special_registers(test: Test) -> dict[str, dict[str, int]]:
                 "cluster_ctarank": ranks[t.place.cta][1],
                 "cluster_nctarank": sizes[t.place.cluster],
                 **LANES[lane % WARP],
+                **more,
             }
     return found
 
@@ -251,9 +255,11 @@ def _asks_for_its_place(statement: object) -> bool:
 
 def _crosses_ctas(statement: object) -> bool:
     """Whether an instruction may reach the shared memory of another CTA of its cluster."""
-    if not isinstance(statement, Instruction):
-        return False
-    return statement.opcode == "mapa" or "shared::cluster" in statement.modifiers
+    return _is(statement, "mapa") or (isinstance(statement, Instruction) and "shared::cluster" in statement.modifiers)
+
+
+def _is(statement: object, opcode: str) -> bool:
+    return isinstance(statement, Instruction) and statement.opcode == opcode
 
 
 def _users(test: Test) -> dict[str, list[int]]:
@@ -281,8 +287,9 @@ class _Builder:
         self.kernels = [
             Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels
         ]
-        self.memory = _Memory(test)
-        self.special = _special_registers(test)
+        own_aliases = "mapa-alias" in options and any(_is(s, "mapa") for t in test.threads for s in t.statements)
+        self.memory = _Memory(test, own_aliases)
+        self.special = _special_registers(test, own_aliases)
         self.registers: dict[str, dict[str, FinalRegister]] = {}
         self.definitions: dict[Term, Value] = {}  # what the threads of warps compute together
         self.named = self._named_terms()

@@ -297,3 +297,16 @@ def test_cutting_everything_shows_nothing_more_at_length(text: str) -> None:
     program = build(read(text))
     bytes_ = program.cut((c.object, c.offset + i) for c in program.cells for i in range(1, c.size))
     assert same(decided(program, "solve"), decided(bytes_, "solve")), text
+
+
+def test_a_generic_address_tells_its_space() -> None:
+    """Addresses of every space, in the address space of litmus tests."""
+    asked = "".join(
+        f"mov.u64 %rd0, {name}; isspacep.{space} p, %rd0; selp.u32 %r{2 * i + j}, 1, 0, p; "
+        for i, name in enumerate(("g", "s"))
+        for j, space in enumerate(("global", "shared"))
+    )
+    text = f"PTX t\n{{ .global .u32 g; .shared .u32 s; }}\nP0@cta 0 {{ .reg .pred p; {asked} }}\nexists (true)\n"
+    for options in ((), ("mapa-alias",)):
+        (state,) = ptxmm.check(ptxmm.parse(text), all_registers=True, options=options).states
+        assert [state[f"0:r{i}"] for i in range(4)] == [1, 0, 0, 1]

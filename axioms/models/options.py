@@ -17,7 +17,7 @@ OF_MODELS = {
 #: Options that say what a program's events are.
 OF_PROGRAMS = {
     "no-tearing": "reads of at most 8 bytes, naturally aligned, never mix bytes of several writes of their size",
-    "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias (refused: not there yet)",
+    "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias",
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS}

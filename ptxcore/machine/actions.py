@@ -10,10 +10,10 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.collective import mask_position, result_widths, taken_apart
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
-from ptxcore.machine.kernel.memory import CONST, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.kernel.memory import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread
-from ptxcore.values.terms import Term, Value, add, concat, conj, eq, extract, sext, ult, zext
+from ptxcore.values.terms import Term, Value, add, concat, conj, disj, eq, extract, ite, negate, sext, ult, zext
 
 if TYPE_CHECKING:
     from ptxcore.machine.state import State
@@ -27,6 +27,8 @@ _PACKED = ("f16x2", "bf16x2")
 _WINDOWS = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
 #: Bits of a rank within its cluster.
 _RANK_BITS = 4
+#: Stands among the special registers of threads for whom addresses of their own CTA that `mapa` gives are aliases.
+MAPA_ALIAS = "mapa alias"
 
 
 class Actions:
@@ -398,17 +400,26 @@ class Actions:
     def in_space(self, address: Value, space: str) -> Value:
         """The truth value of "the generic address lies in that space"."""
         base, _, part = space.partition("::")
+        window = extract(address, 63, WINDOW_BITS)
         if base == "global":
-            return ult((1 << 32) - 1, address, 64)
-        inside = eq(extract(address, 63, WINDOW_BITS), _WINDOWS[base] >> WINDOW_BITS)
+            above = ult(SHARED >> WINDOW_BITS, window, 64 - WINDOW_BITS)
+            return conj(above, negate(eq(window, OWN_ALIAS >> WINDOW_BITS)))
+        inside = eq(window, _WINDOWS[base] >> WINDOW_BITS)
+        if base == "shared" and MAPA_ALIAS in self.special:
+            inside = disj(inside, eq(window, OWN_ALIAS >> WINDOW_BITS))
         if part != "cta" or inside == 0:
             return inside
         return conj(inside, eq(_rank(address), self._placed("cluster_ctarank")))
 
     def map_address(self, how: Use, address: Value, rank: Value) -> Value:
         """The address of the same variable in the shared memory of the CTA `rank` of the cluster."""
-        high = concat(extract(rank, _RANK_BITS - 1, 0), extract(address, SHARED_BITS - 1, 0), _RANK_BITS, SHARED_BITS)
-        return concat(SHARED >> WINDOW_BITS, high, 64 - WINDOW_BITS, WINDOW_BITS)
+        number = extract(rank, _RANK_BITS - 1, 0)
+        low = concat(number, extract(address, SHARED_BITS - 1, 0), _RANK_BITS, SHARED_BITS)
+        window: Value = SHARED >> WINDOW_BITS
+        if MAPA_ALIAS in self.special and self._step.instruction.opcode == "mapa":
+            own = eq(number, self._placed("cluster_ctarank"))
+            window = ite(own, OWN_ALIAS >> WINDOW_BITS, window, 64 - WINDOW_BITS)
+        return concat(window, low, 64 - WINDOW_BITS, WINDOW_BITS)
 
     def rank_of(self, how: Use, address: Value) -> Value:
         """The rank of the CTA in whose shared memory an address lies."""

@@ -39,7 +39,7 @@ def build(
     Raises InputError for modules that are wrong, `ptxcore.machine.kernel.launch.UsageError` for launches that cannot be made,
     UnsupportedProgram for what is not decided.
     """
-    found = explored(launches)
+    found = explored(launches, options)
     memory = found.memory
     observed = [
         Observable(e.label, e.value, e.width, e.signed)

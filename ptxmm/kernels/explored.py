@@ -11,6 +11,7 @@ from axioms.events import Thread, UnsupportedProgram
 from axioms.kernels import Kernel
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
+from ptxcore.machine.actions import MAPA_ALIAS
 from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
@@ -77,9 +78,12 @@ class _One(NamedTuple):
 class Explored:
     """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
 
-    def __init__(self, launches: Sequence[Launch], silent: Silent | None = None) -> None:
+    def __init__(
+        self, launches: Sequence[Launch], silent: Silent | None = None, options: frozenset[str] = frozenset()
+    ) -> None:
         """`silent`: see `ptxmm.kernels.silence`. Raises what `ptxmm.kernels.build.build` raises."""
         self.launches, self.silent = launches, silent or {}
+        self.own_aliases = "mapa-alias" in options
         self.memory = Memory()
         self.threads: list[Thread] = []
         self.info: list[ThreadInfo] = []
@@ -136,8 +140,11 @@ class Explored:
         several = shape.grid != (1, 1, 1) or len(self.launches) > 1
         for rank, cta in enumerate(ctas):
             owner = f"@{_name(number if len(self.launches) > 1 else None, cta)}" if several else ""
-            self.memory.shared(layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members)
+            own = frozenset(range(len(self.threads), len(self.threads) + size)) if self.own_aliases else None
+            self.memory.shared(layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members, own)
             known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
+            if self.own_aliases:
+                known[MAPA_ALIAS] = 1
             lanes: list[tuple[ThreadInfo, Lane]] = []
             for place in places(shape.block):
                 name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(place.at)}"
@@ -188,14 +195,14 @@ class Explored:
         ]
 
 
-def explored(launches: Sequence[Launch]) -> Explored:
+def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) -> Explored:
     """The threads of all launches; where a bound cut loops that may only look, they are taken to do no more. Raises what
     `ptxmm.kernels.build.build` raises."""
-    plain = Explored(launches)
+    plain = Explored(launches, options=options)
     if any(thread.execution.cuts for thread in plain.threads):
         silent = silent_places(plain.threads, plain.memory)
         if silent:
-            found = Explored(launches, silent)
+            found = Explored(launches, silent, options)
             if holds(found.threads, found.memory, silent):
                 return found
     return plain

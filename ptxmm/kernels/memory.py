@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.launch import UsageError
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, SHARED, SHARED_BITS
+from ptxcore.machine.kernel.memory import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
 from ptxcore.values.terms import mask
 from ptxmm.kernels.launch import Buffer, Element
 
@@ -108,10 +108,15 @@ class Memory:
     # Shared memory.
 
     def shared(
-        self, layout: Layout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int]
-    ) -> None:
-        """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster."""
+        self, layout: Layout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int],
+        own: frozenset[int] | None = None,
+    ) -> None:  # fmt: skip
+        """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster. `own`
+        are those of the CTA, where what `mapa` gives of their own memory is an alias."""
+        from axioms.memory import View
+
         base = SHARED | rank << SHARED_BITS
+        first = len(self.views)
         for variable in layout.shared_variables:
             if variable.kernel in ("", entry) and variable.size:
                 self._place(
@@ -121,6 +126,8 @@ class Memory:
         if dynamic:
             start = layout.dynamic(entry)
             self._place("dynamic", dynamic, b"", 32, max(1, dynamic // 4), base + start, owner, "shared", threads, cta)
+        if own is not None:
+            self.views += [View(v.object, v.address - SHARED + OWN_ALIAS, 1, own) for v in self.views[first:]]
 
     # Final values.
 

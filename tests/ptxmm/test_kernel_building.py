@@ -88,6 +88,16 @@ def test_shared_memory_of_other_blocks_of_the_cluster() -> None:
     assert decide(made.program, model_named("ptx-9.0")).states == [{"y[0]": 1, "y[1]": 0}]
 
 
+def test_own_shared_memory_by_way_of_mapa_may_be_an_alias() -> None:
+    body = """mov.u32 %r5, s; mapa.shared::cluster.u32 %r4, %r5, 0; st.shared.u32 [s], 1; ld.shared::cluster.u32 %r6, [%r4];
+        st.global.u32 [%d2], %r6;"""
+    wanted = [launch(body, before=".shared .u32 s;\n")]
+    for options, values in (((), {1}), (("mapa-alias",), {0, 1})):
+        made = build(wanted, [("y", 0)], options=frozenset(options))
+        found = decide(made.program, model_named("ptx-9.0")).states
+        assert values <= {state["y[0]"] for state in found} and (values == {1}) == (len(found) == 1)
+
+
 def test_dynamic_shared_memory_follows_the_other() -> None:
     made = built("st.shared.u32 [d+4], 3; ld.shared.u32 %r3, [d+4]; st.global.u32 [%d2], %r3;", 1,
                  before=".shared .u32 s; .extern .shared .b8 d[];\n", dynamic_shared=8)  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from axioms.memory import Layout
 from axioms.program import Observable, Program, Thread
 from ptxcore.values.terms import Value
-from ptxmm.kernels.explored import LoopNote, ThreadInfo, explored
+from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Final, Launch
 
 
@@ -47,7 +47,7 @@ def build(
     ]
     asked = condition(memory.final)
     unroll = max((launch.unroll for launch in launches), default=4)
-    kernels = found.kernels if len(found.kernels) > 1 else ()
+    kernels = found.kernels if _ends_matter(found) else ()
 
     def assemble(threads: Sequence[Thread], layout: Layout | None = None) -> Program:
         return Program(
@@ -58,6 +58,12 @@ def build(
 
     program = assemble(found.threads)
     return Built(program, found.info, found.loops(), found.lines, list(found.notes))
+
+
+def _ends_matter(found: Explored) -> bool:
+    """Whether something comes after the end of a kernel, or may be under way then."""
+    several = len(found.kernels) > 1
+    return several or any(e.kind == "issue" for thread in found.threads for e in thread.execution.effects)
 
 
 __all__ = ["Built", "LoopNote", "ThreadInfo", "build"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.cat.model import Model
 from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
-from axioms.races import MISUSE, wanted_flags
+from axioms.races import MISUSE, UNSET, wanted_flags
 from axioms.result import Decision, states_to_list
 from axioms.tearing import with_tearing
 
@@ -39,7 +39,8 @@ def decide(
     program = with_tearing(program, model)
     whole, model = model, fitted(model, program, wanted_flags(model, races))
     decision = _decided(program, model, engine, backend, deadline, max_states, witnesses, races, settles)
-    decision.races = [r for r in decision.races if r.kind not in MISUSE]
+    decision.unset = [r for r in decision.races if r.kind == UNSET]
+    decision.races = [r for r in decision.races if r.kind not in MISUSE and r.kind != UNSET]
     if why or (explain and engine == "solve"):
         from axioms.explain import explain as explain_decision
 

@@ -381,7 +381,8 @@ def scope_tag(effect: Effect) -> str:
 def initial_write(collector: Collector, cell: int) -> None:
     """The write that gives a cell its initial value."""
     c = collector.layout.cells[cell]
-    event = collector.new(-1, "W", INITIAL_TAGS, 1)
+    unset = collector.space.objects[c.object].unset
+    event = collector.new(-1, "W", INITIAL_TAGS | {"UNSET"} if unset else INITIAL_TAGS, 1)
     event.object, event.offset, event.width = c.object, c.offset, c.width
     event.cells, event.values, event.value = (cell,), (c.initial,), c.initial
 

@@ -43,16 +43,19 @@ UNDEFINED = {
 #: Those of them that are no races.
 MISUSE = frozenset(UNDEFINED) - {"mixed-size", "async"}
 
+#: The flag of a read that may find what nothing wrote: neither a race nor misuse, but the answer hangs on what it finds.
+UNSET = "unset"
+
 #: A pair of instructions: thread, line and effect of each.
 Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
 def wanted_flags(model: Model, all_kinds: bool) -> frozenset[str]:
-    """The names of the flags that are decided: those that make programs undefined always, the others if asked for.
+    """The names of the flags that are decided: those that make programs undefined and `UNSET` always, the others if asked for.
 
     Raises UnsupportedProgram where one is not of the shape that is decided.
     """
-    chosen = frozenset(f.name for f in model.flags if all_kinds or f.name in UNDEFINED)
+    chosen = frozenset(f.name for f in model.flags if all_kinds or f.name in UNDEFINED or f.name == UNSET)
     for flag in model.flags:
         if flag.name in chosen and not (flag.negated and flag.kind == "empty"):
             raise UnsupportedProgram(f"the model's flag '{flag.name}' is not of the form 'flag ~empty R as NAME'")

@@ -86,7 +86,8 @@ class Decision:
     `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
     not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do. `why` tells
     more of it, where that was asked. `races` are those that were asked for, and otherwise the one that makes the program
-    undefined, if one does.
+    undefined, if one does. `unset` are reads of what nothing wrote, in memory that may hold anything then, each with the
+    initial write: one of them at least, if there are any.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -100,4 +101,5 @@ class Decision:
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
     races: list[Race] = field(default_factory=list)
+    unset: list[Race] = field(default_factory=list)
     why: Why | None = None

@@ -24,6 +24,7 @@ BASE: dict[str, BaseName] = {
     "M": BaseName(_SET, "memory events: `R | W`"),
     "F": BaseName(_SET, "fences, proxy fences included"),
     "IW": BaseName(_SET, "initial writes"),
+    "UNSET": BaseName(_SET, "those of memory that may hold anything at first: the shared memory of kernels"),
     "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
     "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
     "SINK": BaseName(_SET, "both halves of an `atom` whose destination is the sink `_`"),

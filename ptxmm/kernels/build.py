@@ -22,6 +22,8 @@ class Built:
     program: Program
     threads: list[ThreadInfo]
     loops: list[LoopNote]
+    #: The same program, its shared memory holding these bytes again and again at first.
+    holding: Callable[[bytes], Program]
     lines: list[dict[int, tuple[str, int]]] = field(default_factory=list)
     #: Sentences about what was assumed or left out.
     notes: list[str] = field(default_factory=list)
@@ -49,15 +51,19 @@ def build(
     unroll = max((launch.unroll for launch in launches), default=4)
     kernels = found.kernels if _ends_matter(found) else ()
 
-    def assemble(threads: Sequence[Thread], layout: Layout | None = None) -> Program:
-        return Program(
-            threads, memory.objects, memory.views, observed, asked,
-            unroll=unroll, assemble=assemble, definitions=found.definitions, layout=layout, kernels=kernels,
-            options=options,
-        )  # fmt: skip
+    def holding(contents: bytes) -> Program:
+        objects = [o._replace(initial=(contents * o.size)[: o.size]) if o.unset else o for o in memory.objects]
 
-    program = assemble(found.threads)
-    return Built(program, found.info, found.loops(), found.lines, list(found.notes))
+        def assemble(threads: Sequence[Thread], layout: Layout | None = None) -> Program:
+            return Program(
+                threads, objects, memory.views, observed, asked,
+                unroll=unroll, assemble=assemble, definitions=found.definitions, layout=layout, kernels=kernels,
+                options=options,
+            )  # fmt: skip
+
+        return assemble(found.threads)
+
+    return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.notes))
 
 
 def _ends_matter(found: Explored) -> bool:

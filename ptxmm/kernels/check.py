@@ -9,6 +9,7 @@ import os
 import re
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -233,7 +234,7 @@ def check(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
             explain=explain, options=options,
         )  # fmt: skip
-        _answer(question, result)
+        result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
     finally:
@@ -247,14 +248,42 @@ def name_of(test: KernelTest) -> str:
     return f"{file}:{test.variant}" if test.variant else os.path.splitext(file)[0] or file
 
 
-def _answer(question: Question, result: Result) -> None:
+#: What shared memory holds that nothing wrote, as far as anybody can try.
+_CONTENTS = {"1 in every word": b"\1\0\0\0", "every bit set": b"\xff", "0xa7 in every byte": b"\xa7"}
+
+
+def _answer_for_all_contents(question: Question, result: Result) -> Result:
+    """The answer with zeros in shared memory; where a read may find there what nothing wrote, the answer must be the same
+    with other things in it, and is told with the first that changes it."""
+    blank = deepcopy(result)
+    decision = _answer(question, result)
+    found = _unset(question, decision)
+    wanted = ["ok"] if all(c.kind == "exists" for c in question.test.checks) else ["no", "undefined"]
+    if not found or result.verdict in wanted:
+        result.notes += found
+        return result
+    for what, contents in _CONTENTS.items():
+        other = deepcopy(blank)
+        question.built.program = question.built.holding(contents)
+        _answer(question, other)
+        if other.verdict in wanted:
+            other.notes += [*found, f"shared memory that nothing wrote holds {what} in this answer"]
+            return other
+    result.notes += [
+        *found,
+        f"the answer is the same with zeros there, and with {', '.join(_CONTENTS)}; others were not tried",
+    ]
+    return result
+
+
+def _answer(question: Question, result: Result) -> Decision:
     test = question.test
     decision = question.decide()
     _take(question, decision, result)
     if decision.undefined:
         result.verdict, result.error = "undefined", question.readable(decision.undefined)
         result.places = question.places_in(decision.undefined)
-        return
+        return decision
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)
     answers = {c.holds for c in result.checks}
@@ -262,6 +291,7 @@ def _answer(question: Question, result: Result) -> None:
         result.error = "no execution ends within the bounds of loops"
     else:
         result.verdict = "no" if False in answers else "ok"
+    return decision
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:
@@ -270,7 +300,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.states, result.satisfied = decision.states, decision.satisfied
     result.complete, result.listed_all = decision.complete, decision.listed_all
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
-    result.notes = [*question.built.notes, *_unwritten(question, decision)]
+    result.notes = list(question.built.notes)
     result.races = [entry(race, question.cast) for race in decision.races]
     result.race_witnesses = [
         Witness(replace(_renamed(question, r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
@@ -296,20 +326,18 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
 
 
 #: So many reads of shared memory that nothing wrote are named.
-_MOST_UNWRITTEN = 3
+_MOST_UNSET = 3
 
 
-def _unwritten(question: Question, decision: Decision) -> list[str]:
-    """Of reads of shared memory to which nothing was written: a kernel finds anything there, and we take zeros."""
-    shared = {thing.name for thing in question.built.program.objects if thing.space == "shared"}
-    found: dict[str, None] = {}
-    for execution in decision.witnesses if shared else ():
-        for w, r in execution.relations.get("rf", ()):
-            first, read = execution.events[w], execution.events[r]
-            if first.thread < 0 and re.split(r"[.\[@]", first.location or "")[0] in shared:
-                where = f"{first.location} by {question.cast.name(read.thread)} at {question.cast.place(read)}"
-                found[f"a read of {where} may find nothing written: shared memory is taken to hold zeros then"] = None
-    return list(found)[:_MOST_UNWRITTEN]
+def _unset(question: Question, decision: Decision) -> list[str]:
+    """Reads of shared memory to which nothing was written."""
+    found: dict[str, str] = {}  # of each read, however many pieces of memory it is of
+    for race in decision.unset:
+        for w, r in race.execution.relations["race"]:
+            first, read = race.execution.events[w], race.execution.events[r]
+            reader = f"by {question.cast.name(read.thread)} at {question.cast.place(read)}"
+            found.setdefault(reader, f"the read of {first.location} {reader} may find what nothing wrote")
+    return list(found.values())[:_MOST_UNSET]
 
 
 def _renamed(question: Question, execution: Execution) -> Execution:

@@ -94,7 +94,7 @@ class Memory:
         from axioms.memory import Object, View
 
         self.views.append(View(len(self.objects), address, 0, threads))
-        self.objects.append(Object(name, size, initial, width, elements, owner, space, cta, space == "shared"))
+        self.objects.append(Object(name, size, initial, width, elements, owner, space, cta, *[space == "shared"] * 2))
 
     def initial(self, address: int, size: int) -> int:
         """The number that stands at an address of global memory at the start."""

@@ -25,7 +25,7 @@ _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
 
 
 #: What part of an asynchronous operation an event is.
-_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its arrival"}
+_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its completion"}
 #: What `bar.red` returns of the predicates that took part.
 REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
     "popc": sum,
@@ -387,6 +387,8 @@ class Candidate:
             api, po = self._rows(relations["api"]), self._rows(relations["po"])
             both = _immediate(closure([a | b for a, b in zip(api, po, strict=True)]))
             found["api"] = [a & b for a, b in zip(both, api, strict=True)]
+        if "alias" in relations:
+            found["alias"] = self._rows(relations["alias"])
         return found
 
     def _drawn(self) -> dict[str, Rows]:
@@ -408,6 +410,7 @@ class Candidate:
             "rmw": self._rows(program.relations["rmw"]),
         }
         drawn |= self._background()
+        drawn["mbrf"] = self._rows(self.phases.mbrf)
         for name, label in _SHOWN.items():
             node = self.model.names.get(name)
             if node is not None and node.kind == "relation":
@@ -441,8 +444,8 @@ class Base(dict[str, "int | Rows"]):
 
 
 def location_of(program: Program, event: Event) -> str | None:
-    """What people call the bytes that an event accesses."""
-    return program.objects[event.object].label(event.offset, event.width // 8) if event.cells else None
+    """What people call the bytes that an event accesses, or its mbarrier object."""
+    return program.objects[event.object].label(event.offset, event.width // 8) if event.object >= 0 else None
 
 
 def _is_strict_order(rows: Rows, among: int) -> bool:

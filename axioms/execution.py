@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from ptxcore.places import Place
+
+_SPAN = re.compile(r"\[(\d+)\.\.(\d+)\]")
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,20 @@ class ExecutedEvent:
     width: int = 32
     tags: frozenset[str] = frozenset()
     line: int | None = None
+
+    @property
+    def number(self) -> str:
+        """What it reads or writes, as people read it: of several elements, each of them."""
+        if self.value is None:
+            return "?"
+        span = _SPAN.search(self.location or "")
+        count = int(span[2]) - int(span[1]) + 1 if span else 1
+        if count == 1:
+            return str(self.value) if self.width <= 64 else f"{self.value:#x}"
+        bits = self.width // count
+        if count > _FEW or bits * count != self.width:
+            return f"{self.value:#x}"
+        return f"{{{', '.join(str(self.value >> i * bits & (1 << bits) - 1) for i in range(count))}}}"
 
 
 @dataclass(frozen=True, slots=True)

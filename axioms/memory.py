@@ -32,8 +32,11 @@ class Object(NamedTuple):
     unset: bool = False
 
     def label(self, offset: int, size: int) -> str:
-        """What people call some of its bytes: `x`, `b[2]`, or `x.u8[1]` for a part that was not declared as one."""
+        """What people call some of its bytes: `x`, `b[2]`, `b[0..3]`, or `x.u8[1]` for a part that was not declared as one."""
         bits = 8 * size
+        if self.elements is not None and bits > self.width and bits % self.width == 8 * offset % self.width == 0:
+            first = 8 * offset // self.width
+            return f"{self.name}[{first}..{first + bits // self.width - 1}]{self.owner}"
         if bits == self.width and 8 * offset % bits == 0:
             return self.name + ("" if self.elements is None else f"[{8 * offset // bits}]") + self.owner
         if offset % size == 0:

@@ -7,22 +7,22 @@ order, is out of date, and the reason says what is missing between the write and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import pairwise
-from typing import NamedTuple
 
 from axioms.execution import ExecutedEvent, Execution
-from ptxcore.places import includes
+from ptxmm.reasons import Reason, Reasons, successors
 from ptxmm.result import Spot
 
-_MOST_STEPS = 80
+#: More steps than these are not read: those of threads that matter are told, and then only those that matter.
+_MOST_STEPS = 40
 _MOST_REASONS = 3
-_WEAK_HOP = 10  # a chain of so many strong hops is the likelier intention
-_SCOPES = {"CTA": "cta", "CLUSTER": "cluster", "GPU": "gpu", "SYS": "sys"}
-_BARRIERS = ("barrier", "syncbar", "sync_barrier", "mbrf")
-_FENCES = frozenset({"ACQ_REL", "SC"})
+_BARRIERS = ("barrier", "syncbar", "sync_barrier")
+#: Relations whose events stand in this order in any telling.
+_STEPS = ("po", "rf", "rmw", "issue", "comp", "api", "mbrf")
+#: The steps of an asynchronous operation, but for the fence that its completion implies.
+_PARTS = {"R": "  (its read)", "W": "  (its write)", "X": "  (its completion)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,47 +41,35 @@ class Cast:
         return f"{line} ({source})" if source else line
 
 
-class Reason(NamedTuple):
-    """Why nothing orders two events. `culprits`: the events to look at first, each with what is wrong there."""
-
-    text: str
-    culprits: tuple[tuple[int, str], ...] = ()
-
-
-#: An event that lacks something: its index, that in words, and in few.
-Lack = tuple[int, str, str]
-
-
 class Story:
     """One execution, and what there is to say of it."""
 
     def __init__(self, execution: Execution, cast: Cast) -> None:
-        self.events, self.cast = execution.events, cast
-        self.places = [place for _, place in execution.threads]
+        self.execution, self.events, self.cast = execution, execution.events, cast
         relations = {name: set(pairs) for name, pairs in execution.relations.items()}
-        self.rf = relations.get("rf", set())
         self.rmw = dict(relations.get("rmw", set()))
         self.halves = {write: read for read, write in self.rmw.items()}
         self.co = _closure(relations.get("co", set()))
         self.cause = relations.get("cause", relations.get("causality", set()))
         self.source_of: dict[int, list[int]] = {}
-        for w, r in self.rf:
+        for w, r in relations.get("rf", set()):
             self.source_of.setdefault(r, []).append(w)
-        self.po_of = _successors(relations.get("po", set()))
-        barriers = set[tuple[int, int]]().union(*(relations.get(name, set()) for name in _BARRIERS))
-        outside = {(w, r) for w, r in self.rf if self.events[w].thread != self.events[r].thread}
-        self.hops_of = _successors({*outside, *barriers})
-        self.order = self._ordered(barriers)
+        self.order = self._ordered(relations)
         self.position = {index: i for i, index in enumerate(self.order)}
 
-    def _ordered(self, barriers: set[tuple[int, int]]) -> list[int]:
+    @functools.cached_property
+    def why(self) -> Reasons:
+        """What there is to say of the order of its events."""
+        return Reasons(self.execution, self.cast.name, self.cast.place)
+
+    def _ordered(self, relations: Mapping[str, set[tuple[int, int]]]) -> list[int]:
         """Events after what they must follow, as far as that goes, and reads before what overwrites what they read."""
         after: dict[int, set[int]] = {e.index: set() for e in self.events}
-        po = [(a, b) for a, following in self.po_of.items() for b in following]
-        for a, b in (*po, *self.rf, *self.rmw.items()):
+        for a, b in (pair for name in _STEPS for pair in relations.get(name, ())):
             after[b].add(a)
-        for a, b in barriers:  # who is through has waited for the others to come
-            for c in self.po_of.get(b, ()):
+        next_of = successors(relations.get("po", set()))
+        for a, b in (pair for name in _BARRIERS for pair in relations.get(name, ())):
+            for c in next_of.get(b, ()):  # who is through has waited for the others to come
                 after[c].add(a)
         for a, b in self.co:
             if not _follows(after, a, b):
@@ -141,39 +129,8 @@ class Story:
         yield from sorted(found, key=lambda pair: "WEAK" not in self.events[pair[0]].tags)
 
     def reason(self, before: int, after: int) -> str:
-        """Why nothing orders one event before another of a different thread, in words."""
-        return self.explained(before, after).text
-
-    def explained(self, before: int, after: int) -> Reason:
-        """Why nothing orders one event before another of a different thread."""
-        a, b = self.events[before], self.events[after]
-        head = f"{self._what(a)} is not ordered before {self._what(b)}"
-        path = self._path(before, after)
-        if path is None:
-            who = self.cast.name(b.thread)
-            return Reason(f"{head}: {who} has read nothing before that {self.cast.name(a.thread)} wrote after it")
-        ends = [before, *(r for _, r in path[:-1])][: len(path)], [*(w for w, _ in path[1:]), after][-len(path) :]
-        for (w, r), begin, end in zip(path, *ends, strict=True):
-            lacking = self._lacking(self.events[begin], self.events[end], w, r)
-            if lacking:
-                culprits = tuple((index, what) for index, _, what in lacking)
-                return Reason(f"{head}: {', and '.join(text for _, text, _ in lacking)}", culprits)
-        return Reason(f"{head}, although they synchronize: through another proxy, or at another size")
-
-    def doubled(self) -> Reason | None:
-        """Two atomics that read one write: their scopes do not make them atomic to one another."""
-        readers: dict[int, list[int]] = {}
-        for w, r in sorted(self.rf):
-            if r in self.rmw:
-                readers.setdefault(w, []).append(r)
-        for found in readers.values():
-            for one, other in pairwise(found):
-                a, b = self.events[one], self.events[other]
-                why = [*self._out_of_reach(a, b), *self._out_of_reach(b, a)]
-                if a.thread != b.thread and why:
-                    index, text, what = why[0]
-                    return Reason(f"{self._what(a)} and {self._what(b)} both read {a.value}: {text}", ((index, what),))
-        return None
+        """Why nothing orders one event before another, in words."""
+        return self.why.explained(before, after).text
 
     def endings(self, state: dict[str, int]) -> Iterator[tuple[int, int]]:
         """Writes whose values locations keep, each with one of another thread that stands behind it in the order, and that
@@ -212,129 +169,75 @@ class Story:
         name = event.location or ""
         return name if name in state else f"{name}[0]"
 
-    def _path(self, before: int, after: int) -> list[tuple[int, int]] | None:
-        """How news of one event may have come to the thread of another before the latter: the fewest hops from thread to
-        thread, each a write and a read of it, or two events of one barrier. What is meant for synchronization counts less."""
-        queue: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [(0, before, ())]
-        seen: set[int] = set()
-        while queue:
-            cost, at, hops = heappop(queue)
-            if at == after:
-                return list(hops)
-            if at in seen:
-                continue
-            seen.add(at)
-            for following in (*self.po_of.get(at, ()), *([self.rmw[at]] if at in self.rmw else [])):
-                heappush(queue, (cost, following, hops))
-            for there in self.hops_of.get(at, ()):
-                weak = "WEAK" in self.events[at].tags or "WEAK" in self.events[there].tags
-                heappush(queue, (cost + (_WEAK_HOP if weak else 1), there, (*hops, (at, there))))
-        return None
-
-    def _lacking(self, a: ExecutedEvent, b: ExecutedEvent, write: int, read: int) -> list[Lack]:
-        """What is missing for a write and a read of it to order `a` before `b`; nothing, for two events of a barrier."""
-        w, r = self.events[write], self.events[read]
-        if w.kind != "W" or r.kind != "R":
-            return []
-        if "WEAK" in w.tags and "WEAK" in r.tags:
-            text = f"all that links them are {self._what(w)} and {self._what(r)}, and weak accesses synchronize nothing"
-            return [(write, text, "a weak access, which synchronizes nothing")]
-        lacking: list[Lack] = []
-        released = self._released(a, w)
-        acquired = self._acquired(r, b)
-        if not released:
-            text = f"{self._what(w)}, which the other thread saw, has no release semantics"
-            lacking.append((write, text, "no release semantics"))
-        if not acquired:
-            text = f"{self._what(r)}, which saw it, has no acquire semantics"
-            lacking.append((read, text, "no acquire semantics"))
-        for one, other in ((w, r), (r, w)):
-            lacking += self._out_of_reach(one, other)
-        if released and acquired and not lacking:
-            for fence, other in ((released, r), (acquired, w)):
-                lacking += self._out_of_reach(fence, other)
-        return lacking
-
-    def _released(self, a: ExecutedEvent, w: ExecutedEvent) -> ExecutedEvent | None:
-        """What makes a write a release for the event before it: itself, or a fence between the two."""
-        if "REL" in w.tags and w.index != a.index:
-            return w
-        between = [e for e in self.events if e.thread == a.thread and a.index < e.index < w.index and e.kind == "F"]
-        return next((f for f in between if f.tags & (_FENCES | {"REL"})), None)
-
-    def _acquired(self, r: ExecutedEvent, b: ExecutedEvent) -> ExecutedEvent | None:
-        if "ACQ" in r.tags and r.index != b.index:
-            return r
-        last = self.rmw.get(r.index, r.index)
-        between = [e for e in self.events if e.thread == b.thread and last < e.index < b.index and e.kind == "F"]
-        return next((f for f in between if f.tags & (_FENCES | {"ACQ"})), None)
-
-    def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[Lack]:
-        scope = next((name for tag, name in _SCOPES.items() if tag in one.tags), None)
-        if scope is None:
-            return [(one.index, f"{self._what(one)} is weak", "a weak access, which synchronizes nothing")]
-        if includes(scope, self.places[one.thread], self.places[other.thread]):
-            return []
-        who = self.cast.name(other.thread)
-        text = f"the .{scope} scope of {self._what(one)} does not reach {who}"
-        return [(one.index, text, f"the .{scope} scope does not reach {who}")]
-
     # Words.
 
-    def _what(self, event: ExecutedEvent) -> str:
-        """`the store to x[0] by CTA 0 at line 12 (lock.cu:7)`"""
-        kind = {"R": "load of", "W": "store to", "F": "fence", "B": "barrier"}.get(event.kind, "operation")
-        if event.index in self.rmw or event.index in self.halves:
-            kind = "atomic on"
-        where = f" {event.location}" if event.location else ""
-        by = f" by {self.cast.name(event.thread)}" if event.thread >= 0 else ""
-        return f"the {kind}{where}{by} at {self.cast.place(event)}"
-
-    def steps(self) -> list[str]:
-        """The execution, a line for each instruction: who, where, what, and which values."""
-        rows = []
+    def steps(self, concerned: Iterable[int] = ()) -> list[str]:
+        """The execution, a line for each instruction: who, where, what, and which values. Of many steps, those of the threads
+        that do what is `concerned`; of many of these, what is concerned and what synchronizes."""
         out_of_date = dict(self.stale())
-        for index in self.order:
-            event = self.events[index]
-            if event.thread < 0 or index in self.halves:
-                continue
-            rows.append(
-                (self.cast.name(event.thread), self.cast.place(event), event.text, self._values(event, out_of_date))
-            )
-        shown = rows[:_MOST_STEPS]
-        widths = [max((len(row[i]) for row in shown), default=0) for i in range(3)]
-        lines = [
-            "  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in shown
-        ]
-        return lines + ([f"and {len(rows) - len(shown)} more steps"] if len(rows) > len(shown) else [])
+        told = [i for i in self.order if self._is_step(self.events[i])]
+        shown = self._most_telling(told, {*concerned, *(i for pair in out_of_date.items() for i in pair)})
+        rows = [self._row(self.events[i], out_of_date) for i in shown]
+        widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+        lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
+        left = len(told) - len(shown)
+        return lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
+
+    def _is_step(self, event: ExecutedEvent) -> bool:
+        return event.thread >= 0 and event.index not in self.halves and not (event.kind == "F" and "ASY" in event.tags)
+
+    def _most_telling(self, told: list[int], concerned: set[int]) -> list[int]:
+        """Few of the steps."""
+        if len(told) <= _MOST_STEPS:
+            return told
+        threads = {self.events[i].thread for i in concerned} - {-1}
+        locations = {self.events[i].location for i in concerned} - {None}
+        by_thread = [i for i in told if self.events[i].thread in threads or not threads]
+        if len(by_thread) <= _MOST_STEPS:
+            return by_thread
+        by_matter = [
+            i for i in by_thread
+            if i in concerned or self.events[i].location in locations or "WEAK" not in self.events[i].tags
+        ]  # fmt: skip
+        return by_matter[:_MOST_STEPS]
+
+    def _row(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> tuple[str, str, str, str]:
+        text = event.text
+        if "ASY" in event.tags:
+            text = _PARTS.get(event.kind, text)
+        return self.cast.name(event.thread), self.cast.place(event), text, self._values(event, out_of_date)
 
     def _values(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> str:
         if event.kind not in ("R", "W") or event.location is None:
             return ""
         partner = self.rmw.get(event.index)
         if event.kind == "W":
-            return f"{event.location} = {event.value}"
-        text = f"{event.location} is {event.value}"
+            return f"{event.location} = {event.number}"
+        text = f"{event.location} is {event.number}"
         if partner is not None:
-            text += f", becomes {self.events[partner].value}"
+            text += f", becomes {self.events[partner].number}"
         missed = out_of_date.get(event.index)
         if missed is not None:
             newer = self.events[missed]
-            text += f" (out of date: {newer.value} since {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
+            text += f" (out of date: {newer.number} since {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
         return text
 
     def explanations(self, state: dict[str, int] | None = None) -> list[Reason]:
         """Why the execution is not what its author may have meant: what is out of date, atomic to nobody, or overtaken."""
-        found = [self.explained(w, r) for r, w in self.stale() if (w, r) not in self.cause]
-        doubled = self.doubled()
-        if doubled:
-            found.insert(0, doubled)
+        doubled = self.why.doubled()
+        told = set(doubled.involved) if doubled else set[int]()
+        missed = [
+            (w, r)
+            for r, w in self.stale()
+            if (w, r) not in self.cause and not told.issuperset(self.why.instructions(w, r))
+        ]
+        found = [*([doubled] if doubled else []), *(self.why.explained(w, r) for w, r in missed)]
         for kept, later in self.endings(state or {}):
             event = self.events[kept]
-            reason = self.explained(kept, later)
-            found.append(reason._replace(text=f"{event.location} keeps {event.value}: {reason.text}"))
+            reason = self.why.apart(kept, later) or self.why.explained(kept, later)
+            found.append(reason._replace(text=f"{event.location} keeps {event.number}: {reason.text}"))
         if not found:
-            found = [self.explained(a, b) for a, b in self.unordered()]
+            found = [self.why.explained(a, b) for a, b in self.unordered()]
         return list(dict.fromkeys(found))[:_MOST_REASONS]
 
     def reasons(self, state: dict[str, int] | None = None) -> list[str]:
@@ -343,12 +246,21 @@ class Story:
 
     def told(self, state: dict[str, int] | None = None) -> list[str]:
         """The steps, and the reasons."""
-        return [*self.steps(), *self.reasons(state)]
+        return self.told_with(self.explanations(state))
+
+    def told_with(self, reasons: list[Reason]) -> list[str]:
+        """The steps, and these reasons for them."""
+        found = self.steps(i for r in reasons for i in r.involved)
+        if not reasons and not list(self.stale()):
+            found.append(
+                "in this order every read returns what was written last: it takes no reordering, only this schedule"
+            )
+        return [*found, *(r.text for r in reasons)]
 
 
 def _closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
-    next_of = _successors(pairs)
+    next_of = successors(pairs)
     for start in next_of:
         todo, seen = [start], set[int]()
         while todo:
@@ -366,13 +278,6 @@ def _turned(before: Mapping[int, set[int]]) -> dict[int, list[int]]:
     for i, some in before.items():
         for j in some:
             found.setdefault(j, []).append(i)
-    return found
-
-
-def _successors(pairs: set[tuple[int, int]]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for a, b in sorted(pairs):
-        found.setdefault(a, []).append(b)
     return found
 
 

@@ -9,7 +9,7 @@ from axioms.execution import Execution
 from .style import style_of
 
 #: Relations that hold between everything and so would only hide the rest; a picture leaves them out.
-UNDRAWN = frozenset({"id", "loc", "vloc", "int", "ext", "sr", "scta", "po-loc", "rmw"})
+UNDRAWN = frozenset({"id", "loc", "vloc", "int", "ext", "sr", "scta", "po-loc", "rmw", "alias"})
 #: Transitive relations that take in program order: only what neither it nor their own other pairs imply is drawn.
 CAUSES = frozenset({"cause", "causality"})
 #: Relations that make causes; what follows from one of these and program order needs no line of its own.

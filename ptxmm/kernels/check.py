@@ -333,10 +333,10 @@ def _unset(question: Question, decision: Decision) -> list[str]:
     """Reads of shared memory to which nothing was written."""
     found: dict[str, str] = {}  # of each read, however many pieces of memory it is of
     for race in decision.unset:
-        for w, r in race.execution.relations["race"]:
-            first, read = race.execution.events[w], race.execution.events[r]
+        for _, r in race.execution.relations["race"]:
+            read = race.execution.events[r]
             reader = f"by {question.cast.name(read.thread)} at {question.cast.place(read)}"
-            found.setdefault(reader, f"the read of {first.location} {reader} may find what nothing wrote")
+            found.setdefault(reader, f"the read of {read.location} {reader} may find what nothing wrote")
     return list(found.values())[:_MOST_UNSET]
 
 
@@ -420,7 +420,7 @@ def _tell(question: Question, execution: Execution, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
     story = Story(execution, question.cast)
     reasons = story.explanations(checked.state)
-    checked.story = [*story.steps(), *(reason.text for reason in reasons)]
+    checked.story = story.told_with(reasons)
     places = [culprit for reason in reasons for culprit in reason.culprits]
     for read, missed in list(story.stale())[:3]:
         places += [(read, "this read is out of date"), (missed, "what it misses is written here")]

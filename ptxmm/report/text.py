@@ -13,6 +13,7 @@ _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
+_MOST_RACES = 12
 
 
 class TextReport:
@@ -82,6 +83,7 @@ class TextReport:
     def _notes(self, result: Result, *, brief: bool = False) -> list[str]:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
+            brief = brief or (result.verdict == "undefined" and bool(result.races))  # told below
             notes.append(plain(result.error.partition(" (")[0] if brief else result.error))
         if result.verdict == "error":
             notes.append("see the message")
@@ -109,15 +111,8 @@ class TextReport:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
         if result.observation is None:
             return page
-        page.append(f"    {count_of(result)}")
-        shown = table(result.states[:_MOST_STATES]) if any(result.states) else []
-        asked = result.kind != "forall"  # the states that a reader looks for: those of the outcome, or counterexamples
-        telling = [holds == asked for holds in result.satisfied] + [False] * len(shown)
-        page += [f"    {'*' if mark else ' '} {line}" for mark, line in zip(telling, shown, strict=False)]
-        if len(result.states) > _MOST_STATES:
-            page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
-        if not result.listed_all:
-            page.append("    there are more states than these")
+        if result.verdict != "undefined":  # nothing is promised of outcomes then
+            page += self._outcomes(result)
         page += [line for lines in told(result) for line in ["", *lines]] if result.checks else []
         page += [""] * bool(result.checks and result.races)
         page += [f"    {line}" for line in race_lines(result)]
@@ -126,6 +121,19 @@ class TextReport:
         if result.forbidding:
             joined = ", by " if result.forbidding_each else " and "
             page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
+        return page
+
+    def _outcomes(self, result: Result) -> list[str]:
+        """How many outcomes there are, and which; those that a reader looks for are marked."""
+        page = [f"    {count_of(result)}"]
+        shown = table(result.states[:_MOST_STATES]) if any(result.states) else []
+        asked = result.kind != "forall"  # the states that a reader looks for: those of the outcome, or counterexamples
+        telling = [holds == asked for holds in result.satisfied] + [False] * len(shown)
+        page += [f"    {'*' if mark else ' '} {line}" for mark, line in zip(telling, shown, strict=False)]
+        if len(result.states) > _MOST_STATES:
+            page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
+        if not result.listed_all:
+            page.append("    there are more states than these")
         return page
 
     def _checks(self, result: Result) -> list[str]:
@@ -155,12 +163,13 @@ def told(result: Result) -> list[list[str]]:
         if check.holds is False and not (check.kind == "race_free" and result.races):
             lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
             lines += [f"      {plain(line)}" for line in check.story]
-            found.setdefault((check.message, *lines), []).append(check.kind)
-    return [[f"    {_headed(kinds, plain(message))}", *lines] for (message, *lines), kinds in found.items()]
+            key = tuple(lines) or (check.message,)
+            found.setdefault((*key, ""), []).append(f"    {_headed(check.kind, plain(check.message))}")
+    return [[*heads, *(line for line in lines[:-1] if line.startswith("      "))] for lines, heads in found.items()]
 
 
-def _headed(kinds: list[str], message: str) -> str:
-    return message if message.startswith(kinds[0]) else f"{', '.join(kinds)}: {message}"
+def _headed(kind: str, message: str) -> str:
+    return message if message.startswith(kind) else f"{kind}: {message}"
 
 
 def _each(result: Result) -> str:
@@ -170,21 +179,29 @@ def _each(result: Result) -> str:
 
 
 def race_lines(result: Result) -> list[str]:
-    """Each race in a line, and why; of the races of two instructions, whoever executes them, the first."""
+    """Each race in a line, and why; of the races of two instructions, whoever executes them, the first. The execution of
+    the first one of all, unless one was told already. What was told already is not told again."""
     found: dict[tuple[object, ...], list[str]] = {}
     others: dict[tuple[object, ...], int] = {}
+    known = {line for check in result.checks if check.holds is False for line in check.story}
     for race in result.races:
         pair = (race["kind"], *sorted((e["line"], e["instruction"]) for e in race["events"]))
         others[pair] = others.get(pair, -1) + 1
-        if pair not in found:
-            first, second = (plain(event_text(event)) for event in race["events"])
-            found[pair] = [f"{race['kind']} race between {first} and {second}"]
-            if race.get("reason"):
-                found[pair].append(f"    {plain(race['reason'])}")
+        if pair in found:
+            continue
+        first, second = (plain(event_text(event)) for event in race["events"])
+        found[pair] = [f"{race['kind']} race between {first} and {second}"]
+        lines = [] if known else race.get("execution", [])
+        lines = [*lines, *([race["reason"]] if race.get("reason") and race["reason"] not in known else [])]
+        found[pair] += [f"    {plain(line)}" for line in lines]
+        known.update(lines)
     for pair, lines in found.items():
         if others[pair]:
             lines[0] += f", and {others[pair]} more of these instructions"
-    return [line for lines in found.values() for line in lines]
+    shown = list(found.values())
+    left = len(shown) - _MOST_RACES
+    told = [line for lines in shown[:_MOST_RACES] for line in lines]
+    return [*told, *([f"and {left} more pairs of instructions (--format json lists them)"] if left > 0 else [])]
 
 
 def _forbidden(result: Result) -> str:

@@ -8,9 +8,9 @@ Every executed arrival at a barrier is in one instance of it, such that
 3. instances follow each other without a gap;
 4. arrivals, waits, exits and program order form no cycle (otherwise threads wait for each other for ever).
 
-Where nobody gives a count, instances are rounds (see `rounds`). The others are numbered here. The short dialect names instances
-itself; there a barrier with a count lets each waiting thread pass as soon as that many have arrived, and those are the ones it
-has synchronised with (see `named_barriers`).
+Where nobody gives a count, or the count takes in every warp that ever comes there, instances are rounds (see `rounds`). The
+others are numbered (see `numbered_barriers`). The short dialect names instances itself; there a barrier with a count lets each
+waiting thread pass as soon as that many have arrived, and those are the ones it has synchronised with (see `named_barriers`).
 
 `syncbar` relates each arrival to each wait of its instance, at barriers of CTAs and warps; `mbrf` does at those of clusters,
 whose phases `mbo` orders. `again` relates each arrival to the next one of a thread that arrived in the same instance, but did
@@ -19,10 +19,11 @@ not wait: if it came too early, it would come to that instance once more, which 
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterator, Sequence
 
-from axioms.arrivals import DIVERGENT, MIXED, WARP, Arrival, Gathered, Rows
+from axioms.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
 from axioms.events import Event, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
@@ -30,7 +31,7 @@ from axioms.named_barriers import NamedBarriers
 from axioms.numbered_barriers import Instances
 from axioms.program import Program
 from axioms.relations import Executed, filled, union
-from axioms.rounds import Part, Rounds
+from axioms.rounds import Meeting, Part, Rounds, meeting_at
 from axioms.values import Lowering
 from ptxcore.machine.effects import Effect
 from ptxcore.values.terms import Term, Value
@@ -118,7 +119,7 @@ class Barriers(Gathered):
         meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
         strange = [m.executed for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
         self.misuse += [(l, "bar.warp.sync by a thread that its member mask does not name") for l in strange]
-        self._meet(meeting, members, -self.formula.disj(strange, BOTH))
+        self._meet(Meeting(tuple(meeting)), members, -self.formula.disj(strange, BOTH))
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         self.strange(members)
@@ -128,54 +129,67 @@ class Barriers(Gathered):
         if any(type(identity) is Term for identity in by_identity):
             self._numbered(threads, members)
             return
+        places = [t.place for t in self.program.threads]
         for some in by_identity.values():
-            meeting = self._meeting(threads, some)
-            if meeting is None:
+            meeting = meeting_at(places, threads, [(m.arrive.thread, m.effect.count) for m in some])
+            if meeting is None or self._may_come_too_early(some):
                 self._numbered(threads, some)
             else:
                 self._meet(meeting, some)
 
-    def _meeting(self, threads: list[int], members: list[Arrival]) -> list[int] | None:
-        """The threads that meet at a barrier in every instance of it, or None where that is not certain."""
-        if all(m.effect.count is None for m in members):
-            return threads
-        counts = {m.effect.count for m in members}
-        arriving: dict[int, int] = {}
-        for m in members:
-            arriving[m.arrive.thread] = arriving.get(m.arrive.thread, 0) + 1
-        places = [t.place for t in self.program.threads]
-        warps = {places[t].warp for t in arriving}
-        whole = all(t in arriving for t in threads if places[t].warp in warps)
-        certain = all(m.executed == TRUE for m in members) and len(set(arriving.values())) == 1
-        return list(arriving) if whole and certain and counts == {WARP * len(warps)} else None
+    def _may_come_too_early(self, members: list[Arrival]) -> bool:
+        """Whether somebody may arrive without waiting, and again where others never come: rounds do not tell."""
+        if self.program.well_used or all(m.wait is not None for m in members):
+            return False
+        arriving = collections.Counter(m.arrive.thread for m in members)
+        return len(set(arriving.values())) > 1 or any(m.executed != TRUE for m in members)
 
-    def _meet(self, threads: list[int], members: list[Arrival], used_well: int = TRUE) -> None:
-        """The barrier of `threads` that all meet, with their arrivals and waits there. Who misuses it waits for nobody."""
+    def _meet(self, meeting: Meeting, members: list[Arrival], used_well: int = TRUE) -> None:
+        """The barrier of threads that all meet, with their arrivals and waits there. Who misuses it waits for nobody."""
         self._barriers += 1
         parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
-        rounds = Rounds(threads, parts, self.formula)
+        rounds = Rounds(meeting, parts, self.formula)
         self.meetings.append(rounds)
         by_event = {m.arrive.index: m for m in members}
         self._waits(rounds, self.rows, used_well)
         self._renew(rounds)
-        for arrivals in rounds.arrivals:
+        broken = [self.cut]
+        for k, arrivals in enumerate(rounds.arrivals):
+            before = len(self.misuse)
             kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
             if len(kinds) > 1:
                 self._mixed([(by_event[p.event.index], literal) for p, literal in arrivals])
             self._divergent(arrivals)
+            broken += [literal for literal, _ in self.misuse[before:]]
+            for p, literal in arrivals:
+                broken += [self.formula.conj(literal, odd, BOTH) for odd in self.odd.get(p.event.index, ())]
+            self._warps(rounds, k, broken)
         if any(m.effect.result is not None for m in members):
             for arrivals in rounds.arrivals:
                 for (p, x), (q, y) in itertools.permutations(arrivals, 2):
                     self.meet(p.event, q.event, self.formula.conj(x, y, BOTH))
             self.reduce(members)
 
+    def _warps(self, rounds: Rounds, k: int, broken: list[int]) -> None:
+        """Nobody passes without somebody of each warp that counts. A misused barrier owes nothing."""
+        for some in rounds.present(k) if k < len(rounds.waits) else ():
+            if some != TRUE:
+                for _, passes in rounds.waits[k]:
+                    self.formula.add([-passes, some, *broken])
+
     def _renew(self, rounds: Rounds) -> None:
-        """Who arrives again without having waited must know in another way that everybody has come."""
-        for before, after in itertools.pairwise(rounds.arrivals):
-            for (a, x), (b, y) in itertools.product(before, after):
-                if a.thread == b.thread and a.wait is None:
+        """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
+        for k, (before, after) in enumerate(itertools.pairwise(rounds.arrivals)):
+            silent = [(a, x) for a, x in before if a.wait is None]
+            missing = -self.formula.conj_all(rounds.present(k), BOTH) if silent else FALSE
+            for (a, x), (b, y) in itertools.product(silent, after):
+                if a.thread == b.thread:
+                    both = self.formula.conj(x, y, BOTH)
                     for other, z in before:
-                        self.relate(self.renewed, other.event, b.event, self.formula.conj_all((x, y, z), BOTH))
+                        self.relate(self.renewed, other.event, b.event, self.formula.conj(both, z, BOTH))
+                    early = self.formula.conj(both, missing, BOTH)
+                    if early != FALSE:
+                        self.early.append((early, EARLY))
 
     def _divergent(self, arrivals: list[tuple[Part, int]]) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""
@@ -202,7 +216,7 @@ class Barriers(Gathered):
 
     def _of_cluster(self, threads: list[int], parts: list[Part]) -> None:
         self._barriers += 1
-        rounds = Rounds(threads, parts, self.formula)
+        rounds = Rounds(Meeting(tuple(threads)), parts, self.formula)
         self.meetings.append(rounds)
         self.misuse += rounds.unpaired
         used_well = -self.formula.disj((l for l, _ in rounds.unpaired), BOTH)

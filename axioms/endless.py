@@ -39,6 +39,7 @@ from axioms.program import Program, Thread
 from axioms.races import wanted_flags
 from axioms.result import EngineDefect, OutOfTime
 from axioms.rounds import Part, Rounds
+from axioms.shared_waits import SharedWaits
 from ptxcore.machine.effects import Effect, Stuck
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
@@ -88,9 +89,12 @@ class _Giving:
     def __init__(self, program: Program, *, traps: bool) -> None:
         self.stops: list[_Stop] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
+        self._shared = None if traps else SharedWaits(program.threads)
+        self._chosen: set[Value] = set()
         threads = [self._thread(t, thread, traps) for t, thread in enumerate(program.threads)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
+        self.program.well_used = True
         self.program.condition = self.program.filter = 1
         self.program.observed = ()
 
@@ -103,12 +107,14 @@ class _Giving:
             guard = terms.conj(effect.guard, through)
             changed = replace(effect, guard=guard)
             if _waits(effect):
-                passes = terms.symbol(("passes", number, effect.index), 1)
+                passes = self._passing(number, effect)
                 changed.complete = passes
                 stop = terms.conj(guard, terms.negate(passes))
                 self.stops.append(_Stop("barrier", number, stop, effect.instruction, effect.index))
                 through = terms.conj(through, terms.disj(terms.negate(effect.guard), passes))
-                choices.append(_choice(len(execution.effects) + len(choices), effect.instruction, passes))
+                if type(passes) is Term and passes not in self._chosen:
+                    self._chosen.add(passes)
+                    choices.append(_choice(len(execution.effects) + len(choices), effect.instruction, passes))
             elif effect.kind == "stop" and traps:
                 self.stops.append(_Stop("trap", number, guard, effect.instruction, effect.index))
             effects.append(changed)
@@ -131,9 +137,19 @@ class _Giving:
         )
         return thread._replace(execution=new, source=None)
 
+    def _passing(self, thread: int, effect: Effect) -> Value:
+        """The truth value of "a wait at a barrier is over": for those who must have a reason to give up, one for all who
+        wait for the same."""
+        name: tuple[object, ...] = (thread, effect.index)
+        if self._shared is not None:
+            instance = self._shared.names.get((thread, effect.index))
+            if instance in self._shared.over:
+                return 1
+            name = instance or name
+        return terms.symbol(("passes", *name), 1)
 
-def _choice(index: int, instruction: Instruction, symbol: Value) -> Effect:
-    assert type(symbol) is Term
+
+def _choice(index: int, instruction: Instruction, symbol: Term) -> Effect:
     return Effect(index=index, kind="input", guard=1, instruction=instruction, result=symbol, width=1)
 
 
@@ -205,6 +221,8 @@ class _Reasons:
         barriers = self.encoding.barriers
         for thread, literal in barriers.absences:
             self.formula.add([-literal, self.ends[thread]])
+        for rounds in barriers.meetings:
+            self._rounds_follow(rounds)
         for instances in barriers.counted:
             self._one_after_another(instances)
         if not reasons:
@@ -223,15 +241,26 @@ class _Reasons:
         assert event.effect is not None
         return self.stopped.get((event.thread, event.effect.index), FALSE)
 
-    def _missing(self, absent: Sequence[tuple[int, int]]) -> list[int]:
-        """The literals of "this thread does not arrive, and has not ended"."""
-        return [self.formula.conj(literal, -self.ends[t], BOTH) for t, literal in absent]
-
     def _at_rounds(self, rounds: Rounds) -> None:
         for part, k, here in self._waiting(rounds):
             stop = self.formula.conj(self._stop(part.event), here, BOTH)
             if stop != FALSE:
-                self.formula.add([-stop, *self._missing(list(rounds.absent(k)))])
+                self.formula.add([-stop, -self._over(rounds, k)])
+
+    def _rounds_follow(self, rounds: Rounds) -> None:
+        """Who arrives without waiting arrives next when that round is over."""
+        for k, arrivals in enumerate(rounds.arrivals[1:] if rounds.warps else ()):
+            for _, begins in arrivals:
+                self.formula.add([-begins, self._over(rounds, k)])
+
+    def _over(self, rounds: Rounds, k: int) -> int:
+        """The literal of "whoever must arrive in round k has, and the others have ended"."""
+        key = id(rounds), -1, k
+        known = self._known.get(key)
+        if known is None:
+            arrived = [self.formula.disj([-missing, self.ends[t]], BOTH) for t, missing in rounds.absent(k)]
+            known = self._known[key] = self.formula.conj_all([*rounds.present(k), *arrived], BOTH)
+        return known
 
     def _waiting(self, rounds: Rounds) -> Iterator[tuple[Part, int, int]]:
         """Each part that may wait, with each round that it may be in and the literal of "it is"."""

@@ -49,8 +49,10 @@ class Program:
     Loop bodies ran at most `unroll` times. `definitions` are symbols that stand for other values, as what a shuffle returns
     does. Without `kernels` all threads are one launch. `options` are of `axioms.models.options`. `assemble` makes the same
     program of threads that were executed otherwise, on numbers for instance; it hands the layout on that it is given, so that
-    both have the same cells.
+    both have the same cells. `well_used`: executions that misuse a barrier are not looked at.
     """
+
+    well_used = False
 
     def __init__(
         self,

@@ -1,18 +1,24 @@
-"""Barriers at which everybody meets: of a cluster, of the member mask of a warp, of a CTA without a number of threads.
+"""Barriers at which everybody meets: of a cluster, of the member mask of a warp, of a CTA without a number of threads, or with
+the number of all who ever come there.
 
-Round k of such a barrier is each thread's arrival number k and each thread's wait number k, for no thread can arrive a second
-time before the round is over. A wait is over when every thread has arrived in its round or has ended: who never arrives in it
-does nothing at any barrier that would have to come after that wait.
+Round k of such a barrier is each thread's arrival number k, and the wait that belongs to it: that of the same instruction, or,
+where arriving and waiting are instructions of their own, each thread's wait number k. For no thread can arrive a second time
+before the round is over. A wait is over when every thread has arrived in its round or has ended: who never arrives in it
+does nothing at any barrier that would have to come after that wait. Where threads are counted, those that have ended are not:
+somebody of each warp must arrive.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from axioms.arrivals import WARP
 from axioms.events import Event
 from axioms.formula import BOTH, FALSE, TRUE, Formula
+from ptxcore.places import Place
+from ptxcore.values.terms import Value
 
 
 class Part(NamedTuple):
@@ -32,15 +38,43 @@ class Part(NamedTuple):
         return found
 
 
+class Meeting(NamedTuple):
+    """Who meets at a barrier in every instance of it. `warps` are those that a number of threads counts: of each, somebody
+    must arrive."""
+
+    threads: tuple[int, ...]
+    warps: tuple[tuple[int, ...], ...] = ()
+
+
+def meeting_at(
+    places: Sequence[Place], threads: Sequence[int], arrivals: Iterable[tuple[int, Value | None]]
+) -> Meeting | None:
+    """The threads of a CTA that meet at a barrier at which these may arrive, each with the number of threads that it gives;
+    None where that is not certain."""
+    arrivals = list(arrivals)
+    counts = {count for _, count in arrivals}
+    if counts == {None}:
+        return Meeting(tuple(threads))
+    arriving = {places[t].warp for t, _ in arrivals}
+    warps: dict[int, list[int]] = {}
+    for t in threads:
+        if places[t].warp in arriving:
+            warps.setdefault(places[t].warp, []).append(t)
+    if counts != {WARP * len(warps)}:
+        return None
+    return Meeting(tuple(t for mates in warps.values() for t in mates), tuple(tuple(mates) for mates in warps.values()))
+
+
 class Rounds:
-    """One barrier. `threads` are those that meet; `parts` lists what each does, in program order.
+    """One barrier. `threads` and `warps` are those that meet; `parts` lists what each does, in program order.
 
     `arrivals[k]` and `waits[k]` are the events of round k, each with its literal.
     """
 
-    def __init__(self, threads: Sequence[int], parts: Sequence[Part], formula: Formula) -> None:
-        self.threads, self.formula = tuple(threads), formula
+    def __init__(self, meeting: Meeting, parts: Sequence[Part], formula: Formula) -> None:
+        self.threads, self.warps, self.formula = meeting.threads, meeting.warps, formula
         self.parts = list(parts)
+        self.apart = all(part.arrive is None or part.wait is None for part in parts)
         self.arrivals: list[list[tuple[Part, int]]] = []
         self.waits: list[list[tuple[Part, int]]] = []
         self.unpaired: list[tuple[int, str]] = []  # a wait without an arrival, an arrival before the wait
@@ -57,18 +91,18 @@ class Rounds:
         for part in mine:
             before = formula.exactly(arrived)
             if part.arrive is not None:
-                if part.wait is None:
+                if self.apart:
                     self._unpaired(part.arrives, before, formula.exactly(waited), "arrives")
                 for k, count in enumerate(before):
                     self._add(self.arrivals, k, part, formula.conj(part.arrives, count, BOTH))
                 arrived = formula.one_more(arrived, part.arrives)
             if part.wait is not None:
-                waits = formula.exactly(waited)
                 if part.arrive is None:
-                    self._unpaired(part.passes, formula.exactly(arrived), waits, "waits")
-                for k, count in enumerate(waits):
+                    before = formula.exactly(waited)
+                    self._unpaired(part.passes, formula.exactly(arrived), before, "waits")
+                    waited = formula.one_more(waited, part.passes)
+                for k, count in enumerate(before):
                     self._add(self.waits, k, part, formula.conj(part.passes, count, BOTH))
-                waited = formula.one_more(waited, part.passes)
 
     def _unpaired(self, happens: int, arrived: list[int], waited: list[int], what: str) -> None:
         """Who arrives must have waited for each arrival before; who waits must have arrived once more than waited."""
@@ -94,11 +128,20 @@ class Rounds:
 
     def absent(self, k: int) -> Iterator[tuple[int, int]]:
         """The threads that may not arrive in round k, each with the literal of "it does not"."""
-        arriving: dict[int, list[int]] = {}
-        if k < len(self.arrivals):
-            for part, literal in self.arrivals[k]:
-                arriving.setdefault(part.thread, []).append(literal)
+        arriving = self._arriving(k)
         for t in self.threads:
             missing = -self.formula.disj(arriving.get(t, ()), BOTH)
             if missing != FALSE:
                 yield t, missing
+
+    def present(self, k: int) -> list[int]:
+        """For each warp that counts the literal of "somebody of it arrives in round k"."""
+        arriving = self._arriving(k)
+        return [self.formula.disj((l for t in mates for l in arriving.get(t, ())), BOTH) for mates in self.warps]
+
+    def _arriving(self, k: int) -> dict[int, list[int]]:
+        arriving: dict[int, list[int]] = {}
+        if k < len(self.arrivals):
+            for part, literal in self.arrivals[k]:
+                arriving.setdefault(part.thread, []).append(literal)
+        return arriving

@@ -148,3 +148,14 @@ exists (0:%r0 == 5)
         states = ptxmm.check(ptxmm.parse(text), model, engine=engine).states
         assert states == [{"0:r0": 0}, {"0:r0": 5}, {"0:r0": 7}]
     assert ptxmm.check(ptxmm.parse(text)).states == [{"0:r0": 0}]
+
+
+@ENGINES
+def test_a_wait_at_a_named_barrier_is_in_the_instance_of_its_arrival(engine: str) -> None:
+    """P0 arrives there before without waiting: its first wait is in the second instance."""
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { barrier.arrive 1, 64; barrier.sync 2, 64; barrier.sync 1, 64; ld.weak.u32 %r0, [x]; }\n"
+        "P1@cta 0 { barrier.sync 1, 64; barrier.sync 2, 64; st.weak.u32 [x], 1; barrier.sync 1, 64; }\nexists (0:r0 == 0)",
+        engine,
+    )
+    assert result.states == [{"0:r0": 1}]

@@ -47,32 +47,63 @@ _TRUTH, _NONE = frozenset((0, 1)), frozenset[int]()
 def domains(sources: Mapping[Term, list[Value]], others: Iterable[Value], rounds: int) -> dict[Term, frozenset[int]]:
     """The numbers each symbol can have, and each term above symbols.
 
-    `sources` gives for each symbol the values it may take over: the least solution is computed in at most `rounds` rounds. No
-    value can flow through one read twice, so as many rounds as there are reads are enough.
+    `sources` gives for each symbol the values it may take over. What flows in circles is computed in rounds: no value can flow
+    through one read twice, so as many rounds as there are reads in such a circle are enough, and at most `rounds` are made.
     """
-    plain = {s: frozenset(v for v in values if type(v) is int) for s, values in sources.items()}
-    derived = {s: [v for v in values if type(v) is Term] for s, values in sources.items()}
-    if not any(derived.values()):
-        known = plain
-        _extend(known, terms.subterms(others))
-        return known
-    order = terms.subterms([v for values in derived.values() for v in values])
-    known = dict(plain)
-    for _ in range(rounds + 1):
-        for t in order:
+    known: dict[Term, frozenset[int]] = {}
+    for circle in _circles(sources):
+        plain = {s: frozenset(v for v in sources[s] if type(v) is int) for s in circle}
+        derived = {s: [v for v in sources[s] if type(v) is Term] for s in circle}
+        inside = [t for t in terms.subterms([v for values in derived.values() for v in values]) if t not in known]
+        known.update(plain)
+        for _ in range(min(rounds + 1, len(circle))):
+            for t in inside:
+                if t.op != "symbol":
+                    known[t] = numbers_of(t, known)
+            new = {s: plain[s].union(*[known[v] for v in values]) for s, values in derived.items()}
+            if any(len(n) > MAX_NUMBERS for n in new.values()):
+                raise TooManyValues
+            if all(new[s] == known[s] for s in new):
+                break
+            known.update(new)
+        for t in inside:
             if t.op != "symbol":
                 known[t] = numbers_of(t, known)
-        new = {s: plain[s].union(*[known[v] for v in values]) for s, values in derived.items()}
-        if any(len(n) > MAX_NUMBERS for n in new.values()):
-            raise TooManyValues
-        if all(new[s] == known[s] for s in new):
-            break
-        known.update(new)
-    for t in order:
-        if t.op != "symbol":
-            known[t] = numbers_of(t, known)
     _extend(known, terms.subterms(others))
     return known
+
+
+def _circles(sources: Mapping[Term, list[Value]]) -> list[list[Term]]:
+    """The symbols whose values flow into each other, together; behind those that only flow into them (Tarjan 1972)."""
+    below = {s: [b for v in values for b in terms.symbols_of(v) if b in sources] for s, values in sources.items()}
+    found: list[list[Term]] = []
+    number: dict[Term, int] = {}
+    low: dict[Term, int] = {}
+    path: list[Term] = []
+    placed: set[Term] = set()
+    for root in sources:
+        stack = [] if root in number else [(root, iter(below[root]))]
+        while stack:
+            s, rest = stack[-1]
+            if s not in number:
+                number[s] = low[s] = len(number)
+                path.append(s)
+            for b in rest:
+                if b not in number:
+                    stack.append((b, iter(below[b])))
+                    break
+                if b not in placed:
+                    low[s] = min(low[s], low[b])
+            else:
+                stack.pop()
+                if stack:
+                    low[stack[-1][0]] = min(low[stack[-1][0]], low[s])
+                if low[s] == number[s]:
+                    at = path.index(s)
+                    found.append(path[at:])
+                    placed.update(path[at:])
+                    del path[at:]
+    return found
 
 
 def _extend(known: dict[Term, frozenset[int]], order: list[Term]) -> None:

@@ -125,6 +125,19 @@ def test_domains_follow_values_through_memory() -> None:
     assert found[b] >= {0, 6, 1}
 
 
+def test_numbers_flow_around_within_their_circle_only() -> None:
+    """Four threads add one to each of three counters, the second counts what is found in the first, and so on."""
+    rows = [[terms.symbol((counter, thread), 32) for thread in range(4)] for counter in range(3)]
+    sources: dict[Term, list[Value]] = {}
+    for row, below in zip(rows, [None, *rows], strict=False):
+        for s in row:
+            amounts: list[Value] = [1] if below is None else [*below]
+            sources[s] = [0, *[terms.add(other, amount, 32) for other in row if other is not s for amount in amounts]]
+    found = domains(sources, [], rounds=len(sources))
+    assert [max(found[row[0]]) for row in rows] == [4, 16, 64]  # all that a circle of four lets through
+    assert found == domains(dict(reversed(sources.items())), [], rounds=len(sources))
+
+
 def test_too_many_numbers_are_refused_and_not_enumerated() -> None:
     wide = terms.symbol("wide", 32)
     with pytest.raises(TooManyValues):

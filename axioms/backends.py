@@ -88,6 +88,13 @@ class SatBackend:
         self.solver.delete()
 
 
+def solver_of(formula: Formula, backend: str | None, deadline: float | None) -> Backend:
+    """A formula in the solver that decides it best, or in the one that is named."""
+    if backend == "z3" or (backend is None and not sat_available()):
+        return Z3Backend(formula, deadline)
+    return SatBackend(formula, deadline)
+
+
 def _earlier(deadline: float | None, seconds: float) -> float:
     soon = time.monotonic() + seconds
     return soon if deadline is None else min(soon, deadline)

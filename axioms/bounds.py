@@ -19,8 +19,10 @@ from axioms import relations
 from axioms.barriers import Barriers
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
+from axioms.flow import Numbers
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import Interpreter
+from axioms.mbarrier_states import steps
 from axioms.mbarriers import Mbarriers
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation
@@ -35,7 +37,8 @@ _OPEN = ("co", "fr", "sync_fence", "syncbar")
 class Bounds:
     """The base relations of a program under a model. `rf` gives for each read and each of its cells the literal of each write
     that may be read there; `ordered` are the pairs of events that `co` or `sync_fence` relates whenever both are executed.
-    `forced` are values that reads must return."""
+    `forced` are values that reads must return. `numbers` says what a count of an mbarrier operation may be; without it the
+    order of these operations is left out."""
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class Bounds:
         executed: Executed,
         forced: Mapping[Term, int],
         tick: Callable[[], None],
+        numbers: Callable[[Value], Numbers] | None,
     ) -> None:
         self.program, self.model, self.forced, self.tick = program, model, forced, tick
         self.formula, self.lowering, self.executed = formula, lowering, executed
@@ -61,7 +65,8 @@ class Bounds:
         known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
         if not model.uses("mbo"):
             known = []  # a model that does not ask for the order of these operations does not order them either
-        self.mbarriers = Mbarriers(program, executed, lowering, formula, known, tick)
+        found = {} if numbers is None else steps(program, numbers)
+        self.mbarriers = Mbarriers(program, executed, lowering, formula, known, found, tick)
         self._reads_from()
         self._coherence()
         self._fence_order()

@@ -18,6 +18,7 @@ from axioms import relations
 from axioms.bounds import Bounds
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
+from axioms.ends import executed_literals, forced_values
 from axioms.events import Event, what_is_read
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.inputs import inputs, samples
@@ -26,9 +27,9 @@ from axioms.program import Program
 from axioms.races import Flags
 from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime
+from axioms.sketch import Sketch
 from axioms.symmetry import Class, classes
 from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
-from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 
@@ -49,9 +50,12 @@ class Encoding:
         self.program, self.model, self.finite, self.deadline = program, model, finite, deadline
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
-        self.executed = Executed(self._execution(ended), self.formula)
-        forced = _forced_values(program) if ended else {}
-        self.bounds = Bounds(program, model, self.formula, self.lowering, self.executed, forced, self._tick)
+        self.executed = Executed(executed_literals(program, self.lowering, ended=ended), self.formula)
+        forced = forced_values(program) if ended else {}
+        sketch = Sketch(program, model, ended=ended, deadline=deadline, tick=self._tick)
+        self.bounds = Bounds(
+            program, model, self.formula, self.lowering, self.executed, forced, self._tick, sketch.numbers
+        )
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
         self.barriers, self.mbarriers = self.bounds.barriers, self.bounds.mbarriers
         for axiom in model.axioms:
@@ -75,23 +79,6 @@ class Encoding:
     def _tick(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise OutOfTime
-
-    def _execution(self, ended: bool) -> list[int]:
-        """The literal of each event's guard. What a thread certainly executes when it ends needs none, if all threads end."""
-        known: dict[tuple[int, Value], int] = {}
-        literals = []
-        for e in self.program.events:
-            key = e.thread, e.guard
-            literal = known.get(key)
-            if literal is None:
-                certain = ended and e.thread >= 0 and e.guard != 1 and self._is_certain(e.thread, e.guard)
-                literal = known[key] = TRUE if certain else self.lowering.condition(e.guard)
-            literals.append(literal)
-        return literals
-
-    def _is_certain(self, thread: int, guard: Value) -> bool:
-        finishes = self.program.threads[thread].execution.finishes
-        return terms.conj(finishes, terms.negate(guard)) == 0
 
     def _well_founded(self) -> None:
         """No value may come out of itself: `rf` and the flow of values inside threads form no cycle, whatever the model says.
@@ -274,16 +261,3 @@ class Encoding:
         }
         sequences = self.mbarriers.sequences(true)
         return Candidate(judge, executed, rf, orders[0], orders[1], syncbar, finals, results, claimed, sequences)
-
-
-def _forced_values(program: Program) -> dict[Term, int]:
-    """What reads must return for their threads to end, where the end says so outright: the flag that a spin waits for."""
-    forced: dict[Term, int] = {}
-    for thread in program.threads:
-        finishes = thread.execution.finishes
-        if type(finishes) is not Term:
-            continue
-        for part in finishes.args if finishes.op == "all" else (finishes,):
-            if part.op == "eq" and type(part.args[1]) is int and part.args[0].op == "symbol":
-                forced[part.args[0]] = part.args[1]
-    return forced

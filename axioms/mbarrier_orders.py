@@ -15,6 +15,7 @@ from axioms.barrier_events import COUNTED, OBJECT_SIZE, returns
 from axioms.cat.evaluate import Rows
 from axioms.events import Event
 from axioms.mbarrier_states import ARRIVALS, START, WRECKS, State, Step, next_state, steps
+from axioms.origins import TooLarge
 from axioms.program import Program
 from ptxcore.machine.effects import Effect
 from ptxcore.machine.run import Trace, run
@@ -38,7 +39,9 @@ class Order:
 
 def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[Order, ...]]:
     """Every choice of an order for each object."""
-    by_object = [list(_orders(members, wrong, tick)) for members in steps(program).values()]
+    by_object = [
+        list(_orders(members, wrong, tick)) for members in steps(program, lambda v: program.flow().numbers(v)).values()
+    ]
     yield from itertools.product(*by_object)
 
 
@@ -133,6 +136,9 @@ def _unseen(done: Sequence[tuple[Event, State | None]]) -> str:
 
 # The contents that an object may have, as answers for those who look.
 
+#: More states than this, each with what led to it, are too many.
+_MOST_STATES = 5000
+
 
 class Operation(NamedTuple):
     """An operation of some run: whose it is, where it stands among the thread's effects, whether it is in program order, and
@@ -144,15 +150,19 @@ class Operation(NamedTuple):
     leaves: Callable[[int], int | None]
 
 
-def contents_of(operations: Iterable[Operation], limit: int, tick: Callable[[], None]) -> set[int]:
-    """All contents that an object can come to have, each operation taking place at most once; or `limit` of them."""
+def contents_of(
+    operations: Iterable[Operation], begin: Iterable[int], limit: int, tick: Callable[[], None]
+) -> set[int]:
+    """All contents that an object can come to have, from some that it begins with, each operation taking place at most once."""
     by_key: dict[tuple[int, int, bool], list[Operation]] = {}
     for o in operations:
         by_key.setdefault((o.thread, o.number, o.in_po), []).append(o)
-    start: tuple[int, frozenset[tuple[int, int, bool]]] = (START.content, frozenset())
-    known, waiting = {start}, [start]
-    while waiting and len(known) <= limit:
+    known: set[tuple[int, frozenset[tuple[int, int, bool]]]] = {(content, frozenset()) for content in begin}
+    waiting = list(known)
+    while waiting:
         tick()
+        if len(known) > limit:
+            raise TooLarge("an mbarrier object may be in too many states for brute force")
         content, done = waiting.pop()
         for key, some in by_key.items():
             thread, number, in_po = key
@@ -171,6 +181,8 @@ class Contents:
     def __init__(self, program: Program, tick: Callable[[], None]) -> None:
         self.program, self.tick = program, tick
         self.known: dict[tuple[int, int], set[int]] = {}
+        self._operations: dict[tuple[int, int], dict[object, Operation]] = {}
+        self._meanwhile: dict[tuple[int, tuple[int, int], frozenset[int]], frozenset[int]] = {}
         self._asked: dict[int, Asked] = {}
         self._wrong: dict[tuple[int, int], str] = {}
 
@@ -180,20 +192,19 @@ class Contents:
         at = self.program.space.at(thread, effect.address, OBJECT_SIZE)
         return None if at is None else (at[0].object, at[1])
 
-    def options(self, thread: int, effect: Effect) -> list[Value]:
-        """What an operation may return. What nobody looks at stays open."""
-        place = self.place(thread, effect)
-        if place is None:
-            return [0]
-        if not returns(effect):
-            return [terms.symbol(("state", thread, effect.index), 8 * OBJECT_SIZE)]
-        return sorted({START.content, *self.known.get(place, ()), *WRECKS})
+    def meanwhile(self, thread: int, place: tuple[int, int], contents: frozenset[int]) -> frozenset[int]:
+        """What others, and what a thread left in the background, may make of contents before it looks again."""
+        key = thread, place, contents
+        if key not in self._meanwhile:
+            others = [o for o in self._operations.get(place, {}).values() if o.thread != thread or not o.in_po]
+            self._meanwhile[key] = frozenset(contents_of(others, contents, _MOST_STATES, self.tick))
+        return self._meanwhile[key]
 
     def ask(self, thread: int, effect: Effect, answers: Sequence[Value]) -> None:
         """Notes with which answers before it a run came to an effect."""
         self._asked[id(effect)] = Asked(thread, effect, tuple(answers))
 
-    def learn(self, traces: Sequence[Sequence[Trace]], limit: int) -> bool:
+    def learn(self, traces: Sequence[Sequence[Trace]]) -> bool:
         """Takes in what the operations of runs may leave. True if there is news."""
         by_place: dict[tuple[int, int], dict[object, Operation]] = {}
         for t, runs in enumerate(traces):
@@ -206,10 +217,14 @@ class Contents:
                             key, leaves = _leaves(effect)
                             operation = Operation(t, effect.index, effect.agent < 0, leaves)
                             by_place.setdefault(place, {}).setdefault((t, effect.index, *key), operation)
-        found = {place: contents_of(some.values(), limit, self.tick) for place, some in by_place.items()}
-        grown = any(not contents <= self.known.get(place, set()) for place, contents in found.items())
-        for place, contents in found.items():
-            self.known.setdefault(place, set()).update(contents)
+        known = {place: some.keys() for place, some in self._operations.items()}
+        grown = known != {place: some.keys() for place, some in by_place.items()}
+        self._operations = by_place
+        self._meanwhile.clear()
+        for place, some in by_place.items():
+            found = contents_of(some.values(), (START.content,), _MOST_STATES, self.tick)
+            grown |= not found <= self.known.get(place, set())
+            self.known.setdefault(place, set()).update(found)
         return grown
 
     def wrong(self, event: Event, content: int) -> str:
@@ -231,6 +246,48 @@ class Contents:
         trace = run(self.program.threads[asked.thread].code, answer, unroll=self.program.unroll)
         index = found[len(answers) - 1].index
         return next((r.message for r in trace.requirements if r.effect == index and r.condition == 0), "")
+
+
+class Looks:
+    """What one run of a thread may find in objects, by what it found and left there before."""
+
+    def __init__(self, contents: Contents, thread: int) -> None:
+        self.contents, self.thread = contents, thread
+        self._past: dict[tuple[int, int], list[tuple[Effect, Value]]] = {}
+
+    def options(self, effect: Effect) -> list[Value]:
+        """What an operation may return. What nobody looks at stays open."""
+        place = self.contents.place(self.thread, effect)
+        if place is None:
+            return [0]
+        if not returns(effect):
+            return [terms.symbol(("state", self.thread, effect.index), 8 * OBJECT_SIZE)]
+        if any(answer in WRECKS for _, answer in self._past.get(place, ())):
+            return list(WRECKS)  # nothing makes an object of it again
+        present = self._present(place)
+        if present is None:
+            present = frozenset((START.content, *self.contents.known.get(place, ())))
+        return sorted({*present, *WRECKS})
+
+    def note(self, effect: Effect, answer: Value) -> None:
+        """Takes in that an operation of the run returned something."""
+        place = self.contents.place(self.thread, effect)
+        if place is not None and effect.agent < 0:
+            self._past.setdefault(place, []).append((effect, answer))
+
+    def _present(self, place: tuple[int, int]) -> frozenset[int] | None:
+        """The contents of an object, as far as the run tells; None for any that it may ever have."""
+        present: frozenset[int] | None = None
+        for effect, answer in self._past.get(place, ()):
+            if type(answer) is int:
+                present = frozenset((answer,))
+            elif present is not None:
+                present = self.contents.meanwhile(self.thread, place, present)
+            if effect.value is not None and (present is not None or type(effect.value) is int):
+                leaves = _leaves(effect)[1]
+                left = {leaves(content) for content in present or (START.content,)}
+                present = frozenset(content for content in left if content is not None)
+        return None if present is None else self.contents.meanwhile(self.thread, place, present)
 
 
 class Asked(NamedTuple):

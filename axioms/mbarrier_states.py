@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from axioms.barrier_events import is_of_state
 from axioms.events import Event, UnsupportedProgram
+from axioms.flow import Numbers
 from axioms.program import Program
 from ptxcore.isa.mbarrier import Contents, contents, packed
 from ptxcore.machine.effects import Requirement
@@ -66,9 +67,7 @@ class Step:
     """What one operation, or one wait, makes of the states of its object. `checks` are what it requires of them. A count that
     comes from memory is one of several numbers: each is a case."""
 
-    def __init__(
-        self, event: Event, checks: Sequence[Requirement], numbers: Callable[[Value], frozenset[int] | None]
-    ) -> None:
+    def __init__(self, event: Event, checks: Sequence[Requirement], numbers: Callable[[Value], Numbers]) -> None:
         effect = event.effect
         assert effect is not None
         self.event, self.checks = event, checks
@@ -79,7 +78,7 @@ class Step:
         self._next: dict[State, list[tuple[Value, State]]] = {}
         self._fitting: dict[int, bool] = {}
 
-    def _numbers(self, numbers: Callable[[Value], frozenset[int] | None]) -> list[dict[Term, int]]:
+    def _numbers(self, numbers: Callable[[Value], Numbers]) -> list[dict[Term, int]]:
         """The values of all symbols but the result."""
         others = sorted(terms.symbols_of(self.value or 0) - {self.result}, key=lambda s: s.serial)
         found = [numbers(s) for s in others]
@@ -161,8 +160,8 @@ class Step:
         )
 
 
-def steps(program: Program) -> dict[object, list[Step]]:
-    """The operations and waits on each object of a program, by its place."""
+def steps(program: Program, numbers: Callable[[Value], Numbers]) -> dict[object, list[Step]]:
+    """The operations and waits on each object of a program, by its place. `numbers` says what a count may be."""
     found: dict[object, list[Step]] = {}
     checks: dict[tuple[int, int], list[Requirement]] = {}
     for t, thread in enumerate(program.threads):
@@ -172,7 +171,7 @@ def steps(program: Program) -> dict[object, list[Step]]:
     for e in program.events:
         if e.effect is not None and e.effect.kind == "mbarrier":
             mine = checks.get((e.thread, e.effect.index), ())
-            found.setdefault(place(e), []).append(Step(e, mine, lambda value: program.flow().numbers(value)))
+            found.setdefault(place(e), []).append(Step(e, mine, numbers))
     return found
 
 

@@ -15,12 +15,12 @@ variable.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from axioms.barrier_events import COUNTED
 from axioms.cat.evaluate import bits, closure
 from axioms.formula import BOTH, FALSE, TRUE, Formula
-from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step, steps
+from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step
 from axioms.mbarrier_windows import Windows
 from axioms.program import Program
 from axioms.relations import Executed, filled
@@ -45,15 +45,16 @@ class Mbarriers:
         lowering: Lowering,
         formula: Formula,
         known: Sequence[list[int]],
+        found: Mapping[object, list[Step]],
         tick: Callable[[], None],
     ) -> None:
-        """`known` are relations, as rows, that the order of operations certainly agrees with."""
+        """`known` are relations, as rows, that the order of operations certainly agrees with; `found` are the operations and
+        waits on each object."""
         self.program, self.executed, self.lowering, self.formula, self.tick = program, executed, lowering, formula, tick
         self.flows: list[tuple[int, Term, Value]] = []
         self.misuse: list[tuple[int, str]] = []
         self.objects: list[_Object] = []
         order, source = Rows(), Rows()
-        found = steps(program)
         if found:
             precedes = _precedence(program, executed, known)
             needed = _needed(program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from axioms.backends import Backend, SatBackend, Z3Backend, sat_available
+from axioms.backends import Backend, solver_of
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
@@ -49,9 +49,7 @@ def _check_time(deadline: float | None) -> None:
 
 def solver_for(encoding: Encoding, backend: str | None, deadline: float | None) -> Backend:
     """The formula in the solver that decides it best."""
-    if backend == "z3" or (backend is None and not sat_available()):
-        return Z3Backend(encoding.formula, deadline)
-    return SatBackend(encoding.formula, deadline)
+    return solver_of(encoding.formula, backend, deadline)
 
 
 #: Seconds for which outcomes are listed that decide nothing any more.

@@ -222,6 +222,36 @@ def test_an_object_may_expect_as_many_as_memory_says(engine: str) -> None:
     assert [(s["0:r0"], s["0:r1"]) for s in checked(text, engine).states] == [(1, 1), (2, 0)]
 
 
+@ENGINES
+@pytest.mark.parametrize(
+    "other, counts", [("", [(1, 1)]), ("red.relaxed.cta.shared.add.u32 [n], 1;", [(1, 1), (2, 0)])]
+)
+def test_an_object_may_expect_as_many_as_counted_themselves_in(
+    other: str, counts: list[tuple[int, int]], engine: str
+) -> None:
+    """The word is used again afterwards: that is no count."""
+    text = f"""{{ .shared .u64 m; .shared .u32 n = 0; }}
+    P0@cta 0 {{ .reg .pred p; red.relaxed.cta.shared.add.u32 [n], 1; ld.relaxed.cta.shared.u32 %r0, [n];
+        mbarrier.init.shared.b64 [m], %r0; red.relaxed.cta.shared.add.u32 [n], 5;
+        mbarrier.arrive.shared.b64 _, [m]; mbarrier.test_wait.parity.shared.b64 p, [m], 0; selp.u32 %r1, 1, 0, p; }}
+    P1@cta 0 {{ {other} }}
+    locations [0:r0; 0:r1;] exists (true)"""
+    assert [(s["0:r0"], s["0:r1"]) for s in checked(text, engine).states] == counts
+
+
+def test_a_count_that_barriers_order_is_one_number() -> None:
+    text = """{ .shared .u64 m; .shared .u32 n = 7; }
+    P0@cta 0 { st.relaxed.cta.shared.u32 [n], 0; bar.sync 0; red.relaxed.cta.shared.add.u32 [n], 1; bar.sync 0;
+        ld.relaxed.cta.shared.u32 %r0, [n]; mbarrier.init.shared.b64 [m], %r0; st.relaxed.cta.shared.u32 [n], 9;
+        bar.sync 0; mbarrier.arrive.shared.b64 %rd1, [m]; atom.relaxed.cta.shared.add.u32 %r2, [n], -1; }
+    P1@cta 0 { .reg .pred p; bar.sync 0; red.relaxed.cta.shared.add.u32 [n], 1; bar.sync 0; bar.sync 0;
+        mbarrier.arrive.shared.b64 %rd1, [m]; l: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra l;
+        atom.relaxed.cta.shared.add.u32 %r2, [n], -1; }
+    locations [0:r0;] exists (true)"""
+    result = checked(text, "solve")
+    assert ([s["0:r0"] for s in result.states], result.error) == ([2], None)
+
+
 # Barriers of clusters and warps.
 
 

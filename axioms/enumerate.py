@@ -25,7 +25,7 @@ from axioms.cat.evaluate import Rows, bits
 from axioms.cat.model import Model
 from axioms.collectives import Meetings, Sites
 from axioms.inputs import samples
-from axioms.mbarrier_orders import Contents, Order
+from axioms.mbarrier_orders import Contents, Looks, Order
 from axioms.origins import MAX_VALUES, Origins, Source, TooLarge, number_of
 from axioms.program import Event, Program, Thread, dependency_pairs
 from axioms.races import Seen, undefined
@@ -142,7 +142,7 @@ class _Search:
                         value >>= c.width
         while True:
             traces = [self._runs(t, thread, origins) for t, thread in enumerate(self.program.threads)]
-            grown = self.contents.learn(traces, MAX_VALUES) | self.meetings.learn(traces)
+            grown = self.contents.learn(traces) | self.meetings.learn(traces)
             for t, runs in enumerate(traces):
                 for trace in runs:
                     for effect in trace.effects:
@@ -240,24 +240,27 @@ class _Search:
         self, t: int, answers: list[Value], choices: list[list[Value]], origins: Origins
     ) -> Callable[[Effect], Value]:
         asked = itertools.count()
-        sites = Sites()
+        sites, looks = Sites(), Looks(self.contents, t)
 
         def answer(effect: Effect) -> Value:
             position = next(asked)
-            if effect.kind == "mbarrier":
-                self.contents.ask(t, effect, answers[:position])
             site = sites.of(effect) if effect.kind == "collective" else None
             if position == len(answers):
-                options = self._options(t, effect, origins) if site is None else self.meetings.options(t, site)
+                options = (
+                    self.meetings.options(t, site) if site is not None else self._options(t, effect, origins, looks)
+                )
                 answers.append(options.pop())
                 choices.append(options)
+            if effect.kind == "mbarrier":
+                self.contents.ask(t, effect, answers[:position])
+                looks.note(effect, answers[position])
             return answers[position]
 
         return answer
 
-    def _options(self, t: int, effect: Effect, origins: Origins) -> list[Value]:
+    def _options(self, t: int, effect: Effect, origins: Origins, looks: Looks) -> list[Value]:
         if effect.kind == "mbarrier":
-            return self.contents.options(t, effect)
+            return looks.options(effect)
         if effect.kind == "input":
             if effect.width > 1:
                 numbers = self.clocks.get(effect.instruction, (0,))
@@ -331,7 +334,6 @@ class _Search:
         met = (*barrier.pairs, *barrier.again)
         evaluation = StagedEvaluation(self.model, program, self.stages, static)
         for rf in self._reads_from(program, static):
-            self.check_time()
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
             if with_rf is None:
                 continue
@@ -356,6 +358,7 @@ class _Search:
         ]
         flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
         for chosen in itertools.product(*sources):
+            self.check_time()
             rf: dict[int, tuple[int, ...]] = {}
             for (r, _), w in zip(reads, chosen, strict=True):
                 rf[r.index] = (*rf.get(r.index, ()), w)

@@ -26,7 +26,7 @@ from ptxcore.values.terms import Term, Value
 Numbers = frozenset[int] | None
 
 #: More numbers than this are anything.
-_MOST = 256
+MOST = 256
 #: So many combinations of operands are tried.
 _MOST_TOGETHER = 4096
 _NONE = frozenset[int]()
@@ -81,7 +81,7 @@ class Flow:
                 numbers = self.numbers(e.value or 0)
                 for key in self._keys(thread, e.address, e.width // 8):
                     at = written.setdefault(key[0], {})
-                    at[key] = _union(at.get(key, _NONE), numbers)
+                    at[key] = union(at.get(key, _NONE), numbers)
             changed = False
             held: dict[Key, Numbers] = {}
             for thread, e in self._reads:
@@ -90,7 +90,7 @@ class Flow:
                 for key in self._keys(thread, e.address, e.width // 8):
                     if key not in held:
                         held[key] = self._held(key, written.get(key[0], {}))
-                    found = _union(found, held[key])
+                    found = union(found, held[key])
                 if found != self._known[e.result]:
                     self._known[e.result], changed = found, True
             if not changed:
@@ -110,7 +110,7 @@ class Flow:
                 self._computed[alike] = self._compute(t, known)
             return self._computed[alike]
         low, high, step = spread(t)
-        if step and (high - low) // step < _MOST:
+        if step and (high - low) // step < MOST:
             return frozenset(n & terms.mask(t.width) for n in range(low, high + 1, step))
         return None
 
@@ -119,7 +119,7 @@ class Flow:
             numbers = numbers_of(t, known)
         except TooManyValues:
             return None
-        return numbers if len(numbers) <= _MOST else None
+        return numbers if len(numbers) <= MOST else None
 
     def _keys(self, thread: int, address: Value, size: int, aligned: int = 0) -> list[Key]:
         """Where an access may go. Raises TooManyPlaces."""
@@ -137,19 +137,19 @@ class Flow:
         numbers: Numbers = frozenset((self.space.objects[number].number(offset, size),))
         for other, values in written.items():
             if other == key:
-                numbers = _union(numbers, values)
+                numbers = union(numbers, values)
             elif other[1] < offset + size and offset < other[1] + other[2]:
                 return None
-        return _torn(numbers, size)
+        return torn(numbers, size)
 
 
-def _union(a: Numbers, b: Numbers) -> Numbers:
-    if a is None or b is None or len(both := a | b) > _MOST:
+def union(a: Numbers, b: Numbers) -> Numbers:
+    if a is None or b is None or len(both := a | b) > MOST:
         return None
     return both
 
 
-def _torn(numbers: Numbers, size: int) -> Numbers:
+def torn(numbers: Numbers, size: int) -> Numbers:
     """With each byte from any of the numbers."""
     if numbers is None:
         return None
@@ -159,6 +159,6 @@ def _torn(numbers: Numbers, size: int) -> Numbers:
         count *= len(c)
     if count == len(numbers):
         return numbers
-    if count > _MOST:
+    if count > MOST:
         return None
     return frozenset(sum(b << 8 * i for i, b in enumerate(some)) for some in itertools.product(*columns))

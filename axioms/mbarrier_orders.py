@@ -262,10 +262,10 @@ class Looks:
             return [0]
         if not returns(effect):
             return [terms.symbol(("state", self.thread, effect.index), 8 * OBJECT_SIZE)]
-        if any(answer in WRECKS for _, answer in self._past.get(place, ())):
-            return list(WRECKS)  # nothing makes an object of it again
         present = self._present(place)
-        if present is None:
+        if any(answer in WRECKS for _, answer in self._past.get(place, ())):
+            present = frozenset()  # nothing makes an object of it again
+        elif present is None:
             present = frozenset((START.content, *self.contents.known.get(place, ())))
         return sorted({*present, *WRECKS})
 

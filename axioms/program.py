@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from axioms import asynchronous, barrier_events, collectives, fences, kernels, obligations
 from axioms import events as making
+from axioms.carried import Carried
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
 from axioms.flow import Flow, Numbers
@@ -80,6 +81,7 @@ class Program:
         self._accessed = list(self._accesses())
         self._flow: Flow | None = None
         self._values: dict[tuple[int, int], Value | None] | None = None
+        self._carried: Carried | None = None
         collector = self.collector = Collector(self.threads, self.space, options, self.flow)
         accesses = self._locate()
         finals = self._finals()
@@ -151,6 +153,10 @@ class Program:
         """The numbers that a write may write to one of its cells; None for anything."""
         if write.effect is None:
             return frozenset((self.cells[cell].initial,))
+        if write.effect.kind == "copy":
+            if self._carried is None:
+                self._carried = Carried(self)
+            return self._carried.numbers(write, cell)
         if write.effect.kind not in ("store", "atom", "red"):
             return None
         if self._values is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from axioms.cat.evaluate import Evaluation, Rows, is_acyclic
+from axioms.cat.evaluate import Evaluation, Rows, inside_of, is_acyclic
 from axioms.cat.model import Axiom, Model, Node
 from axioms.program import Program, members_by_tag
 
@@ -32,9 +32,8 @@ class Stages:
         # A recursion is solved as a whole, at the stage of its latest part.
         for n in model.nodes:
             if n.op == "fixpoint":
-                for inner in _below(n):
-                    if any(v in n.variables for v in _below(inner)):
-                        level[inner] = max(level[inner], level[n])
+                for inner in (*n.variables, *inside_of(n)):
+                    level[inner] = max(level[inner], level[n])
         for n in model.nodes:
             level[n] = max([level[n], *[level.get(a, 0) for a in n.args]])
         self.nodes = [[n for n in model.nodes if level[n] == k] for k in range(len(STAGES))]
@@ -106,7 +105,7 @@ class _Partial(Evaluation):
         inside: set[Node] = set()
         for n in nodes:
             if n.op == "fixpoint":
-                inside |= {i for i in _below(n) if i is not n and any(v in n.variables for v in _below(i))}
+                inside.update(inside_of(n))
         for n in nodes:
             if n.op == "base" and n.name not in self.base:
                 self.values[n] = 0 if n.kind == "set" else [0] * self.size
@@ -122,14 +121,3 @@ class _Partial(Evaluation):
 
 def _is_co(node: Node) -> bool:
     return node.op == "base" and node.name == "co"
-
-
-def _below(root: Node) -> list[Node]:
-    seen: dict[Node, None] = {}
-    stack = [root]
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen[n] = None
-            stack += n.args
-    return list(seen)

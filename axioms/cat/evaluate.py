@@ -6,6 +6,7 @@ This is the judge of last resort. Witnesses of the solver are re-checked here, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from axioms.cat.model import Axiom, Model, Node
 
@@ -23,9 +24,16 @@ def bits(row: int) -> list[int]:
 
 
 def sequence(a: Rows, b: Rows) -> Rows:
+    leading = 0  # the events that `b` leads on from
+    for i, row in enumerate(b):
+        if row:
+            leading |= 1 << i
+    if not leading:
+        return [0] * len(a)
     result = []
     for row in a:
         reached = 0
+        row &= leading
         while row:
             low = row & -row
             reached |= b[low.bit_length() - 1]
@@ -170,7 +178,7 @@ class Evaluation:
     def _fixpoint(self, node: Node) -> Rows:
         """The least solution, from below. The first name of a recursion to be computed computes them all."""
         solution = [[0] * self.size for _ in node.variables]
-        inside = [n for n in _below_all(node.args) if n.op != "variable" and _depends(n, node.variables)]
+        inside = inside_of(node)
         while True:
             self.values.update(zip(node.variables, solution, strict=True))
             for n in inside:
@@ -204,5 +212,11 @@ def _below_all(roots: tuple[Node, ...]) -> list[Node]:
     return sorted(seen, key=lambda n: n.serial)
 
 
-def _depends(node: Node, variables: tuple[Node, ...]) -> bool:
-    return any(v in variables for v in _below(node))
+@lru_cache(maxsize=256)
+def inside_of(fixpoint: Node) -> tuple[Node, ...]:
+    """The nodes of a recursion that hang on its variables, operands before those that use them."""
+    found: set[Node] = set(fixpoint.variables)
+    for n in _below_all(fixpoint.args):
+        if any(a in found for a in n.args):
+            found.add(n)
+    return tuple(sorted(found - set(fixpoint.variables), key=lambda n: n.serial))

@@ -23,7 +23,8 @@ _FENCED = {**PROXY_TAGS, "alias": "ALIAS"}
 
 
 def _fence(collector: Collector, thread: int, effect: Effect) -> list[Event]:
-    tags = ("F", _ORDER_TAGS[effect.semantics], scope_tag(effect), "GEN", _restricted(effect))
+    initialises = "MBINIT" if effect.restrict == "mbarrier_init" else ""
+    tags = ("F", _ORDER_TAGS[effect.semantics], scope_tag(effect), "GEN", _restricted(effect), initialises)
     return [collector.new(thread, "F", tags_of(*tags), effect.guard, effect)]
 
 

@@ -233,6 +233,21 @@ PINS: tuple[ModelPin, ...] = (
         (f"cta 0: {_ASYNC_INIT} bar.sync 0, 64; .reg .pred p; "
          "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;",
          f"cta 0: bar.sync 0, 64; {_EXPECT} {_BULK}"), "true", _A),
+    ModelPin("Q12d", "with a fence of the async proxy for the space of the object, in the thread that copies",
+        ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4]; .shared .u64 m;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; bar.sync 0, 64; .reg .pred p; "
+         "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;",
+         f"cta 0: bar.sync 0, 64; fence.proxy.async.shared::cta; {_EXPECT} {_BULK}"), "true", _A),
+    ModelPin("Q12e", "with one for another space",
+        ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4]; .shared .u64 m;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; fence.proxy.async.global; bar.sync 0, 64; .reg .pred p; "
+         "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;",
+         f"cta 0: bar.sync 0, 64; {_EXPECT} {_BULK}"), "true", "", "misuse"),
+    ModelPin("Q12f", "with a restricted fence, which is about no proxies",
+        ".global .align 16 .u32 g[4]; .shared .align 16 .u32 d[4]; .shared .u64 m;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; fence.release.sync_restrict::shared::cta.cluster; bar.sync 0, 64; "
+         ".reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w;",
+         f"cta 0: bar.sync 0, 64; {_EXPECT} {_BULK}"), "true", "", "misuse"),
     ModelPin("P44", "a bulk copy over what was read generically, without a fence of proxies",
         ".global .align 16 .u32 g[4] = {1, 1, 1, 1}; .shared .align 16 .u32 d[4]; .shared .u64 m; .shared .u64 e;",
         (f"cta 0: {_ASYNC_INIT} mbarrier.init.shared.b64 [e], 1; bar.sync 0, 64; ld.weak.shared.u32 %r1, [d]; "

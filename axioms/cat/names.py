@@ -37,7 +37,7 @@ BASE: dict[str, BaseName] = {
         "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`",
     ),
     "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
-    "MBINIT": BaseName(_SET, "`mbarrier.init` and `mbarrier.inval`"),
+    "MBINIT": BaseName(_SET, "`mbarrier.init`, `mbarrier.inval` and `fence.mbarrier_init`"),
     "INVAL": BaseName(_SET, "`mbarrier.inval`"),
     "I": BaseName(_SET, "asynchronous instructions where they are issued, in program order"),
     "CW": BaseName(_SET, "waits for groups of asynchronous copies"),

@@ -97,8 +97,8 @@ class ThreadCode(NamedTuple):
 
 #: The carry flag (section 9.7.2), a register that no operand names.
 CARRY = "CC.CF"
-#: Operands without influence on what happens.
-_HINTS = frozenset(("policy", "cache-policy"))
+#: Operands without influence on what happens: what stands in their registers does not matter, even if nothing wrote it.
+_HINTS = frozenset(("policy", "cache-policy", "suspendTimeHint"))
 
 
 def assembled(
@@ -129,7 +129,8 @@ def assembled(
             data += own
             if read.vector:
                 elements = read.registers
-        every += own
+        if sort != "hint":
+            every += own
         sources.append(read.fetch)
     if carry is not None:
         how = use.form.carry.split()

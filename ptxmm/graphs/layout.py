@@ -1,9 +1,12 @@
 """Where everything of a picture stands: a column for each thread, inside its CTA, cluster and GPU; initial writes on
 top.
 
-    layout(execution) 1. boxes: one for each event, an atomic's two halves in one, initial writes 2. columns: threads
-    side by side, those that share a level next to each other, with room for the arcs at their sides 3. frames around
-    what shares a level, where that tells something 4. edges (see routing), labels (see labels), legend and final state
+    layout(execution)
+        1. what is shown at all (see outline)
+        2. boxes: one for each event, an atomic's two halves in one, initial writes
+        3. columns: threads side by side, those that share a level next to each other, with room for the arcs at their sides
+        4. frames around what shares a level, where that tells something
+        5. edges (see routing), labels (see labels), legend and final state
 
 Nothing here draws: `svg` and `dot` write down the result.
 """
@@ -18,6 +21,7 @@ from ptxcore.places import LEVELS, Place
 from .figure import Box, Frame, Half, Heading, Layout, label_of
 from .geometry import Point, Rect
 from .labels import place_labels
+from .outline import outline
 from .routing import route_edges
 from .selection import Bundle, bundles
 from .style import SMALL, TEXT, TITLE, text_width
@@ -35,6 +39,7 @@ LEVEL_NAMES = {"warp": "warp", "cta": "CTA", "cluster": "cluster", "gpu": "GPU"}
 
 def layout(execution: Execution) -> Layout:
     """Lays out one execution."""
+    execution = outline(execution)
     picture = Layout(execution.title)
     drawn = bundles(execution)
     threads = column_order(execution.threads)
@@ -68,7 +73,7 @@ def effect_of(event: ExecutedEvent) -> str:
     """What an event read or wrote: `R x = 1`."""
     if event.kind not in ("R", "W"):
         return ""
-    value = "" if event.value is None else f" = {event.value}"
+    value = "" if event.value is None else f" = {event.number}"
     return f"{event.kind} {event.location or '?'}{value}"
 
 
@@ -82,12 +87,11 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
         if event.index in written:
             continue
         if event.thread < 0:
-            value = "?" if event.value is None else event.value
-            label = event.text if event.kind == "K" else f"{event.location or '?'} = {value}"
+            label = event.text if event.kind == "K" else f"{event.location or '?'} = {event.number}"
             picture.boxes.append(Box("I", [Half(event.index, (label,))]))
             continue
         note = "" if event.line is None else f"line {event.line}"
-        halves = [Half(event.index, wrap(event.text), effect_of(event), note)]
+        halves = [Half(event.index, wrap(_text(event)), effect_of(event), note)]
         kind = event.kind if event.kind in ("R", "W", "F", "B") else "F"
         if event.index in partner and partner[event.index] in events:
             kind = "A"
@@ -95,6 +99,14 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
         row = rows.get(event.thread, 0)
         rows[event.thread] = row + 1
         picture.boxes.append(Box(kind, halves, column[event.thread], row))
+
+
+def _text(event: ExecutedEvent) -> str:
+    """The instruction; of what an asynchronous one does later, its beginning: it was written out where it was issued."""
+    if "ASY" not in event.tags:
+        return event.text
+    opcode, part = event.text.split(maxsplit=1)[0], event.text.rpartition(" (")[2]
+    return f"{'.'.join(opcode.split('.')[:3])} ({part}"
 
 
 def _in_program_order(execution: Execution) -> list[ExecutedEvent]:

@@ -9,7 +9,7 @@ import pytest
 from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 
-from axioms.execution import Execution
+from axioms.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 from ptxmm.graphs.dot import dot
 from ptxmm.graphs.geometry import Point, Rect, segment_meets, segments_cross
@@ -132,3 +132,33 @@ def test_segments_meet_rectangles_and_each_other() -> None:
     assert not segment_meets(Point(10, 0), Point(10, 30), rect)  # along its side
     assert segments_cross(Point(0, 0), Point(2, 2), Point(0, 2), Point(2, 0))
     assert not segments_cross(Point(0, 0), Point(2, 2), Point(3, 0), Point(3, 5))
+
+
+def drawn(execution: Execution) -> list[str]:
+    """What is written at the initial writes and events of a picture."""
+    return [line for box in layout(execution).boxes for half in box.halves for line in half.lines]
+
+
+def test_many_initial_writes_of_an_object_are_one_and_those_that_nobody_reads_are_none() -> None:
+    first = [ExecutedEvent(i, -1, "W", "", f"b[{i}]@c0", i) for i in range(5)]
+    rest = [ExecutedEvent(5 + i, -1, "W", "", name, 0) for i, name in enumerate(("x", "out[0]"))]
+    events = (*first, *rest, ExecutedEvent(7, 0, "R", "ld.u32 %r0, [b]", "b[2]@c0", 2))
+    relations = {"rf": ((2, 7),), "co": ((5, 6),)}
+    picture = drawn(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}))
+    assert picture == ["b@c0 = {0, 1, 2, 3, ...}", "ld.u32 %r0, [b]"]
+
+
+def test_few_initial_writes_stay_as_they_are() -> None:
+    assert drawn(message_passing())[:2] == ["x = 0", "f = 0"]
+
+
+def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
+    places = (("P0", Place(0, 0, 0, 0)), ("P1", Place(1, 1, 1, 0)))
+    events = (
+        ExecutedEvent(0, 0, "W", "st.u32 [x], 1", "x", 1), ExecutedEvent(1, -1, "K", "the end of kernel a"),
+        ExecutedEvent(2, -1, "K", "the start of kernel b"), ExecutedEvent(3, 1, "R", "ld.u32 %r0, [x]", "x", 1),
+        ExecutedEvent(4, -1, "K", "the end of kernel b"),
+    )  # fmt: skip
+    execution = Execution(events, {"api": ((0, 1), (1, 2), (2, 3), (3, 4))}, places, {})
+    assert drawn(execution) == ["st.u32 [x], 1", "ld.u32 %r0, [x]"]
+    assert [(e.bundle.source, e.bundle.target, e.label) for e in layout(execution).edges] == [(0, 3, "api")]

@@ -1,0 +1,127 @@
+"""What of an execution a picture shows, before anything is laid out: less than there is, and the same story.
+
+- starts and ends of kernels give way to the edges that lead through them; so do the fences that completions imply;
+- of many initial writes, those of one object are one, and those that nobody reads are left out;
+- what a thread's own program order says needs no line besides, nor does a phase where arrival and wait synchronize.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from axioms.execution import ExecutedEvent, Execution
+
+Pairs = tuple[tuple[int, int], ...]
+
+#: So many initial writes are shown as they are.
+_FEW_WRITES = 4
+_FEW_VALUES = 4
+#: Relations that lead through events that are not shown.
+_LEADING = frozenset({"api", "comp", "issue", "po", "why"})
+#: Within one thread, program order says as much.
+_BETWEEN = frozenset({"sync", "sc", "barrier", "mbrf"})
+_OBJECT = re.compile(r"^(?P<name>[^\[@]*?)(?:\.u\d+)?(?:\[.*\])?(?P<owner>@.*)?$")
+
+
+def outline(execution: Execution) -> Execution:
+    """The execution as a picture shows it."""
+    hidden = {e.index for e in execution.events if _is_between(e)}
+    shown = _without(execution, hidden) if hidden else execution
+    return _with_few_lines(_with_few_writes(shown))
+
+
+def _is_between(event: ExecutedEvent) -> bool:
+    return (event.kind == "K" and event.thread < 0) or (event.kind == "F" and "ASY" in event.tags)
+
+
+def _without(execution: Execution, hidden: set[int]) -> Execution:
+    events = tuple(e for e in execution.events if e.index not in hidden)
+    relations = {
+        name: _through(pairs, hidden) if name in _LEADING else _among(pairs, hidden)
+        for name, pairs in execution.relations.items()
+    }
+    return replace(execution, events=events, relations={name: pairs for name, pairs in relations.items() if pairs})
+
+
+def _among(pairs: Pairs, hidden: set[int]) -> Pairs:
+    return tuple((a, b) for a, b in pairs if a not in hidden and b not in hidden)
+
+
+def _through(pairs: Pairs, hidden: set[int]) -> Pairs:
+    """The pairs, and those that lead from one shown event to another through hidden ones only."""
+    after: dict[int, list[int]] = {}
+    for a, b in pairs:
+        after.setdefault(a, []).append(b)
+    found: dict[tuple[int, int], None] = {}
+    for a in after:
+        todo = [] if a in hidden else list(after[a])
+        seen: set[int] = set()
+        while todo:
+            b = todo.pop()
+            if b not in hidden:
+                found[a, b] = None
+            elif b not in seen:
+                seen.add(b)
+                todo += after.get(b, ())
+    return tuple(found)
+
+
+# Initial writes.
+
+
+def _with_few_writes(execution: Execution) -> Execution:
+    writes = [e for e in execution.events if e.thread < 0 and e.kind == "W"]
+    if len(writes) <= _FEW_WRITES:
+        return execution
+    groups: dict[str, list[ExecutedEvent]] = {}
+    for e in writes:
+        found = _OBJECT.match(e.location or "")
+        groups.setdefault(f"{found['name']}{found['owner'] or ''}" if found else e.location or "", []).append(e)
+    told = {i for name in ("rf", "fr", "why", "race") for pair in execution.relations.get(name, ()) for i in pair}
+    into: dict[int, int] = {}
+    kept: dict[int, ExecutedEvent] = {}
+    unread: set[int] = set()
+    for name, group in groups.items():
+        first = group[0]
+        into |= {e.index: first.index for e in group}
+        if not any(e.index in told for e in group):
+            unread |= {e.index for e in group}
+        elif len(group) > 1:
+            text = _values(e.number for e in group)
+            kept[first.index] = replace(first, kind="K", text=f"{name} = {text}", location=name, value=None)
+    events = tuple(
+        kept.get(e.index, e)
+        for e in execution.events
+        if into.get(e.index, e.index) == e.index and e.index not in unread
+    )
+    relations = {
+        name: tuple(dict.fromkeys((into.get(a, a), into.get(b, b)) for a, b in _among(pairs, unread)))
+        for name, pairs in execution.relations.items()
+    }
+    return replace(execution, events=events, relations=relations)
+
+
+def _values(numbers: Iterable[str]) -> str:
+    """`{0, ...}`, `{1, 2, 3}`"""
+    found = [text.strip("{}") for text in numbers]
+    values = [word for text in found for word in text.split(", ")]
+    if len(set(values)) == 1:
+        return f"{{{values[0]}, ...}}"
+    return f"{{{', '.join(values[:_FEW_VALUES])}{', ...' if len(values) > _FEW_VALUES else ''}}}"
+
+
+# Lines.
+
+
+def _with_few_lines(execution: Execution) -> Execution:
+    thread = {e.index: e.thread for e in execution.events if "ASY" not in e.tags}
+    relations = dict(execution.relations)
+    for name in _BETWEEN & set(relations):
+        pairs = relations[name]
+        relations[name] = tuple((a, b) for a, b in pairs if a not in thread or thread[a] != thread.get(b))
+    known = set(relations.get("sync", ()))
+    if "mbrf" in relations:
+        relations["mbrf"] = tuple(pair for pair in relations["mbrf"] if pair not in known)
+    return replace(execution, relations={name: pairs for name, pairs in relations.items() if pairs})

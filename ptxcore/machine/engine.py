@@ -57,7 +57,7 @@ class Thread(Actions):
         self.stuck: list[Stuck] = []
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
-        self.silent: Mapping[int, Collection[int]] = {}
+        self.silent: Mapping[int, Collection[int] | None] = {}
         self._known: Value = 1  # the condition under which the result of the step in progress is one
         self.registers: dict[str, FinalRegister] = {}
         self._undefined: dict[Diagnostic, None] = {}
@@ -217,11 +217,15 @@ class Thread(Actions):
 
     def _is_silent(self, effect: Effect, condition: Value) -> bool:
         """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
-        known = self.silent.get(effect.address) if type(effect.address) is int else None
-        if known is None or effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
+        if effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
+            return False
+        if type(effect.address) is not int or effect.address not in self.silent:
             return False
         other = conj(condition, negate(eq(effect.value, effect.result)))
-        return all(substitute(other, {effect.result: number}) == 0 for number in known)
+        known = self.silent[effect.address]
+        return other == 0 or (
+            known is not None and all(substitute(other, {effect.result: number}) == 0 for number in known)
+        )
 
     def _block(self, block: Block, state: State, edges: list[tuple[int, State]]) -> None:
         self._state = state

@@ -1,6 +1,7 @@
-"""Locks that are tried again and again: an exchange that finds 1 and writes 1 is a look.
+"""Locks that are tried again and again: an exchange that finds 1 and writes 1 is a look. So is adding 0.
 
     loop: old = exchange(lock, 1); if old != 0: loop        a turn that fails writes what stood there already
+    loop: old = add(flag, 0); if old == 0: loop             every turn does
 
 Such a turn may be left out, as one that only looks, where everybody's accesses to the place are morally strong: all of them
 strong, of one size, at one address, each with a scope that takes in the others. Whoever read what the turn wrote can then read
@@ -10,7 +11,7 @@ strong. Everything else that the turn took part in only demanded more. So an exe
 one without them is, with the same outcome; and that is an execution as well.
 
 What a turn reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
-writes; that all writes write numbers that are known is looked at afterwards (`holds`).
+writes, where all write numbers that are known; that they do is looked at afterwards (`holds`).
 """
 
 from __future__ import annotations
@@ -27,29 +28,36 @@ if TYPE_CHECKING:
     from axioms.events import Thread
     from ptxmm.kernels.memory import Memory
 
-#: Numbers that may stand at an address.
-Silent = Mapping[int, frozenset[int]]
+#: Numbers that may stand at an address; None where not all are known.
+Silent = Mapping[int, frozenset[int] | None]
 
 _SIMPLE = frozenset(("load", "store", "atom", "red"))
 #: Effects that go to memory otherwise, at more addresses than one.
 _WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
 
 
-def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int]]:
-    """The addresses in global memory at which an exchange or a compare-and-swap that writes what it reads is a look."""
-    wanted = {
-        e.address
-        for _, e in _effects(threads)
-        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and type(e.value) is int
-    }
-    return {address: numbers for address in wanted if (numbers := _numbers(threads, memory, address)) is not None}
+def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
+    """The addresses in global memory at which an atomic operation that writes what it reads is a look."""
+    always: dict[int, bool] = {}
+    for _, e in _effects(threads):
+        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS:
+            same = e.value is e.result
+            if same or type(e.value) is int:
+                always[e.address] = always.get(e.address, False) or same
+    alike = {address: _numbers(threads, memory, address) for address in always if _alike(threads, address)}
+    return {address: numbers for address, numbers in alike.items() if always[address] or numbers is not None}
 
 
 def holds(threads: Sequence[Thread], memory: Memory, assumed: Silent) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
-    return all(
-        (found := _numbers(threads, memory, address)) is not None and found <= assumed[address] for address in assumed
-    )
+    for address, numbers in assumed.items():
+        if not _alike(threads, address):
+            return False
+        if numbers is not None:
+            found = _numbers(threads, memory, address)
+            if found is None or not found <= numbers:
+                return False
+    return True
 
 
 def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
@@ -59,29 +67,37 @@ def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
                 yield thread.place, effect
 
 
-def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozenset[int] | None:
-    """The numbers that may stand at an address, where all accesses to it are morally strong."""
-    width = next((e.width for _, e in _effects(threads) if e.kind == "atom" and e.address == address), 8)
-    numbers = {memory.initial(address, width // 8)}
+def _alike(threads: Sequence[Thread], address: int) -> bool:
+    """Whether all accesses to an address are morally strong."""
+    size = _width(threads, address) // 8
     scopes: set[tuple[str, Place]] = set()
     for place, e in _effects(threads):
         if type(e.address) is not int or e.kind == "copy":
-            return None
+            return False
         if e.address >> GLOBAL_BITS != address >> GLOBAL_BITS:  # another buffer
             continue
         if e.kind in _WIDE:
-            return None
-        if e.address >= address + width // 8 or address >= e.address + e.width // 8:
+            return False
+        if e.address >= address + size or address >= e.address + e.width // 8:
             continue
-        if (e.address, e.width, e.proxy, e.agent) != (address, width, "generic", -1):
-            return None
+        if (e.address, e.width, e.proxy, e.agent) != (address, 8 * size, "generic", -1):
+            return False
         if e.semantics == "weak" or e.scope is None:
-            return None
+            return False
         scopes.add((e.scope, place))
-        if e.kind != "load":
+    return all(includes(a, p, q) for (a, p), (_, q) in product(scopes, repeat=2))
+
+
+def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozenset[int] | None:
+    """The numbers that may stand at an address where all accesses are alike; None where not all that is written is known."""
+    numbers = {memory.initial(address, _width(threads, address) // 8)}
+    for _, e in _effects(threads):
+        if e.address == address and e.kind != "load" and e.value is not e.result:
             if type(e.value) is not int:
                 return None
             numbers.add(e.value)
-    if not all(includes(a, p, q) for (a, p), (_, q) in product(scopes, repeat=2)):
-        return None
     return frozenset(numbers)
+
+
+def _width(threads: Sequence[Thread], address: int) -> int:
+    return next((e.width for _, e in _effects(threads) if e.kind == "atom" and e.address == address), 8)

@@ -28,7 +28,7 @@ def launch(name: str, change: tuple[str, str] = ("", "")) -> Launch:
     return Launch(text, "k", grid=(2, 1, 1), params=(Buffer("lock"), Buffer("x")))
 
 
-def places_of(wanted: Launch) -> dict[int, frozenset[int]]:
+def places_of(wanted: Launch) -> dict[int, frozenset[int] | None]:
     plain = Explored([wanted])
     return silent_places(plain.threads, plain.memory)
 
@@ -68,3 +68,58 @@ def test_who_never_unlocks_keeps_the_others_waiting() -> None:
     stays = kernel("ttas_lock.correct", change=("st.release.gpu.b32 [%rd2],%r4;", ""), terminates=True).check()
     assert stays.verdict == "no"
     assert kernel("ttas_lock.correct", terminates=True).check().verdict == "ok"
+
+
+#: Each block counts itself, then asks for the number by adding nothing, until all are there.
+COUNTS = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 count, .param .u64 x) {
+    .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [count]; ld.param.u64 %rd2, [x];
+    atom.acq_rel.gpu.add.u32 %r1, [%rd1], 1;
+L:  ATOMIC
+    setp.lo.u32 %p, %r2, 2; @%p bra L;
+    atom.relaxed.gpu.add.u32 %r3, [%rd2], 1;
+    ret;
+}
+"""
+
+
+def counts(atomic: str, blocks: int = 2) -> ptxmm.Kernel:
+    word = {"type": "u32", "elements": 1}
+    buffers = {"count": word, "x": word}
+    checks: dict[str, object] = {
+        "forall": f"count[0] == {blocks} && x[0] == {blocks}",
+        "race_free": True,
+        "terminates": True,
+    }
+    return ptxmm.Kernel(ptx=COUNTS.replace("ATOMIC", atomic), entry="k", grid=blocks, block=1, params=buffers, **checks)
+
+
+@pytest.mark.parametrize("operation", ["add.u32 %r2, [%rd1], 0;", "or.b32 %r2, [%rd1], 0;", "and.b32 %r2, [%rd1], -1;"])
+@pytest.mark.parametrize("semantics", ["relaxed", "acq_rel"])
+def test_an_atomic_that_changes_nothing_is_a_look(
+    operation: str, semantics: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = counts(f"atom.{semantics}.gpu.global.{operation}").check()
+    assert (short.verdict, short.complete) == ("ok", True)
+    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
+    long = counts(f"atom.{semantics}.gpu.global.{operation}").check()
+    assert (long.verdict, long.complete, long.states) == ("ok", False, short.states)
+
+
+@pytest.mark.parametrize(
+    "atomic",
+    [
+        "atom.relaxed.gpu.global.add.u32 %r2, [%rd1], %r1;",  # adds 0 in one block only
+        "atom.relaxed.cta.global.add.u32 %r2, [%rd1], 0;",  # a scope that does not take in the others
+    ],
+)
+def test_an_atomic_that_may_change_something_is_not(atomic: str) -> None:
+    assert not counts(atomic).check().complete
+
+
+def test_nobody_comes_to_a_count_that_is_too_high() -> None:
+    alone = counts("atom.relaxed.gpu.global.add.u32 %r2, [%rd1], 0;", blocks=1).check()
+    assert [c.holds for c in alone.checks] == [False, True, False]

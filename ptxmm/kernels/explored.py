@@ -20,7 +20,7 @@ from ptxcore.machine.kernel.layout import Layout as ModuleLayout
 from ptxcore.machine.kernel.lowering import Program as LoweredProgram
 from ptxcore.machine.kernel.lowering import lower
 from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
-from ptxcore.machine.kernel.special import WARP, Shape, of_cta, places
+from ptxcore.machine.kernel.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.machine.kernel.warps import Lane, explore_warp
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.places import Place
@@ -138,10 +138,13 @@ class Explored:
         size = shape.block[0] * shape.block[1] * shape.block[2]
         members = frozenset(range(len(self.threads), len(self.threads) + size * len(ctas)))
         several = shape.grid != (1, 1, 1) or len(self.launches) > 1
+        reserved = not OF_RESERVED.isdisjoint(kernel.special)
         for rank, cta in enumerate(ctas):
             owner = f"@{_name(number if len(self.launches) > 1 else None, cta)}" if several else ""
             own = frozenset(range(len(self.threads), len(self.threads) + size)) if self.own_aliases else None
-            self.memory.shared(layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members, own)
+            self.memory.shared(
+                layout, launch.entry, launch.dynamic_shared, self.ctas, rank, owner, members, own, reserved
+            )
             known = {**of_cta(shape, cta), SHARED_BASE: SHARED | rank << SHARED_BITS}
             if self.own_aliases:
                 known[MAPA_ALIAS] = 1

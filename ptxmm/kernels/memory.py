@@ -6,12 +6,14 @@ its part of the window, where the threads of its cluster see it.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.machine.kernel.memory import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
+from ptxcore.machine.kernel.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
 from ptxmm.kernels.launch import Buffer, Element
 
@@ -109,11 +111,12 @@ class Memory:
 
     def shared(
         self, layout: Layout, entry: str, dynamic: int, cta: int, rank: int, owner: str, threads: frozenset[int],
-        own: frozenset[int] | None = None,
+        own: frozenset[int] | None = None, reserved: bool = False,
     ) -> None:  # fmt: skip
         """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster. `own`
-        are those of the CTA, where what `mapa` gives of their own memory is an alias."""
-        from axioms.memory import View
+        are those of the CTA, where what `mapa` gives of their own memory is an alias. `reserved`: with that of system
+        software."""
+        from axioms.memory import Object, View
 
         base = SHARED | rank << SHARED_BITS
         first = len(self.views)
@@ -126,6 +129,10 @@ class Memory:
         if dynamic:
             start = layout.dynamic(entry)
             self._place("dynamic", dynamic, b"", 32, max(1, dynamic // 4), base + start, owner, "shared", threads, cta)
+        if reserved:
+            start = reserved_offset(layout.dynamic(entry) + dynamic)
+            self.views.append(View(len(self.objects), base + start, 0, threads))
+            self.objects.append(Object("reserved", RESERVED, b"", 32, RESERVED // 4, owner, "shared", cta, True))
         if own is not None:
             self.views += [View(v.object, v.address - SHARED + OWN_ALIAS, 1, own) for v in self.views[first:]]
 
@@ -151,12 +158,16 @@ def _bits(kind: str) -> int:
     return width
 
 
+#: Behind the name of its function, the length of a local name; behind that, which of several of that name it is.
+_LOCAL = re.compile(r"E(\d+)")
+_ANOTHER = re.compile(r"(_\d|__\d+_)?")
+
+
 def _demangled(name: str) -> str:
     """The name that a variable of a function has in CUDA C++, where its symbol tells it: `_ZZ1kE3bar` is `bar`."""
-    rest = name.partition("E")[2] if name.startswith("_ZZ") else name
-    digits = len(rest) - len(rest.lstrip("0123456789"))
-    if name.startswith("_ZZ") and digits:
-        length = int(rest[:digits])
-        if len(rest) >= digits + length:
-            return rest[digits : digits + length]
+    for found in _LOCAL.finditer(name) if name.startswith("_ZZ") else ():
+        rest = name[found.end() :]
+        length = int(found[1])
+        if len(rest) >= length and _ANOTHER.fullmatch(rest[length:]):
+            return rest[:length]
     return name

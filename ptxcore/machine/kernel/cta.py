@@ -7,7 +7,7 @@ from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.faults import UndefinedValue, fault
-from ptxcore.machine.kernel.memory import Segment, words
+from ptxcore.machine.kernel.memory import WRITTEN, Segment, words
 from ptxcore.machine.kernel.special import WARP, Registers, Triple
 from ptxcore.machine.kernel.surroundings import Launch
 from ptxcore.machine.kernel.thread import Thread
@@ -127,6 +127,8 @@ class Cta:
         self.launch, self.index, self.rank, self.cluster = launch, index, rank, cluster
         self.shared = Segment(launch.shared_bytes, "shared memory", known=False)
         assert self.shared.known is not None
+        # What system software has there is zeros at first.
+        self.shared.known[launch.kernel_shared :] = WRITTEN * (launch.shared_bytes - launch.kernel_shared)
         #: Shared memory as numbers, and for each whether it was written.
         self.words, self.known_words = words(self.shared.data), words(self.shared.known)
         self.special = Registers()

@@ -20,7 +20,16 @@ from ptxcore.machine.kernel.emulation import blame, emulate, undefined_registers
 from ptxcore.machine.kernel.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.lowering import Op, Program
 from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
-from ptxcore.machine.kernel.special import Registers, Shape, Triple, of_cta, places
+from ptxcore.machine.kernel.special import (
+    OF_RESERVED,
+    RESERVED,
+    Registers,
+    Shape,
+    Triple,
+    of_cta,
+    places,
+    reserved_offset,
+)
 from ptxcore.machine.kernel.thread import NOWHERE, Asleep, Polled, Suspended, Thread
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
@@ -88,7 +97,10 @@ class Launch:
         self.dynamic_shared = dynamic_shared
         #: Where the shared memory begins whose size the launch gives.
         self.dynamic_start = program.layout.dynamic(entry)
-        self.shared_bytes = self.dynamic_start + dynamic_shared
+        #: What the kernel has of shared memory, and what there is with that of system software.
+        self.kernel_shared = self.dynamic_start + dynamic_shared
+        reads_reserved = not OF_RESERVED.isdisjoint(program.special)
+        self.shared_bytes = reserved_offset(self.kernel_shared) + RESERVED if reads_reserved else self.kernel_shared
         self.parameters = Segment(0, "kernel parameters", writable=False)
         self.constants = Segment(0, "constant memory", writable=False)
         self.read_parameters = Parameters(self)
@@ -107,7 +119,7 @@ class Launch:
         self.reported = 0.0
         workspace = any(name.startswith("envreg") for name in program.special)
         self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
-        self.shape = Shape(grid, block, cluster, self.shared_bytes, dynamic_shared, self.workspace, program.target)
+        self.shape = Shape(grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target)
         #: What `vprintf` printed.
         self.output: list[str] = []
 

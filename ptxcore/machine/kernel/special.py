@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
+
 Triple = tuple[int, int, int]
 
 WARP = 32
@@ -22,6 +24,9 @@ LANES = [
 ]
 #: Those of the thread itself; all others are those of its CTA.
 OF_THREAD = frozenset(("tid.x", "tid.y", "tid.z", "tid.w", "warpid", *LANES[0]))
+#: Those that tell where the shared memory is that system software uses (section 10.29), and its size.
+OF_RESERVED = frozenset(f"reserved_smem_offset_{which}" for which in ("begin", "end", "cap", "0", "1"))
+RESERVED = 1024
 
 
 class Registers(dict[str, int]):
@@ -69,6 +74,11 @@ class Shape(NamedTuple):
     target: int = 90
 
 
+def reserved_offset(shared_bytes: int) -> int:
+    """Where the shared memory of system software begins in that of a CTA: behind what the kernel has."""
+    return -(-shared_bytes // RESERVED) * RESERVED
+
+
 def of_cta(shape: Shape, index: Triple) -> Registers:
     """What all threads of a CTA read."""
     (gx, gy, gz), (bx, by, bz), (kx, ky, kz) = shape.grid, shape.block, shape.cluster
@@ -76,6 +86,7 @@ def of_cta(shape: Shape, index: Triple) -> Registers:
     unit = 256 if 30 <= shape.target < 80 else 128  # in which shared memory is allocated (section 10.30)
     total = -(-shape.shared_bytes // unit) * unit
     rank = x % kx + kx * (y % ky + ky * (z % kz))
+    reserved = (SHARED | rank << SHARED_BITS) + reserved_offset(shape.shared_bytes)
     registers = {
         "ntid.x": bx, "ntid.y": by, "ntid.z": bz, "nctaid.x": gx, "nctaid.y": gy, "nctaid.z": gz,
         "ctaid.x": x, "ctaid.y": y, "ctaid.z": z, "nwarpid": -(-bx * by * bz // WARP), "smid": 0, "nsmid": 1,
@@ -87,5 +98,8 @@ def of_cta(shape: Shape, index: Triple) -> Registers:
         "cluster_ctarank": rank, "cluster_nctarank": kx * ky * kz,
         "total_smem_size": total, "dynamic_smem_size": shape.dynamic_shared, "aggr_smem_size": total,
         "envreg1": shape.workspace >> 32, "envreg2": shape.workspace & 0xFFFFFFFF,
+        "reserved_smem_offset_begin": reserved, "reserved_smem_offset_end": reserved + RESERVED,
+        "reserved_smem_offset_cap": reserved + RESERVED,
+        "reserved_smem_offset_0": reserved, "reserved_smem_offset_1": reserved + RESERVED // 2,
     }  # fmt: skip
     return Registers(registers)

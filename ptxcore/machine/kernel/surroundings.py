@@ -24,6 +24,7 @@ class Launch(Protocol):
     parameters: Segment
     constants: Segment
     entry: str
+    kernel_shared: int
     shared_bytes: int
     dynamic_start: int
     random: Random | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from axioms.events import Event
+from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
 from axioms.program import Program
 from axioms.relations import Executed
@@ -50,9 +50,9 @@ class Gathered:
         self.renewed: Rows = {}
         self.together: dict[tuple[int, int], int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
-        self.misuse: list[tuple[int, str]] = []
+        self.misuse: list[Misuse] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"
-        self.early: list[tuple[int, str]] = []  # misuse that excuses nobody from waiting
+        self.early: list[Misuse] = []  # misuse that excuses nobody from waiting
         self.absences: list[
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
@@ -115,7 +115,7 @@ class Gathered:
             ):
                 literal = self.formula.conj(m.executed, self.lowering.condition(wrong), BOTH)
                 if literal != FALSE:
-                    self.misuse.append((literal, reason))
+                    self.misuse.append(Misuse(literal, reason, (m.arrive,)))
                     self.odd.setdefault(m.arrive.index, []).append(literal)
 
     def reduce(self, members: list[Arrival]) -> None:

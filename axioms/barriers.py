@@ -24,7 +24,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from axioms.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
-from axioms.events import Event, UnsupportedProgram
+from axioms.events import Event, Misuse, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
 from axioms.named_barriers import NamedBarriers
@@ -117,9 +117,10 @@ class Barriers(Gathered):
     def _of_warp(self, warp: int, mask: int, members: list[Arrival]) -> None:
         mates = [t for t, thread in enumerate(self.program.threads) if thread.place.warp == warp]
         meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
-        strange = [m.executed for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
-        self.misuse += [(l, "bar.warp.sync by a thread that its member mask does not name") for l in strange]
-        self._meet(Meeting(tuple(meeting)), members, -self.formula.disj(strange, BOTH))
+        reason = "bar.warp.sync by a thread that its member mask does not name"
+        strange = [m for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
+        self.misuse += [Misuse(m.executed, reason, (m.arrive,)) for m in strange]
+        self._meet(Meeting(tuple(meeting)), members, -self.formula.disj((m.executed for m in strange), BOTH))
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         self.strange(members)
@@ -160,7 +161,7 @@ class Barriers(Gathered):
             if len(kinds) > 1:
                 self._mixed([(by_event[p.event.index], literal) for p, literal in arrivals])
             self._divergent(arrivals)
-            broken += [literal for literal, _ in self.misuse[before:]]
+            broken += [m.literal for m in self.misuse[before:]]
             for p, literal in arrivals:
                 broken += [self.formula.conj(literal, odd, BOTH) for odd in self.odd.get(p.event.index, ())]
             self._warps(rounds, k, broken)
@@ -189,7 +190,7 @@ class Barriers(Gathered):
                         self.relate(self.renewed, other.event, b.event, self.formula.conj(both, z, BOTH))
                     early = self.formula.conj(both, missing, BOTH)
                     if early != FALSE:
-                        self.early.append((early, EARLY))
+                        self.early.append(Misuse(early, EARLY, (a.event, b.event)))
 
     def _divergent(self, arrivals: list[tuple[Part, int]]) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""
@@ -203,23 +204,23 @@ class Barriers(Gathered):
                 if self.diverge(a.event, b.event):
                     both = self.formula.conj(x, y, BOTH)
                     if both != FALSE:
-                        self.misuse.append((both, DIVERGENT))
+                        self.misuse.append(Misuse(both, DIVERGENT, (a.event, b.event)))
 
     def _mixed(self, arrivals: list[tuple[Arrival, int]]) -> None:
         """`red` and others in one round: undefined."""
         reducing = [(m, l) for m, l in arrivals if m.effect.barrier == "red"]
-        for (_, x), (m, y) in itertools.product(reducing, arrivals):
+        for (r, x), (m, y) in itertools.product(reducing, arrivals):
             if m.effect.barrier != "red":
                 both = self.formula.conj(x, y, BOTH)
                 if both != FALSE:
-                    self.misuse.append((both, MIXED))
+                    self.misuse.append(Misuse(both, MIXED, (r.arrive, m.arrive)))
 
     def _of_cluster(self, threads: list[int], parts: list[Part]) -> None:
         self._barriers += 1
         rounds = Rounds(Meeting(tuple(threads)), parts, self.formula)
         self.meetings.append(rounds)
         self.misuse += rounds.unpaired
-        used_well = -self.formula.disj((l for l, _ in rounds.unpaired), BOTH)
+        used_well = -self.formula.disj((m.literal for m in rounds.unpaired), BOTH)
         self._waits(rounds, self._cluster_rows, used_well)
         for arrivals in rounds.arrivals:
             self._divergent(arrivals)
@@ -254,7 +255,7 @@ class Barriers(Gathered):
 
     def _no_deadlock(self) -> None:
         """Program order, instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""
-        misused = self.formula.disj((l for l, _ in self.misuse), BOTH)
+        misused = self.formula.disj((m.literal for m in self.misuse), BOTH)
         size = self.program.size
         events = {e.index for _, _, made in self._barrier_events() for e in made}
         mask = sum(1 << i for i in events)

@@ -26,7 +26,7 @@ from axioms.interpret import cycles
 from axioms.program import Program
 from axioms.races import Flags
 from axioms.relations import Executed, Relation
-from axioms.result import OutOfTime
+from axioms.result import OutOfTime, RaceEvent, instruction_of
 from axioms.sketch import Sketch
 from axioms.symmetry import Class, classes
 from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
@@ -104,11 +104,23 @@ class Encoding:
     def _troubles(self) -> list[tuple[int, str]]:
         """What is undefined of barriers, accesses and instructions: the literal of each message."""
         by_message: dict[str, list[int]] = {}
-        for literal, message in (*self.barriers.misuse, *self.mbarriers.misuse):
-            by_message.setdefault(message, []).append(literal)
+        for found in (*self.barriers.misuse, *self.mbarriers.misuse):
+            by_message.setdefault(found.reason, []).append(found.literal)
         for t in self.program.troubles:
             by_message.setdefault(t.message, []).append(self.truth(t.condition))
         return [(self.formula.disj(literals, BOTH), message) for message, literals in by_message.items()]
+
+    def culprits(self, message: str, holds: Callable[[int], bool]) -> tuple[RaceEvent, ...]:
+        """The instructions that make the behaviour undefined in an execution, where `holds` says which literals do."""
+        names = [t.name for t in self.program.threads]
+        for found in (*self.barriers.misuse, *self.mbarriers.misuse):
+            if found.reason == message and holds(found.literal):
+                effects = [(names[e.thread], e.effect) for e in found.events if e.effect is not None]
+                return tuple(dict.fromkeys(instruction_of(name, effect.instruction) for name, effect in effects))
+        for t in self.program.troubles:
+            if t.message == message and holds(self.truth(t.condition)):
+                return (instruction_of(names[t.thread], t.instruction),)
+        return ()
 
     def _flows(self) -> dict[Term, list[Value]]:
         """What each symbol may take over, and under which literals (`flows`)."""

@@ -122,6 +122,14 @@ class Trouble(NamedTuple):
     address: int | None = None
 
 
+class Misuse(NamedTuple):
+    """Events that misuse a barrier or an mbarrier object where a literal of the formula holds, and how."""
+
+    literal: int
+    reason: str
+    events: tuple[Event, ...] = ()
+
+
 WILD, MISALIGNED = "out-of-bounds", "misaligned"
 _MESSAGES = {
     WILD: "an access to memory that belongs to no location",

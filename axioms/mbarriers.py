@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from axioms.barrier_events import COUNTED
 from axioms.cat.evaluate import bits, closure
+from axioms.events import Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
 from axioms.mbarrier_states import ARRIVALS, WRECKS, State, Step
 from axioms.mbarrier_windows import Windows
@@ -52,7 +53,7 @@ class Mbarriers:
         waits on each object."""
         self.program, self.executed, self.lowering, self.formula, self.tick = program, executed, lowering, formula, tick
         self.flows: list[tuple[int, Term, Value]] = []
-        self.misuse: list[tuple[int, str]] = []
+        self.misuse: list[Misuse] = []
         self.objects: list[_Object] = []
         order, source = Rows(), Rows()
         if found:
@@ -278,7 +279,7 @@ class _Object:
                         self._flow(step, here, literal, state.content)
             self._wreck(step, wrecked)
             for reason, literals in reasons.items():
-                self.whole.misuse.append((self.formula.disj(literals, BOTH), reason))
+                self.whole.misuse.append(Misuse(self.formula.disj(literals, BOTH), reason, (step.event,)))
 
     def _placed(self) -> Iterator[tuple[Step, list[int], int]]:
         """Operations and waits with their positions, and how far behind the state stands that they see."""
@@ -390,7 +391,7 @@ class _Object:
                     ]
                     unseen = self.formula.conj_all([literal, *[-l for l in earlier]], BOTH)
                     if unseen != FALSE:
-                        self.whole.misuse.append((unseen, UNSEEN))
+                        self.whole.misuse.append(Misuse(unseen, UNSEEN, (step.event,)))
 
     def _epochs(self, row: list[int], shift: int) -> dict[tuple[int, int], int]:
         """For each phase that the object may be in when a step takes place, the literal of "it is"."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, WARP, Arrival, Gathered
+from axioms.events import Misuse
 from axioms.formula import BOTH, FALSE, TRUE
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
@@ -150,7 +151,8 @@ class Instances:
             wrong = self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y], differ], BOTH)
             if wrong != FALSE:
                 mixed = (b.effect.barrier == "red") != (m.effect.barrier == "red")
-                self.whole.misuse.append((wrong, MIXED if mixed else DIFFERENT_COUNTS))
+                reason = MIXED if mixed else DIFFERENT_COUNTS
+                self.whole.misuse.append(Misuse(wrong, reason, (b.arrive, m.arrive)))
                 found.append((x, wrong))
         return found
 
@@ -185,7 +187,7 @@ class Instances:
                     self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y]], BOTH)
                     for k in range(self.bound)
                 ]
-                self.whole.misuse.append((self.formula.disj(meet, BOTH), DIVERGENT))
+                self.whole.misuse.append(Misuse(self.formula.disj(meet, BOTH), DIVERGENT, (a.arrive, b.arrive)))
 
     def _renew(self) -> None:
         """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
@@ -212,4 +214,4 @@ class Instances:
             enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
             early = formula.conj_all([both, holds, -enough], BOTH)
             if early != FALSE:
-                whole.early.append((early, EARLY))
+                whole.early.append(Misuse(early, EARLY, (self.members[x].arrive, b.arrive)))

@@ -26,8 +26,7 @@ from axioms.formula import FALSE, Formula
 from axioms.interpret import Interpreter
 from axioms.program import Event, Program, UnsupportedProgram
 from axioms.relations import Relation
-from axioms.result import EngineDefect, Race, RaceEvent
-from ptxcore.syntax.printer import print_statement
+from axioms.result import EngineDefect, Race, RaceEvent, instruction_of
 
 #: Flags that leave a program without a meaning, and why.
 UNDEFINED = {
@@ -131,8 +130,7 @@ def reason(found: Race) -> str:
 def _told(program: Program, event: Event) -> RaceEvent:
     if event.effect is None:
         return RaceEvent("", 0, f"{program.cells[event.cell].name} = {event.value}")
-    instruction = event.effect.instruction
-    return RaceEvent(program.threads[event.thread].name, instruction.span.line, print_statement(instruction))
+    return instruction_of(program.threads[event.thread].name, event.effect.instruction)
 
 
 def _pair(a: Event, b: Event) -> Pair:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from axioms.execution import Execution
+from ptxcore.syntax.printer import print_statement
+from ptxcore.syntax.tree import Instruction
 
 #: States listed unless asked otherwise. What is true of all states is decided all the same.
 MAX_STATES = 1000
@@ -35,6 +37,10 @@ class RaceEvent(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.thread}, line {self.line}: {self.instruction}"
+
+
+def instruction_of(thread: str, instruction: Instruction) -> RaceEvent:
+    return RaceEvent(thread, instruction.span.line, print_statement(instruction))
 
 
 class Race(NamedTuple):
@@ -82,7 +88,8 @@ class Decision:
 
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
-    `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning.
+    `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning, and
+    `culprits` the instructions that do what is meant, where that is no race and known.
     `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
     not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do. `why` tells
     more of it, where that was asked. `races` are those that were asked for, and otherwise the one that makes the program
@@ -97,6 +104,7 @@ class Decision:
     complete: bool = True
     listed_all: bool = True
     undefined: str | None = None
+    culprits: tuple[RaceEvent, ...] = ()
     satisfied: list[bool] = field(default_factory=list)
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from axioms.arrivals import WARP
-from axioms.events import Event
+from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
 from ptxcore.places import Place
 from ptxcore.values.terms import Value
@@ -77,7 +77,7 @@ class Rounds:
         self.apart = all(part.arrive is None or part.wait is None for part in parts)
         self.arrivals: list[list[tuple[Part, int]]] = []
         self.waits: list[list[tuple[Part, int]]] = []
-        self.unpaired: list[tuple[int, str]] = []  # a wait without an arrival, an arrival before the wait
+        self.unpaired: list[Misuse] = []  # a wait without an arrival, an arrival before the wait
         by_thread: dict[int, list[Part]] = {}
         for part in self.parts:
             by_thread.setdefault(part.thread, []).append(part)
@@ -92,19 +92,19 @@ class Rounds:
             before = formula.exactly(arrived)
             if part.arrive is not None:
                 if self.apart:
-                    self._unpaired(part.arrives, before, formula.exactly(waited), "arrives")
+                    self._unpaired(part.arrive, part.arrives, before, formula.exactly(waited), "arrives")
                 for k, count in enumerate(before):
                     self._add(self.arrivals, k, part, formula.conj(part.arrives, count, BOTH))
                 arrived = formula.one_more(arrived, part.arrives)
             if part.wait is not None:
                 if part.arrive is None:
                     before = formula.exactly(waited)
-                    self._unpaired(part.passes, formula.exactly(arrived), before, "waits")
+                    self._unpaired(part.wait, part.passes, formula.exactly(arrived), before, "waits")
                     waited = formula.one_more(waited, part.passes)
                 for k, count in enumerate(before):
                     self._add(self.waits, k, part, formula.conj(part.passes, count, BOTH))
 
-    def _unpaired(self, happens: int, arrived: list[int], waited: list[int], what: str) -> None:
+    def _unpaired(self, event: Event, happens: int, arrived: list[int], waited: list[int], what: str) -> None:
         """Who arrives must have waited for each arrival before; who waits must have arrived once more than waited."""
         cases = []
         for (a, x), (w, y) in itertools.product(enumerate(arrived), enumerate(waited)):
@@ -117,7 +117,7 @@ class Rounds:
                 if what == "arrives"
                 else "barrier.cluster.wait by a thread that has not arrived"
             )
-            self.unpaired.append((wrong, reason))
+            self.unpaired.append(Misuse(wrong, reason, (event,)))
 
     @staticmethod
     def _add(rounds: list[list[tuple[Part, int]]], k: int, part: Part, literal: int) -> None:

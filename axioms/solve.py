@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from axioms.backends import Backend, solver_of
 from axioms.candidate import Candidate, Judge
@@ -59,6 +60,10 @@ _PATIENCE = 1.0
 Outcome = tuple[dict[str, int], Candidate, bool]
 
 
+def _holds(values: Sequence[bool], literal: int) -> bool:
+    return values[literal] if literal > 0 else not values[-literal]
+
+
 class Session:
     """A formula in a solver, asked one question after another."""
 
@@ -108,6 +113,7 @@ class Session:
         for literal, reason in self.encoding.troubles:
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
                 decision.undefined = reason
+                decision.culprits = self.encoding.culprits(reason, partial(_holds, self.solver.model()))
                 return
 
     def _races(self, decision: Decision, all_kinds: bool) -> None:
@@ -191,7 +197,7 @@ class Session:
     def _outcome(self) -> Outcome:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
-        candidate = self.encoding.candidate(self.judge, lambda l: values[l] if l > 0 else not values[-l])
+        candidate = self.encoding.candidate(self.judge, partial(_holds, values))
         return self._checked(candidate)
 
     def _checked(self, candidate: Candidate) -> Outcome:

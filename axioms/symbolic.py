@@ -6,7 +6,7 @@ term: `rf(w, r) -> value(r) = value(w)`. Everything goes to Z3 as one text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from axioms.backends import check_z3, new_z3_solver
@@ -93,6 +93,7 @@ class _Symbolic:
         for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
+                decision.culprits = encoding.culprits(reason, self._truths())
         if races or decision.undefined is None:
             for found_race in encoding.flags.search(self.program, encoding.formula, self._ask):
                 decision.races.append(found_race)
@@ -137,13 +138,19 @@ class _Symbolic:
             return None
         return self._candidate()
 
-    def _candidate(self) -> Candidate:
-        """The current model, written out and re-checked."""
+    def _truths(self) -> Callable[[int], bool]:
+        """Which literals hold in the current model."""
         z3, model = self.z3, self.solver.model()
 
         def true(literal: int) -> bool:
             value = z3.is_true(model.eval(z3.Bool(f"k!{abs(literal)}"), model_completion=True))
             return bool(value) == (literal > 0)
+
+        return true
+
+    def _candidate(self) -> Candidate:
+        """The current model, written out and re-checked."""
+        z3, model = self.z3, self.solver.model()
 
         def number(symbol: Term) -> int:
             if symbol not in self.names:  # nothing looks at it
@@ -153,7 +160,7 @@ class _Symbolic:
                 return int(z3.is_true(model.eval(z3.Bool(name), model_completion=True)))
             return int(model.eval(z3.BitVec(name, symbol.width), model_completion=True).as_long())
 
-        candidate = self.encoding.candidate(self.judge, true, number)
+        candidate = self.encoding.candidate(self.judge, self._truths(), number)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")

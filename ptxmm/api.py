@@ -187,6 +187,7 @@ def check(
     result.observation = observation_of(result.positive, result.negative)
     if decision.undefined:
         result.verdict, result.error = "undefined", decision.undefined
+        result.culprits = [str(event) for event in decision.culprits]
     else:
         result.verdict = verdict_of(condition.quantifier, result.positive, result.negative)
         if result.races:

@@ -135,7 +135,7 @@ def _error(result: Result) -> Finding:
 
 
 def _undefined(result: Result) -> Finding:
-    reason = result.error or "the model gives the program no meaning"
+    reason = result.trouble or "the model gives the program no meaning"
     return _of(result, "undefined", reason, spots=result.places, place=shape(reason))
 
 

@@ -123,7 +123,8 @@ class Result:
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. Of a kernel test,
     `checks` has what became of each check, and `notes` what was assumed. `known` is set where a baseline accepts what is
-    wrong with the test. `places` say where the reason of `undefined` lies.
+    wrong with the test. `places` say where the reason of `undefined` lies,
+    `culprits` who does what there.
     """
 
     path: str
@@ -155,6 +156,13 @@ class Result:
     spot: Spot | None = None
     known: bool = False
     places: list[tuple[Spot, str]] = field(default_factory=list)
+    culprits: list[str] = field(default_factory=list)
+
+    @property
+    def trouble(self) -> str:
+        """`error`, and the instructions that it is about where it does not name them itself."""
+        where = f" ({'; '.join(self.culprits)})" if self.culprits else ""
+        return f"{self.error}{where}" if self.error else ""
 
     @property
     def passed(self) -> bool:

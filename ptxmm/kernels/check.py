@@ -282,7 +282,8 @@ def _answer(question: Question, result: Result) -> Decision:
     _take(question, decision, result)
     if decision.undefined:
         result.verdict, result.error = "undefined", question.readable(decision.undefined)
-        result.places = question.places_in(decision.undefined)
+        result.culprits = [question.readable(str(event)) for event in decision.culprits]
+        result.places = question.places_in("; ".join([decision.undefined, *map(str, decision.culprits)]))
         return decision
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)

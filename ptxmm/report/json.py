@@ -42,7 +42,7 @@ def entry(result: Result) -> dict[str, Any]:
         "negative": result.negative,
         "complete": result.complete,
         "seconds": round(result.seconds, 6),
-        "error": result.error,
+        "error": result.trouble or None,
         "races": result.races,
         "why": result.why,
         "expected": result.expectation,

@@ -84,7 +84,7 @@ class TextReport:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
             brief = brief or (result.verdict == "undefined" and bool(result.races))  # told below
-            notes.append(plain(result.error.partition(" (")[0] if brief else result.error))
+            notes.append(plain(result.error.partition(" (")[0] if brief else result.trouble))
         if result.verdict == "error":
             notes.append("see the message")
         elif not result.passed and result.verdict != "undecided":

@@ -155,3 +155,22 @@ def message_passing(lines: dict[str, str]) -> str | None:
     assert result.why is not None
     told = next(line for line in result.why["text"] if "is not ordered before" in line)
     return str(told.partition(": ")[2])
+
+
+# What leaves a program without a meaning.
+
+
+@pytest.mark.parametrize(
+    ("memory", "threads", "culprits"),
+    [
+        ("x = 0;", ("bar.sync 0, 64;", "bar.sync 0, 96;"), ["P0, line 3: bar.sync 0, 64", "P1, line 4: bar.sync 0, 96"]),
+        (BAR, ("mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.shared.b64 _, [bar], 2;",),
+         ["P0, line 3: mbarrier.arrive.shared.b64 _, [bar], 2"]),
+    ],
+)  # fmt: skip
+def test_what_is_undefined_is_told_with_who_does_it(memory: str, threads: tuple[str, ...], culprits: list[str]) -> None:
+    body = "\n".join(f"P{i}@cta 0 {{ {text} }}" for i, text in enumerate(threads))
+    result = ptxmm.check(ptxmm.parse(f"PTX t\n{{ {memory} }}\n{body}\nforall (true)\n"))
+    assert result.verdict == "undefined"
+    assert result.culprits == culprits
+    assert result.trouble == f"{result.error} ({'; '.join(result.culprits)})"

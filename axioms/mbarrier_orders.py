@@ -267,7 +267,7 @@ class Looks:
             present = frozenset()  # nothing makes an object of it again
         elif present is None:
             present = frozenset((START.content, *self.contents.known.get(place, ())))
-        return sorted({*present, *WRECKS})
+        return [*sorted({*present, *WRECKS})]
 
     def note(self, effect: Effect, answer: Value) -> None:
         """Takes in that an operation of the run returned something."""

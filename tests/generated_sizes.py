@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hypothesis import strategies as st
 
 #: Numbers that differ from each other in one byte or in several.
@@ -33,12 +35,31 @@ class _Writer:
         self.lines: list[str] = []
         self.observed: list[str] = []
         self.registers = 0
+        self.accesses = SizedAccesses(draw, self.register)
 
     def block(self) -> str:
         cta = self.draw(st.sampled_from((0, self.number, self.number)))
         return f"P{self.number}@cta {cta},gpu 0 {{ {' '.join(self.lines)} }}"
 
     def access(self) -> None:
+        self.lines.append(self.accesses.access())
+
+    def register(self, bank: str, observed: bool = True) -> str:
+        name = f"%{bank}{self.registers}"
+        self.registers += 1
+        if observed:
+            self.observed.append(f"{self.number}:{name}")
+        return name
+
+
+class SizedAccesses:
+    """Writes accesses to eight bytes of x, each of some size. `register` gives a new register of a bank, which is to be
+    observed or not."""
+
+    def __init__(self, draw: st.DrawFn, register: Callable[..., str], base: int = 0) -> None:
+        self.draw, self.register, self.base = draw, register, base
+
+    def access(self) -> str:
         draw = self.draw
         bits = draw(st.sampled_from((8, 16, 32, 64)))
         kinds = ["store", "load", "load"]
@@ -47,38 +68,31 @@ class _Writer:
         kind = draw(st.sampled_from(kinds))
         size = bits // 8 * (2 if kind.startswith("vector") else 1)
         offset = draw(st.integers(0, 8 // size - 1)) * size
-        getattr(self, kind)(bits, f"[x+{offset}]", draw(st.sampled_from(_SEMANTICS)))
+        return str(getattr(self, kind)(bits, f"[x+{self.base + offset}]", draw(st.sampled_from(_SEMANTICS))))
 
     def number_of(self, bits: int) -> int:
         return self.draw(st.sampled_from(_NUMBERS)) % (1 << bits)
 
-    def register(self, bits: int, observed: bool = True) -> str:
-        name = f"%{_REGISTERS[bits]}{self.registers}"
-        self.registers += 1
-        if observed:
-            self.observed.append(f"{self.number}:{name}")
-        return name
+    def store(self, bits: int, address: str, semantics: str) -> str:
+        return f"st.{semantics}.u{bits} {address}, {self.number_of(bits)};"
 
-    def store(self, bits: int, address: str, semantics: str) -> None:
-        self.lines.append(f"st.{semantics}.u{bits} {address}, {self.number_of(bits)};")
+    def load(self, bits: int, address: str, semantics: str) -> str:
+        return f"ld.{semantics}.u{bits} {self.register(_REGISTERS[bits])}, {address};"
 
-    def load(self, bits: int, address: str, semantics: str) -> None:
-        self.lines.append(f"ld.{semantics}.u{bits} {self.register(bits)}, {address};")
+    def vector_load(self, bits: int, address: str, semantics: str) -> str:
+        names = [self.register(_REGISTERS[bits]) for _ in range(2)]
+        return f"ld.{semantics}.v2.u{bits} {{{', '.join(names)}}}, {address};"
 
-    def vector_load(self, bits: int, address: str, semantics: str) -> None:
-        self.lines.append(f"ld.{semantics}.v2.u{bits} {{{self.register(bits)}, {self.register(bits)}}}, {address};")
+    def vector_store(self, bits: int, address: str, semantics: str) -> str:
+        names = [self.register(_REGISTERS[bits], observed=False) for _ in range(2)]
+        made = [f"mov.u{max(bits, 16)} {name}, {self.number_of(bits)};" for name in names]
+        return f"{' '.join(made)} st.{semantics}.v2.u{bits} {address}, {{{', '.join(names)}}};"
 
-    def vector_store(self, bits: int, address: str, semantics: str) -> None:
-        names = [self.register(bits, observed=False) for _ in range(2)]
-        for name in names:
-            self.lines.append(f"mov.u{max(bits, 16)} {name}, {self.number_of(bits)};")
-        self.lines.append(f"st.{semantics}.v2.u{bits} {address}, {{{', '.join(names)}}};")
-
-    def atomic(self, bits: int, address: str, semantics: str) -> None:
+    def atomic(self, bits: int, address: str, semantics: str) -> str:
         scope = "cta" if semantics.endswith("cta") else "gpu"
         how = self.draw(st.sampled_from((f"add.u{bits}", f"exch.b{bits}")))
-        self.lines.append(f"atom.relaxed.{scope}.{how} {self.register(bits)}, {address}, {self.number_of(bits) or 1};")
+        return f"atom.relaxed.{scope}.{how} {self.register(_REGISTERS[bits])}, {address}, {self.number_of(bits) or 1};"
 
-    def reduction(self, bits: int, address: str, semantics: str) -> None:
+    def reduction(self, bits: int, address: str, semantics: str) -> str:
         scope = "cta" if semantics.endswith("cta") else "gpu"
-        self.lines.append(f"red.relaxed.{scope}.add.u{bits} {address}, {self.number_of(bits) or 1};")
+        return f"red.relaxed.{scope}.add.u{bits} {address}, {self.number_of(bits) or 1};"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 #: Numbers: of integers, and of two halves with few bits.
 _NUMBERS = ("0", "1", "2", "0x3C003C00", "0x40003C00")
-_TOGETHER = (
+TOGETHER = (
     "shfl.sync.idx.b32 {d}, {a}, {lane}, 31, {mask};",
     "shfl.sync.bfly.b32 {d}|%p0, {a}, 1, 31, {mask}; @!%p0 mov.u32 {d}, 7;",
     "shfl.sync.up.b32 {d}, {a}, 1, 0, {mask};",
@@ -51,7 +51,7 @@ def warps(draw: st.DrawFn) -> str:
         for thread in threads:
             for _ in range(draw(st.integers(0, 1))):
                 thread.append(filled(draw(st.sampled_from(_ALONE))))
-        line = draw(st.sampled_from(_TOGETHER))
+        line = draw(st.sampled_from(TOGETHER))
         for t, thread in enumerate(threads):
             if mask != "1" or t == 0:
                 thread.append(filled(line))

@@ -359,8 +359,21 @@ def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     for semantics in less:
         yield "semantics", [(semantics, functools.partial(_with_semantics, semantics))]
     if effect.scope and effect.kind in _LESS:
+        names = _scopes(effect.instruction)
         narrower = reversed(SCOPES[: SCOPES.index(effect.scope)])
-        yield "scope", [(scope, functools.partial(_with_scope, scope)) for scope in narrower]
+        changes: list[tuple[str, Change]] = [
+            (names[scope], functools.partial(_with_scope, scope)) for scope in narrower if scope in names
+        ]
+        if changes:
+            yield "scope", changes
+
+
+def _scopes(instruction: Instruction) -> Mapping[str, str]:
+    """How an instruction may write the scopes that it may have; none where nobody chooses its scope."""
+    if instruction.opcode == "membar":
+        return {"cta": "cta", "gpu": "gl"}
+    chosen = instruction.opcode != "barrier" and not {"volatile", "mmio"} & set(instruction.modifiers)
+    return {scope: scope for scope in SCOPES} if chosen else {}
 
 
 def _with_semantics(semantics: str, effect: Effect) -> Effect:

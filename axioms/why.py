@@ -372,7 +372,8 @@ def _scopes(instruction: Instruction) -> Mapping[str, str]:
     """How an instruction may write the scopes that it may have; none where nobody chooses its scope."""
     if instruction.opcode == "membar":
         return {"cta": "cta", "gpu": "gl"}
-    chosen = instruction.opcode != "barrier" and not {"volatile", "mmio"} & set(instruction.modifiers)
+    words = {modifier.partition("::")[0] for modifier in instruction.modifiers}
+    chosen = instruction.opcode != "barrier" and not words & {"volatile", "mmio", "mbarrier_init", "sync_restrict"}
     return {scope: scope for scope in SCOPES} if chosen else {}
 
 

@@ -32,9 +32,9 @@ def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     return events
 
 
-def mbarrier_span(effect: Effect) -> Span:
+def _mbarrier_spans(effect: Effect) -> tuple[Span, ...]:
     """The object that an operation is about."""
-    return Span(effect.address, OBJECT_SIZE)
+    return (Span(effect.address, OBJECT_SIZE),)
 
 
 def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
@@ -84,3 +84,4 @@ def is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
 
 
 MAKERS: Mapping[str, Maker] = {"barrier": _barrier, "mbarrier": _mbarrier}
+SPANS = {"mbarrier": _mbarrier_spans}

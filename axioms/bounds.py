@@ -14,21 +14,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from axioms import relations
-from axioms.barriers import Barriers
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
 from axioms.flow import Numbers
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import Interpreter
-from axioms.mbarrier_states import steps
-from axioms.mbarriers import Mbarriers
+from axioms.no_barriers import NoBarriers, NoMbarriers
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation
 from axioms.tearing import whole_source
 from axioms.values import Lowering
 from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from axioms.barriers import Barriers
+    from axioms.mbarriers import Mbarriers
 
 #: What is still open while coherence is being bounded.
 _OPEN = ("co", "fr", "sync_fence", "syncbar")
@@ -61,15 +64,31 @@ class Bounds:
         self.members = members_by_tag(program)
         self._relations: dict[str, Relation] = {}
         self.interpreter = Interpreter(program.size, formula, executed, self.members, self.relation, tick)
-        self.barriers = Barriers(program, executed, lowering, formula)
-        known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
-        if not model.uses("mbo"):
-            known = []  # a model that does not ask for the order of these operations does not order them either
-        found = {} if numbers is None else steps(program, numbers)
-        self.mbarriers = Mbarriers(program, executed, lowering, formula, known, found, tick)
+        self.barriers = self._of_barriers()
+        self.mbarriers = self._of_mbarriers(numbers)
         self._reads_from()
         self._coherence()
         self._fence_order()
+
+    def _of_barriers(self) -> Barriers | NoBarriers:
+        if "barrier" not in self.program.kinds:
+            return NoBarriers(self.program.size)
+        from axioms.barriers import Barriers
+
+        return Barriers(self.program, self.executed, self.lowering, self.formula)
+
+    def _of_mbarriers(self, numbers: Callable[[Value], Numbers] | None) -> Mbarriers | NoMbarriers:
+        program = self.program
+        if "mbarrier" not in program.kinds:
+            return NoMbarriers(program.size)
+        from axioms.mbarrier_states import steps
+        from axioms.mbarriers import Mbarriers
+
+        known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
+        if not self.model.uses("mbo"):
+            known = []  # a model that does not ask for the order of these operations does not order them either
+        found = {} if numbers is None else steps(program, numbers)
+        return Mbarriers(program, self.executed, self.lowering, self.formula, known, found, self.tick)
 
     def _reads_from(self) -> None:
         formula, executed = self.formula, self.executed

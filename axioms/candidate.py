@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.events import what_is_read
 from axioms.execution import ExecutedEvent, Execution
-from axioms.phases import Phases, states_found
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.tearing import mixes
-from ptxcore.syntax.printer import print_statement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from axioms.phases import Phases
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
@@ -104,7 +106,6 @@ class Candidate:
         self.claimed, self.sequences = claimed or {}, sequences
         self.circular = not self._read_values()
         self._evaluation: Evaluation | None = None
-        self._phases: Phases | None = None
 
     def moved(self, where: Sequence[int]) -> Candidate:
         """The same execution after interchangeable threads were exchanged: event i is now event `where[i]`."""
@@ -186,9 +187,13 @@ class Candidate:
                     waiting.append((symbol, what_is_read(events[w], c, e.index) if w >= 0 else 0))
             elif e.kind == "X" and type(e.value) is Term and not self.executed[e.index]:
                 symbols.setdefault(e.value, 0)
-        for symbol, _ in (found := list(states_found(self.program, self.sequences))):
-            symbols.pop(symbol, None)
-        waiting += found
+        if self.sequences:
+            from axioms.phases import states_found
+
+            found = list(states_found(self.program, self.sequences))
+            for symbol, _ in found:
+                symbols.pop(symbol, None)
+            waiting += found
         while waiting:
             later = []
             for symbol, written in waiting:
@@ -261,7 +266,7 @@ class Candidate:
         for c, w in self.finals.items():
             if self.co[w] & self.judge.writes[c]:
                 return ["a final value"]
-        return self._broken_reductions() or self.phases.defects[:1]
+        return self._broken_reductions() or ([] if self.phases is None else self.phases.defects[:1])
 
     def _broken_reductions(self) -> list[str]:
         """A `bar.red` must return what the predicates of its instance reduce to."""
@@ -279,11 +284,14 @@ class Candidate:
                 return [f"the result of event {j}"]
         return []
 
-    @property
-    def phases(self) -> Phases:
-        if self._phases is None:
-            self._phases = Phases(self.program, self.alive, self.sequences, self.symbols)
-        return self._phases
+    @functools.cached_property
+    def phases(self) -> Phases | None:
+        """None for a program without barriers, whose phases are nothing."""
+        if self.program.kinds.isdisjoint(("barrier", "mbarrier")):
+            return None
+        from axioms.phases import Phases
+
+        return Phases(self.program, self.alive, self.sequences, self.symbols)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -297,7 +305,8 @@ class Candidate:
         base = Base(fixed, self.program.size)
         base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
         base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar, "again": self.again})
-        base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf})
+        if self.phases is not None:
+            base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf})
         base.update(self._dependencies())
         return base
 
@@ -360,6 +369,8 @@ class Candidate:
         if e.effect is None:
             text = e.label or f"{cell} = {value}"
             return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags)
+        from ptxcore.syntax.printer import print_statement  # not where nobody looks at executions
+
         instruction = e.effect.instruction
         part = f" ({_PARTS[e.kind]})" if "ASY" in e.tags else ""
         return ExecutedEvent(
@@ -410,7 +421,8 @@ class Candidate:
             "rmw": self._rows(program.relations["rmw"]),
         }
         drawn |= self._background()
-        drawn["mbrf"] = self._rows(self.phases.mbrf)
+        if self.phases is not None:
+            drawn["mbrf"] = self._rows(self.phases.mbrf)
         for name, label in _SHOWN.items():
             node = self.model.names.get(name)
             if node is not None and node.kind == "relation":

@@ -4,7 +4,6 @@ returns of what other threads bring. Definitions are put in wherever their symbo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 from typing import Any
 
 from ptxcore.machine.effects import Effect, ThreadExecution
@@ -62,7 +61,7 @@ class Definitions:
             new = self._anywhere(old)
             if new is not old:
                 changed[name] = new
-        return replace(effect, **changed) if changed else effect
+        return effect.changed(**changed) if changed else effect
 
     def _anywhere(self, old: Any) -> Any:
         if type(old) is Term:
@@ -75,10 +74,9 @@ class Definitions:
         return old
 
     def execution(self, execution: ThreadExecution) -> ThreadExecution:
-        return replace(
-            execution,
+        return execution.changed(
             effects=[self.effect(e) for e in execution.effects],
-            registers={n: replace(r, value=self(r.value)) for n, r in execution.registers.items()},
+            registers={n: r.changed(value=self(r.value)) for n, r in execution.registers.items()},
             finishes=self(execution.finishes),
             cut=self(execution.cut),
             requirements=[r._replace(guard=self(r.guard), condition=self(r.condition)) for r in execution.requirements],
@@ -88,5 +86,5 @@ class Definitions:
 
 
 _FIELDS = [
-    f.name for f in fields(Effect) if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
+    name for name in Effect.fields() if name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
 ]

@@ -20,6 +20,7 @@ from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.ends import executed_literals, forced_values
 from axioms.events import Event, what_is_read
+from axioms.flow import Numbers
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.inputs import inputs, samples
 from axioms.interpret import cycles
@@ -27,7 +28,6 @@ from axioms.program import Program
 from axioms.races import Flags
 from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime, RaceEvent, instruction_of
-from axioms.sketch import Sketch
 from axioms.symmetry import Class, classes
 from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
 from ptxcore.values.terms import Term, Value
@@ -52,9 +52,8 @@ class Encoding:
         self.lowering = Lowering(self.formula)
         self.executed = Executed(executed_literals(program, self.lowering, ended=ended), self.formula)
         forced = forced_values(program) if ended else {}
-        sketch = Sketch(program, model, ended=ended, deadline=deadline, tick=self._tick)
         self.bounds = Bounds(
-            program, model, self.formula, self.lowering, self.executed, forced, self._tick, sketch.numbers
+            program, model, self.formula, self.lowering, self.executed, forced, self._tick, self._numbers(ended)
         )
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
         self.barriers, self.mbarriers = self.bounds.barriers, self.bounds.mbarriers
@@ -75,6 +74,14 @@ class Encoding:
         self.symmetric = self._break_symmetry() if finite and ended and not self.inputs and not self.open else []
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
+
+    def _numbers(self, ended: bool) -> Callable[[Value], Numbers] | None:
+        """What counts of mbarrier operations may be; None where there are no such operations."""
+        if "mbarrier" not in self.program.kinds:
+            return None
+        from axioms.sketch import Sketch
+
+        return Sketch(self.program, self.model, ended=ended, deadline=self.deadline, tick=self._tick).numbers
 
     def _tick(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:

@@ -3,9 +3,8 @@ undefined."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
-from axioms.barrier_events import returns
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events import Collector, Trouble
 from axioms.memory import Object, Place
@@ -19,8 +18,18 @@ _MISPLACED = "misplaced"
 _SPACES = ("global", "shared", "shared::cta", "shared::cluster")
 
 
-def obligations(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[Trouble]:
-    """What is wrong with a program's accesses, each with its condition. `relations` are those known before any solving."""
+def obligations(collector: Collector, kinds: Container[str], relations: Mapping[str, Rows]) -> Iterator[Trouble]:
+    """What is wrong with a program's accesses, each with its condition. `kinds` are those of its effects, `relations` are those
+    known before any solving."""
+    if "issue" in kinds:
+        yield from _operations(collector)
+    if "mbarrier" in kinds:
+        yield from _barrier_objects(collector)
+    yield from _constants(collector)
+    yield from _read_only(collector, relations)
+
+
+def _operations(collector: Collector) -> Iterator[Trouble]:
     for t, thread in enumerate(collector.threads):
         agents: dict[int, list[Effect]] = {}
         for effect in thread.execution.effects:
@@ -28,9 +37,6 @@ def obligations(collector: Collector, relations: Mapping[str, Rows]) -> Iterator
                 agents.setdefault(effect.agent, []).append(effect)
         for effects in agents.values():
             yield from _Operands(collector, t, effects).troubles()
-    yield from _barrier_objects(collector)
-    yield from _constants(collector)
-    yield from _read_only(collector, relations)
 
 
 class _Operands:
@@ -130,6 +136,8 @@ _REMOTE = ("arrive", "arrive_drop", "expect_tx", "complete_tx")
 
 def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
     """mbarrier objects are in shared memory. Those of other CTAs only count arrivals and transactions; they return nothing."""
+    from axioms.barrier_events import returns
+
     for t, thread in enumerate(collector.threads):
         for effect in thread.execution.effects:
             if effect.kind != "mbarrier":

@@ -9,27 +9,24 @@ rows of bitsets over that order. They say what holds *if both events are execute
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from axioms import asynchronous, barrier_events, collectives, fences, kernels, obligations
 from axioms import events as making
 from axioms.carried import Carried
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
 from axioms.flow import Flow, Numbers
-from axioms.kernels import Grids, Kernel
+from axioms.kinds import ACCESSES, maker_of, spans_of
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
-from ptxcore.machine.effects import Dependencies, Effect
+from axioms.obligations import obligations
+from ptxcore.machine.effects import Dependencies, Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
-#: How the effects of each kind become events, and what they access.
-_MAKERS = {
-    **making.MAKERS, **barrier_events.MAKERS, **fences.MAKERS, **asynchronous.MAKERS, **kernels.MAKERS,
-    **collectives.MAKERS,
-}  # fmt: skip
-_SPANS = {**making.SPANS, **asynchronous.SPANS}
+if TYPE_CHECKING:
+    from axioms.collectives import Flows
+    from axioms.kernels import Grids, Kernel
 
 #: Reads of more bits may be torn even with the option `no-tearing`.
 _WHOLE_BITS = 64
@@ -51,6 +48,9 @@ class Program:
     does. Without `kernels` all threads are one launch. `options` are of `axioms.models.options`. `assemble` makes the same
     program of threads that were executed otherwise, on numbers for instance; it hands the layout on that it is given, so that
     both have the same cells. `well_used`: executions that misuse a barrier are not looked at.
+
+    `kinds` are those of its effects. What only some of them are about is imported where there are such (see `axioms.kinds`);
+    `grids` are None in a program without kernels.
     """
 
     well_used = False
@@ -76,7 +76,11 @@ class Program:
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
         self.threads = tuple(threads)
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
-        collectives.check(self.threads, definitions or {})
+        self.kinds = frozenset([e.kind for t in self.threads for e in t.execution.effects])
+        if "collective" in self.kinds:
+            from axioms.collectives import check
+
+            check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
         self._accessed = list(self._accesses())
         self._flow: Flow | None = None
@@ -94,7 +98,7 @@ class Program:
         self.events: list[Event] = collector.events
         self.by_effect: list[dict[int, list[Event]]] = collector.by_effect  # thread by thread
         self.troubles: list[Trouble] = collector.troubles  # what makes the behaviour undefined
-        self.grids = Grids(collector, self.kernels)
+        self.grids = self._grids()
         self.size = len(self.events)
         self.relations: dict[str, list[int]] = known_relations(collector)
         self._relate()
@@ -140,13 +144,13 @@ class Program:
     def _accesses(self) -> Iterator[tuple[int, Effect]]:
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
-                if effect.kind in _SPANS:
+                if effect.kind in ACCESSES:
                     yield t, effect
 
     def flow(self) -> Flow:
         """Which numbers reads may return, as their effects stand before cells are known."""
         if self._flow is None:
-            self._flow = Flow(self.space, self._accessed, lambda e: [(s.address, s.size) for s in _SPANS[e.kind](e)])
+            self._flow = Flow(self.space, self._accessed, lambda e: [(s.address, s.size) for s in spans_of(e)])
         return self._flow
 
     def written(self, write: Event, cell: int) -> Numbers:
@@ -169,7 +173,7 @@ class Program:
         """The bytes that accesses may go to: those that are cut alike together."""
         found: list[list[Bytes]] = []
         for t, effect in self._accessed:
-            spans = _SPANS[effect.kind](effect)
+            spans = spans_of(effect)
             located = self.collector.locate(t, effect, spans)
             if len(spans) == 1:
                 found.append([(p.object, p.offset, spans[0].size) for p in located[0]])
@@ -181,9 +185,9 @@ class Program:
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
                 if effect.kind == "mbarrier":  # no memory event: no cells are cut for its sake
-                    self.collector.locate(t, effect, (barrier_events.mbarrier_span(effect),))
+                    self.collector.locate(t, effect, spans_of(effect))
             for requirement in thread.execution.requirements:
-                if not barrier_events.is_of_state(requirement, thread.execution.effects):
+                if "mbarrier" not in self.kinds or not _is_of_state(requirement, thread.execution.effects):
                     self.collector.require(t, requirement)
         return found
 
@@ -237,24 +241,47 @@ class Program:
             made: dict[int, list[Event]] = {}
             collector.by_effect.append(made)
             for effect in thread.execution.effects:
-                maker = _MAKERS.get(effect.kind)
+                maker = maker_of(effect)
                 if maker is None:
                     instruction = effect.instruction
                     name = ".".join((instruction.opcode, *instruction.modifiers))
                     raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
                 made[effect.index] = maker(collector, t, effect)
 
+    def _grids(self) -> Grids | None:
+        if not self.kernels and self.kinds.isdisjoint(("grid", "host")):
+            return None
+        from axioms.kernels import Grids
+
+        return Grids(self.collector, self.kernels)
+
     def _relate(self) -> None:
         """The relations of kernels, asynchronous operations and fences, where there are any."""
         collector = self.collector
-        found = {"issue": asynchronous.issue(collector), "covers": fences.covers(collector), "api": self.grids.api()}
+        found: dict[str, list[int] | None] = {}
+        if "issue" in self.kinds:
+            from axioms.asynchronous import issue
+
+            found["issue"] = issue(collector)
+        if not self.kinds.isdisjoint(("fence", "proxy_fence")):
+            from axioms.fences import covers
+
+            found["covers"] = covers(collector)
+        if self.grids is not None:
+            found["api"] = self.grids.api()
         self.relations |= {name: rows for name, rows in found.items() if rows is not None}
-        collector.troubles += obligations.obligations(collector, self.relations)
+        collector.troubles += obligations(collector, self.kinds, self.relations)
 
     def final(self, cell: int) -> Term:
         """The symbol for a cell's value when all threads have ended."""
         c = self.layout.cells[cell]
         return final_symbol(c.object, c.offset, c.width)
+
+
+def _is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
+    from axioms.barrier_events import is_of_state
+
+    return is_of_state(requirement, effects)
 
 
 _FINAL = "final"
@@ -274,10 +301,13 @@ def final_symbol(number: int, offset: int, width: int) -> Term:
 def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]]:
     """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed)."""
     pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": [], "comp": []}
-    for t, operations in asynchronous.operations_of(program.collector):
-        pairs["data"] += operations.flow()
-        pairs["comp"] += operations.comp(program.grids.end_of(t))
-    flows = collectives.Flows(program.threads)
+    if "issue" in program.kinds:
+        from axioms.asynchronous import operations_of
+
+        for t, operations in operations_of(program.collector):
+            pairs["data"] += operations.flow()
+            pairs["comp"] += operations.comp(None if program.grids is None else program.grids.end_of(t))
+    flows = _flows(program)
     for t, thread in enumerate(program.threads):
         made = program.by_effect[t]
         sources = _Sources(program, flows, t)
@@ -304,16 +334,24 @@ def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effe
         pairs["data"].append(pair)
 
 
+def _flows(program: Program) -> Flows | None:
+    if "collective" not in program.kinds:
+        return None
+    from axioms.collectives import Flows
+
+    return Flows(program.threads)
+
+
 class _Sources:
     """The events that the effects of a thread depend on."""
 
-    def __init__(self, program: Program, flows: collectives.Flows, thread: int) -> None:
+    def __init__(self, program: Program, flows: Flows | None, thread: int) -> None:
         self.by_effect, self.flows, self.thread = program.by_effect, flows, thread
 
     def depend(self, pairs: list[tuple[int, int, Value]], sources: Dependencies, target: Event) -> None:
         if not sources:
             return
-        if not self.flows:
+        if self.flows is None:
             own = self.by_effect[self.thread]
             for source, condition in sources.items():
                 _depend(pairs, own.get(source, ()), target, condition)

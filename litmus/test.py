@@ -5,25 +5,22 @@ Equal tests are equal in everything that counts for the verdict; source position
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ptxcore.diagnostics import Span
 from ptxcore.places import Place
+from ptxcore.records import Record, field
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: Bits of each type that a location may have.
 TYPE_WIDTHS = {**{f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}, ".b128": 128}
 
 
-@dataclass(frozen=True, slots=True)
-class AddressOf:
+class AddressOf(Record, frozen=True):
     """`&x`: the address of a location, as an initial value."""
 
     location: str
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Record, frozen=True):
     """A variable of the init block. `type` as PTX writes it (`.u32`); `elements` is None for a scalar.
 
     `initial` has one value for each element. An alias has the type of what it aliases and no storage of its own: `alias_of`
@@ -42,8 +39,7 @@ class Location:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Record, frozen=True):
     """`dialect` is `typed` or `short`. `registers` are the initial values that the init block gives, by name without `%`.
 
     `place` has unique numbers at each level (see `ptxcore.places`).
@@ -60,8 +56,7 @@ class Thread:
 # Terms and propositions of the final statement.
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterTerm:
+class RegisterTerm(Record, frozen=True):
     """`1:r0`; the register's name without `%`."""
 
     thread: str  # P1
@@ -72,8 +67,7 @@ class RegisterTerm:
         return f"{self.thread[1:]}:{self.register}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocationTerm:
+class LocationTerm(Record, frozen=True):
     """`x`, `b[2]`, or bytes read anew: `b.u16[1]` (`type` is `.u16` then)."""
 
     location: str
@@ -86,13 +80,11 @@ class LocationTerm:
         return f"{self.location}{self.type or ''}{index}"
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Record, frozen=True):
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Record, frozen=True):
     """`left OP right`, `op` one of `== != < <= > >=`. A location's name on the right means its address (`AddressOf`)."""
 
     op: str
@@ -100,29 +92,24 @@ class Compare:
     right: RegisterTerm | LocationTerm | Constant | AddressOf
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Record, frozen=True):
     operand: Proposition
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Record, frozen=True):
     operands: tuple[Proposition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Record, frozen=True):
     operands: tuple[Proposition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Implies:
+class Implies(Record, frozen=True):
     left: Proposition
     right: Proposition
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Record, frozen=True):
     """`true` or `false`."""
 
     value: bool
@@ -131,16 +118,14 @@ class Literal:
 Proposition = Compare | Not | And | Or | Implies | Literal
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Record, frozen=True):
     """`quantifier` is `exists`, `~exists` or `forall`."""
 
     quantifier: str = "exists"
     proposition: Proposition = Literal(True)
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(Record, frozen=True):
     """`kernel k1 = [P0,P1] stream 1 after k0`."""
 
     name: str
@@ -149,8 +134,7 @@ class Kernel:
     after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(Record, frozen=True):
     """One litmus test. `meta` keeps `KEY = value` lines in order; `Expect` among them states the expected verdict."""
 
     name: str

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from axioms.events import WILD
-from axioms.kernels import Kernel
 from axioms.memory import Layout, Object, View
 from axioms.program import Observable, Program, Thread, final_symbol
-from litmus import launches
-from litmus.formats.host import HOST_DIALECTS
-from litmus.formats.short import DIALECTS
+from litmus.formats.dialects import dialect_named
 from litmus.test import (
     TYPE_WIDTHS,
     AddressOf,
@@ -36,13 +34,14 @@ from ptxcore.machine.actions import MAPA_ALIAS
 from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.effects import FinalRegister
 from ptxcore.machine.explore import explore
-from ptxcore.machine.kernel.memory import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
-from ptxcore.machine.kernel.special import LANES, WARP
-from ptxcore.machine.kernel.warps import Lane, explore_warp
 from ptxcore.machine.steps import ThreadCode
+from ptxcore.machine.windows import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from axioms.kernels import Kernel
 
 #: Where the first location of a state space lies, and how far apart locations are. Far from small numbers that programs
 #: compute with, and small enough for the 32-bit registers of the short dialect.
@@ -218,6 +217,8 @@ def _special_registers(test: Test, own_aliases: bool) -> dict[str, dict[str, int
     """What threads know of their places in warps and clusters, where some thread asks. `own_aliases`: see `_Memory`."""
     if not own_aliases and not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
         return {}
+    from ptxcore.machine.kernel.special import LANES, WARP
+
     more = {MAPA_ALIAS: 1} if own_aliases else {}
     ranks = _ranks(test)
     sizes = Counter(cluster for cluster, _ in ranks.values())
@@ -279,14 +280,32 @@ def _users(test: Test) -> dict[str, list[int]]:
     return {name: list(ctas) for name, ctas in found.items()}
 
 
+# Only tests with kernels and host threads, and those that ask for lanes and warps, import what these are about.
+
+
+def _checked(test: Test) -> Test:
+    """The test, its launches checked."""
+    if not test.kernels and not any(t.place.host for t in test.threads):
+        return test
+    from litmus.launches import checked
+
+    return checked(test)
+
+
+def _kernels(test: Test) -> list[Kernel]:
+    if not test.kernels:
+        return []
+    from axioms.kernels import Kernel
+
+    numbers = {t.name: i for i, t in enumerate(test.threads)}
+    return [Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels]
+
+
 class _Builder:
     def __init__(self, test: Test, unroll: int, all_registers: bool, options: frozenset[str]) -> None:
-        self.test = test = launches.checked(test)
+        self.test = test = _checked(test)
         self.unroll, self.all_registers, self.options = unroll, all_registers, options
-        numbers = {t.name: i for i, t in enumerate(test.threads)}
-        self.kernels = [
-            Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels
-        ]
+        self.kernels = _kernels(test)
         own_aliases = "mapa-alias" in options and any(_is(s, "mapa") for t in test.threads for s in t.statements)
         self.memory = _Memory(test, own_aliases)
         self.special = _special_registers(test, own_aliases)
@@ -312,7 +331,8 @@ class _Builder:
             raise InputError(sorted(problems, key=lambda d: d.span))
         self._put_warps_together(threads)
         program = self.assemble(threads)
-        program.grids.refuse_uncertain_launches()
+        if program.grids is not None:
+            program.grids.refuse_uncertain_launches()
         for trouble in program.troubles:
             if trouble.condition == 1 and trouble.kind == WILD and trouble.address is not None:
                 span = trouble.instruction.span
@@ -327,6 +347,8 @@ class _Builder:
                 warps.setdefault((t.place.gpu, t.place.warp), []).append(i)
         for warp in warps.values():
             if any(e.kind == "collective" for i in warp for e in threads[i].execution.effects):
+                from ptxcore.machine.kernel.warps import Lane, explore_warp
+
                 lanes = [Lane(threads[i].code.special["laneid"], threads[i].code, threads[i].name) for i in warp]
                 executions, definitions = explore_warp(lanes, self.unroll, one_code=False)
                 self.definitions |= definitions
@@ -347,7 +369,7 @@ class _Builder:
                 for name, v in t.registers
             }
             variables = self.memory.variables(t.place.cta)
-            dialect = (HOST_DIALECTS if t.place.host else DIALECTS)[t.dialect]
+            dialect = dialect_named(t.dialect, host=t.place.host)
             try:
                 special = self.special.get(t.name)
                 codes.append(prepare(t.statements, dialect, variables, initial, observed=observed, special=special))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxcore.records import Record, field
 
 if TYPE_CHECKING:
     from axioms.execution import ExecutedEvent, Execution
@@ -46,8 +47,7 @@ class Loop(NamedTuple):
         return f"the loop at {where} was cut after {self.turns} turn{'s' * (self.turns != 1)}"
 
 
-@dataclass(slots=True, kw_only=True)
-class Checked:
+class Checked(Record, kw_only=True):
     """One check of a kernel test. `text` is the check as written, `spot` where. `holds` is None where that was not decided.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`, the
@@ -102,8 +102,7 @@ class Witness:
         return dot(self.execution)
 
 
-@dataclass(slots=True, kw_only=True)
-class Result:
+class Result(Record, kw_only=True):
     """The answer for one test.
 
     `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,

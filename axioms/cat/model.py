@@ -11,7 +11,7 @@ or both. An engine needs only one direction of a definition for a value of one p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.cat import reader
@@ -95,31 +95,32 @@ class _Compiler(Builder):
         # A call opens the scope of its parameters; "leave" closes it again.
         scopes: list[Mapping[str, _Bound]] = [scope]
         active: list[str] = []
-        stack: list[tuple[str, Expression, int]] = [("enter", expression, 0)]
+        stack: list[tuple[str, Expression, Sequence[Expression]]] = [("enter", expression, ())]
         while stack:
-            step, e, count = stack.pop()
+            step, e, given = stack.pop()
             if step == "enter":
                 if e.op == "name":
                     done.append(self.named(e, scopes[-1]))
                 else:
-                    stack.append(("apply", e, 0))
-                    stack += [("enter", o, 0) for o in reversed(_operands(e))]
+                    given = _operands(e)
+                    stack.append(("apply", e, given))
+                    stack += [("enter", o, ()) for o in reversed(given)]
             elif step == "leave":
                 scopes.pop()
                 active.pop()
             else:
-                count = len(_operands(e))
-                operands = done[len(done) - count :]
-                del done[len(done) - count :]
+                first = len(done) - len(given)
+                operands = done[first:]
+                del done[first:]
                 if e.op == "call" and e.name not in _FUNCTIONS:
-                    binding = self.function(e, scopes[-1], count)
+                    binding = self.function(e, scopes[-1], len(given))
                     if e.name in active:
                         raise fail(e.span, f"function '{e.name}' calls itself")
                     scopes.append({**self.scope, **dict(zip(binding.parameters or (), operands, strict=True))})
                     active.append(e.name)
-                    stack += [("leave", e, 0), ("enter", binding.body, 0)]
+                    stack += [("leave", e, ()), ("enter", binding.body, ())]
                 else:
-                    done.append(self.apply(e, operands))
+                    done.append(self.apply(e, given, operands))
         return done[0]
 
     def named(self, e: Expression, scope: Mapping[str, _Bound]) -> Node:
@@ -146,7 +147,7 @@ class _Compiler(Builder):
             raise fail(e.span, f"'{e.name}' takes {len(bound.parameters)} argument(s), {count} given")
         return bound
 
-    def apply(self, e: Expression, args: list[Node]) -> Node:
+    def apply(self, e: Expression, given: Sequence[Expression], args: list[Node]) -> Node:
         op = e.op
         if op == "if":
             self.model.options |= {e.name}
@@ -155,9 +156,10 @@ class _Compiler(Builder):
         if op == "difference":
             return self.difference(*self.same_kind(e, args[0], args[1]))
         if op in ("union", "intersection"):
-            for at, turn in enumerate(_turns(e), 1):
-                args[at - 1], args[at] = self.same_kind(turn, args[at - 1], args[at])
-            args[0], args[-1] = self.same_kind(e, args[0], args[-1])
+            if any(a.op == "empty" or a.kind != args[0].kind for a in args):
+                for at, turn in enumerate(_turns(e), 1):
+                    args[at - 1], args[at] = self.same_kind(turn, args[at - 1], args[at])
+                args[0], args[-1] = self.same_kind(e, args[0], args[-1])
             return self.union(args) if op == "union" else self.intersection(args)
         if op == "complement":
             return self.difference(self.everything(args[0].kind), args[0])
@@ -168,8 +170,9 @@ class _Compiler(Builder):
             self.need(e.operands[0], args[0], kind, f"'{e.name}'")
             return build(self, args[0])
         wanted, text = _OPERAND[op]
-        for operand, arg in zip(_operands(e), args, strict=True):
-            self.need(operand, arg, wanted, text)
+        for operand, arg in zip(given, args, strict=True):
+            if arg.kind != wanted:
+                self.need(operand, arg, wanted, text)
         if op == "sequence":
             return self.sequence(args)
         if op == "product":
@@ -253,7 +256,7 @@ class _Compiler(Builder):
 
     def check_monotone(self, node: Node, span: Span) -> None:
         for body in node.args:
-            for n, positive in signed(body):
+            for n, positive in signed((body, True)):
                 if n in node.variables and not positive:
                     raise fail(
                         span, f"'{node.name}' depends on what it does not contain: the recursion has no least solution"
@@ -349,12 +352,12 @@ def _reachable(roots: list[Node]) -> set[Node]:
 
 
 def _mark_polarity(model: Model) -> None:
-    for axiom in (*model.axioms, *model.flags):  # a flag is asked for as an axiom is: whether its statement can be true
-        for n, positive in signed(axiom.node):
-            if positive != axiom.negated:
-                n.grows = True
-            else:
-                n.shrinks = True
+    # A flag is asked for as an axiom is: whether its statement can be true.
+    for n, positive in signed(*[(a.node, not a.negated) for a in (*model.axioms, *model.flags)]):
+        if positive:
+            n.grows = True
+        else:
+            n.shrinks = True
     for n in _reachable([a.node for a in (*model.axioms, *model.flags)]):
         if n.op == "fixpoint":
             for v in n.variables:

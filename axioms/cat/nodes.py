@@ -179,12 +179,12 @@ class Builder:
         x = s | x; t  is  s; t*        x = s | t; x  is  t*; s        x = s | x; t; x  is  s; (t; s)*
         """
         parts = body.args if body.op == "union" else (body,)
-        starts = [p for p in parts if not any(n is x for n, _ in signed(p))]
+        starts = [p for p in parts if not any(n is x for n, _ in signed((p, True)))]
         turns = [p for p in parts if p not in starts]
         if not starts or not turns or any(t.op != "sequence" or len(t.args) < 2 for t in turns):
             return None
         inner = [a for t in turns for a in t.args if a is not x]
-        if any(n is x for a in inner for n, _ in signed(a)):
+        if any(n is x for a in inner for n, _ in signed((a, True))):
             return None
         start = self.union(starts)
         if all(t.args[0] is x and t.args.count(x) == 1 for t in turns):
@@ -203,10 +203,10 @@ def _is_of_memory(node: Node) -> bool:
     return node.op == "base" and node.name in _OF_MEMORY
 
 
-def signed(root: Node) -> Iterator[tuple[Node, bool]]:
-    """The nodes below `root` with the sign under which each occurs."""
+def signed(*roots: tuple[Node, bool]) -> Iterator[tuple[Node, bool]]:
+    """The nodes below some that stand with a sign, each with every sign under which it occurs."""
     seen: set[tuple[Node, bool]] = set()
-    stack = [(root, True)]
+    stack = list(roots)
     while stack:
         item = stack.pop()
         if item in seen:

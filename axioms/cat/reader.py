@@ -64,12 +64,16 @@ class Include(NamedTuple):
 Item = Let | Axiom | Include
 
 _TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\f]+)|(?P<newline>\n)|(?P<line>//[^\n]*)|(?P<open>\(\*)
+    r"""[ \t\r\f]*+
+    (?:(?P<name>[A-Za-z_0-9](?:[A-Za-z0-9_.]|-(?=[A-Za-z0-9_.]))*'*)
+    |(?P<open>\(\*)
+    |(?P<op>\^-1|\^\+|\^\*|\+\+|[|;\\&*~+?()\[\]{},=])
+    |(?P<newline>\n)|(?P<line>//[^\n]*)
     |(?P<string>"[^"]*")
-    |(?P<name>[A-Za-z_0-9](?:[A-Za-z0-9_.]|-(?=[A-Za-z0-9_.]))*'*)
-    |(?P<op>\^-1|\^\+|\^\*|\+\+|[|;\\&*~+?()\[\]{},=])""",
+    |(?P<end>\Z))""",
     re.VERBOSE,
 )
+_BLANK = re.compile(r"[ \t\r\f]*+")
 _COMMENT = re.compile(r"\(\*|\*\)|\n")
 
 _KEYWORDS = frozenset(
@@ -119,20 +123,25 @@ class _Token(NamedTuple):
 
 def _tokens(text: str) -> list[_Token]:
     tokens: list[_Token] = []
-    line, start, at, size = 1, 0, 0, len(text)
-    while at < size:
-        m = _TOKEN.match(text, at)
-        column = at - start + 1
+    line, start, end, size = 1, 0, 0, len(text)
+    match, comment = _TOKEN.match, _COMMENT.search
+    while end < size:
+        m = match(text, end)
         if m is None:
-            raise fail(Span(line, column, column + 1), f"unexpected character {text[at]!r}")
-        kind = m.lastgroup or ""
-        end = m.end()
-        if kind == "newline":
+            raise _stray(text, end, line, start)
+        kind = m.lastgroup
+        assert kind is not None
+        at, end = m.span(kind)
+        if kind == "name" or kind == "op":
+            word = m[kind]
+            kind = "keyword" if word in _KEYWORDS else kind
+            tokens.append(_Token(kind, word, Span(line, at - start + 1, end - start + 1)))
+        elif kind == "newline":
             line, start = line + 1, end
         elif kind == "open":
-            opened, depth = Span(line, column, column + 2), 1
+            opened, depth = Span(line, at - start + 1, at - start + 3), 1
             while depth:
-                c = _COMMENT.search(text, end)
+                c = comment(text, end)
                 if c is None:
                     raise fail(opened, "comment without an end, '*)' is missing")
                 end = c.end()
@@ -141,16 +150,18 @@ def _tokens(text: str) -> list[_Token]:
                 else:
                     depth += 1 if c.group() == "(*" else -1
         elif kind == "string":
-            tokens.append(_Token(kind, m.group(), Span(line, column, column + end - at)))
-            if newlines := m.group().count("\n"):
-                line, start = line + newlines, at + m.group().rindex("\n") + 1
-        elif kind in ("name", "op"):
-            word = m.group()
-            kind = "keyword" if word in _KEYWORDS else kind
-            tokens.append(_Token(kind, word, Span(line, column, column + end - at)))
-        at = end
-    tokens.append(_Token("end", "end of file", Span(line, at - start + 1, at - start + 2)))
+            tokens.append(_Token(kind, m[kind], Span(line, at - start + 1, end - start + 1)))
+            if newlines := m[kind].count("\n"):
+                line, start = line + newlines, at + m[kind].rindex("\n") + 1
+    tokens.append(_Token("end", "end of file", Span(line, size - start + 1, size - start + 2)))
     return tokens
+
+
+def _stray(text: str, at: int, line: int, start: int) -> InputError:
+    blank = _BLANK.match(text, at)
+    assert blank is not None
+    at = blank.end()
+    return fail(Span(line, at - start + 1, at - start + 2), f"unexpected character {text[at]!r}")
 
 
 def read(text: str) -> tuple[str, list[Item]]:

@@ -18,6 +18,10 @@ def specialised(model: Model, facts: Facts, flags: frozenset[str]) -> Model:
     return known
 
 
+#: Operations that give nothing where one operand is nothing.
+_NOTHING_OF_NOTHING = frozenset(("sequence", "intersection", "product"))
+
+
 class _Specialiser(Builder):
     def __init__(self, facts: Facts) -> None:
         super().__init__(facts)
@@ -50,14 +54,27 @@ class _Specialiser(Builder):
             elif n.op == "fixpoint":
                 self._recursion(n)
                 stack.pop()
+            elif (next_ := self._missing(n)) is not None:
+                stack.append(next_)
             else:
-                missing = [a for a in n.args if a not in self.made]
-                if missing:
-                    stack += missing
-                else:
-                    self.made[n] = self._again(n)
-                    stack.pop()
+                stack.pop()
         return self.made[node]
+
+    def _missing(self, n: Node) -> Node | None:
+        """An operand that has to be made before a node is; None when the node is made, which needs no other operand where one
+        that is empty makes it empty."""
+        made, left = self.made, None
+        for a in n.args:
+            known = made.get(a)
+            if known is None:
+                if left is None or a.serial < left.serial:  # the simplest one first
+                    left = a
+            elif known.op == "empty" and n.op in _NOTHING_OF_NOTHING:
+                made[n] = self.empty(n.kind)
+                return None
+        if left is None:
+            made[n] = self._again(n)
+        return left
 
     def _again(self, n: Node) -> Node:
         args = [self.made[a] for a in n.args]

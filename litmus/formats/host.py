@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import ChainMap
 
-from litmus.formats.short import DIALECTS
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import Dialect, by_mnemonic
 from ptxcore.isa.thread import Thread
@@ -35,13 +34,12 @@ _FORMS = by_mnemonic(
     )
 )
 
-#: The dialects of host threads, by the name that a test's thread gives.
-HOST_DIALECTS = {
-    name: Dialect(
-        f"{name} on the host",
+
+def on_host(dialect: Dialect) -> Dialect:
+    """A dialect as host threads have it."""
+    return Dialect(
+        f"{dialect.name} on the host",
         ChainMap(_FORMS, dialect.forms),  # type: ignore[arg-type]
         bare=dialect.bare,
         register_width=dialect.register_width,
     )
-    for name, dialect in DIALECTS.items()
-}

@@ -13,7 +13,7 @@ from functools import partial
 from ptxcore.isa import atomics, control, data_movement, fences, integer
 from ptxcore.isa.comparison import COMPARE
 from ptxcore.isa.form import Form, Use
-from ptxcore.isa.table import TYPED, Dialect, by_mnemonic
+from ptxcore.isa.table import Dialect, by_mnemonic
 from ptxcore.isa.thread import Thread
 from ptxcore.places import SCOPES
 from ptxcore.values.terms import Value, sdiv
@@ -98,6 +98,3 @@ SHORT = Dialect(
     bare=True,
     register_width=32,
 )
-
-#: The dialects by the name that a test's thread gives.
-DIALECTS = {"typed": TYPED, "short": SHORT}

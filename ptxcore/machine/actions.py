@@ -10,7 +10,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.collective import mask_position, result_widths, taken_apart
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
-from ptxcore.machine.kernel.memory import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value, add, concat, conj, disj, eq, extract, ite, negate, sext, ult, zext

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from bisect import bisect_right
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Span
@@ -25,19 +26,6 @@ _COMMENT = re.compile(
 )
 _NUMBER = re.compile(
     r"(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|(?P<dec>0|[1-9][0-9]*)|0(?P<oct>[0-7]+))U?\Z", re.ASCII
-)
-_TOKEN = re.compile(
-    rf"""\s*+(?:
-      (?P<name>{NAME})
-    | (?P<float>{_FLOAT})
-    | (?P<number>[0-9][\w$]*+(?:\.[\w$]*+)?+)
-    | (?P<string>"[^"\n]*+")
-    | (?P<word>\.[A-Za-z_][\w$]*+(?:::[\w$]++)*+)
-    | (?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%~!&|^<>?:=(){{}}\[\],;@\#.])
-    | (?P<stray>\S)
-    | (?P<end>\Z)
-    )""",
-    re.VERBOSE | re.ASCII,
 )
 _SELECTOR = re.compile(rf"\s*+{COMPONENT}", re.ASCII)
 _NOT_NEWLINE = re.compile(r"[^\n]")
@@ -137,19 +125,37 @@ def bits_float(bits: int) -> float:
     return value
 
 
+@cache
+def _token() -> re.Pattern[str]:
+    """The pattern of a token, compiled when some text is first taken apart so far: most instructions never are."""
+    return re.compile(
+        rf"""\s*+(?:
+      (?P<name>{NAME})
+    | (?P<float>{_FLOAT})
+    | (?P<number>[0-9][\w$]*+(?:\.[\w$]*+)?+)
+    | (?P<string>"[^"\n]*+")
+    | (?P<word>\.[A-Za-z_][\w$]*+(?:::[\w$]++)*+)
+    | (?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[-+*/%~!&|^<>?:=(){{}}\[\],;@\#.])
+    | (?P<stray>\S)
+    | (?P<end>\Z)
+    )""",
+        re.VERBOSE | re.ASCII,
+    )
+
+
 class Cursor:
     """Walks over the tokens of a text. `kind` is `name`, `float`, `number`, `string`, `word` (`.b32`), `mark`, `stray`
     or `end`; `text` the token as written, which stands at `start` to `stop`. `allowance` is how many labels may still be
     made from `N<5>`."""
 
-    __slots__ = ("allowance", "kind", "limit", "source", "start", "stop", "text")
+    __slots__ = ("allowance", "kind", "limit", "match", "source", "start", "stop", "text")
 
     kind: str
     text: str
     start: int
 
     def __init__(self, source: str, position: int = 0, limit: int | None = None) -> None:
-        self.source = source
+        self.source, self.match = source, _token().match
         self.limit = len(source) if limit is None else limit
         self.allowance = self.limit
         self.stop = position
@@ -157,7 +163,7 @@ class Cursor:
 
     def advance(self) -> None:
         """Goes to the next token."""
-        m = _TOKEN.match(self.source, self.stop, self.limit)
+        m = self.match(self.source, self.stop, self.limit)
         assert m is not None  # the last alternatives take anything
         kind = m.lastgroup
         assert kind is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptxcore.syntax.directives import SHAPES
 from ptxcore.syntax.lexer import bits_float
 from ptxcore.syntax.tree import (
     Address,
@@ -54,6 +53,8 @@ def print_module(module: Module) -> str:
 def _ended(statement: AnyStatement) -> bool:
     """Whether a statement ends with `;`."""
     if isinstance(statement, Directive):
+        from ptxcore.syntax.directives import SHAPES  # not where threads alone are printed
+
         shape = SHAPES.get(statement.name)
         return shape is not None and shape.ended
     if isinstance(statement, Function):

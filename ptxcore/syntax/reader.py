@@ -10,15 +10,12 @@ import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from types import ModuleType
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
-from ptxcore.syntax.declarations import LINKAGE, SPACES, read_declaration
-from ptxcore.syntax.directives import HEADS, SHAPES, misplaced, read_directive
-from ptxcore.syntax.functions import read_function, read_prototype
 from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, open_comment, shown
 from ptxcore.syntax.operands import OperandReader
-from ptxcore.syntax.sections import read_section
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import (
     Address,
@@ -31,7 +28,6 @@ from ptxcore.syntax.tree import (
     Module,
     Name,
     Open,
-    Operand,
     Section,
     Text,
 )
@@ -62,13 +58,6 @@ _END_AT_MODULE, _END_IN_BODY = (
     for words in (_BEGINNINGS, f"{_BEGINNINGS} {_IN_BODIES}")
 )
 _IN_LIST = re.compile(r"\s*+[;,]", re.ASCII)
-_PLACE = r"(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)(?![\w$.])"
-#: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
-_LOC = re.compile(
-    rf"\.loc\s++{_PLACE}(?:\s*+,\s*+(function_name)\s++({NAME})(?![.])(?:\s*+\+\s*+(\d{{1,15}}+)(?![\w$.]))?+"
-    rf"\s*+,\s*+(inlined_at)\s++{_PLACE})?+(?!\s*+,)",
-    re.ASCII,
-)
 _DWARF = re.compile(r"@@DWARF\b([^\n]*+)", re.IGNORECASE)
 _NOT_ASCII = re.compile(r"([^\x00-\x7f])[^\n]*+")
 #: What stands for the byte 0 among the lone surrogates.
@@ -246,12 +235,20 @@ class Reader:
         statement.text = self.text[start:end].rstrip()
         self.statements.append(statement)
 
+    @cached_property
+    def _structures(self) -> ModuleType:
+        """Who reads directives: most threads of litmus tests have none, and never import what these are."""
+        from ptxcore.syntax import structures
+
+        return structures
+
     def _directive(self, position: int) -> int:
         text = self.text
-        m = _LOC.match(text, position)
-        if m is not None and self.blocks:
-            self._keep(Directive("loc", self._place(m)), position, m.end(), position + 4)
-            return m.end()
+        place: re.Match[str] | None = self._structures.LOC.match(text, position)
+        if place is not None and self.blocks:
+            arguments = self._structures.place_of(place, self.operands)
+            self._keep(Directive("loc", arguments), position, place.end(), position + 4)
+            return place.end()
         m = _DIRECTIVE.match(text, position)
         if m is None:
             raise self._no_statement(position)
@@ -260,63 +257,13 @@ class Reader:
             self.found.append(_not_in_thread(self.span(*m.span()), m[0]))
             return self._end_of_statement(position, m.end())
         cursor = Cursor(text, position)
-        statement, end = self._structured(cursor, cursor.text[1:])
+        statement: AnyStatement
+        end: int
+        statement, end = self._structures.read_structure(self, cursor, cursor.text[1:])
         self._keep(statement, position, end, m.end())
         if isinstance(statement, Section):
             statement.text = ""  # may be most of a module, and no finding is shown within it
         return cursor.stop if cursor.text == ";" and isinstance(statement, Declaration) else end
-
-    def _place(self, m: re.Match[str]) -> tuple[Operand, ...]:
-        """The arguments of a `.loc`."""
-        known = self.operands
-        file, line, column, function_name, label, offset, inlined_at, *call = m.groups()
-        place = (known[file], known[line], known[column])
-        if function_name is None:
-            return place
-        name = known[label] if offset is None else known[f"{label}+{offset}"]
-        return *place, known[function_name], name, known[inlined_at], *map(known.__getitem__, call)
-
-    def _structured(self, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
-        """The directive on which the cursor stands, and the offset where it ends."""
-        place = "body" if self.blocks or self.thread else "module"
-        linkage = ""
-        if word in LINKAGE and place == "module":
-            linkage = word
-            cursor.advance()
-            word = cursor.text[1:] if cursor.kind == "word" else ""
-            if word not in ("entry", "func", "align", *SPACES):
-                bad = cursor.missing("a state space, .entry or .func", f"behind .{linkage}")
-                bad.hint = f"write .{cursor.text}" if cursor.text in (*HEADS, *SPACES) else None
-                raise bad
-        if word in SPACES or word == "align":
-            declaration = read_declaration(cursor, self.span, self.operands, linkage)
-            return declaration, cursor.start
-        statement: AnyStatement
-        self.body_follows = word in HEADS
-        if word in HEADS and place == "module":
-            function = read_function(cursor, self.span, linkage)
-            self.strayed = False
-            self.body_follows = function.defined
-            statement = function
-        elif word == "callprototype" and place == "body":
-            self._needs_label(cursor)
-            statement = read_prototype(cursor, self.span)
-        elif word == "section" and place == "module":
-            statement = read_section(cursor)
-        else:
-            shape = SHAPES.get(word)
-            if shape is None or place not in shape.places:
-                raise misplaced(cursor, place)
-            if shape.labelled:
-                self._needs_label(cursor)
-            cursor.allowance = self.allowance
-            statement = read_directive(cursor, shape)
-            self.allowance = cursor.allowance
-        return statement, cursor.start
-
-    def _needs_label(self, cursor: Cursor) -> None:
-        if not self.statements or not isinstance(self.statements[-1], Label):
-            raise Bad(cursor.start, cursor.stop, f"'{cursor.text}' needs a label before it", f"as in T: {cursor.text}")
 
     def _recover(self, start: int, bad: Bad, limit: int | None = None) -> int:
         """Notes what is wrong with the statement at `start`; returns where reading goes on.

@@ -8,9 +8,8 @@ after reading; the classes are not `frozen` only because that makes building the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from ptxcore.diagnostics import Span
+from ptxcore.records import Record, field
 
 NOWHERE = Span(0, 0, 0)
 
@@ -18,8 +17,7 @@ NOWHERE = Span(0, 0, 0)
 # Operands.
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Name:
+class Name(Record, hashed=True):
     """An identifier as written: a register (`%r0`, `p`), a variable, a label, a function, a special register (`%tid.x`).
 
     What it names, declarations say. `prefix` is `!` for a negated predicate, `-` for a negated operand (video `vmad`).
@@ -34,15 +32,13 @@ class Name:
         return self.prefix == "!"
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Immediate:
+class Immediate(Record, hashed=True):
     """An integer: a literal, or a constant expression (section 4.5.5) already evaluated; may be negative."""
 
     value: int
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Float:
+class Float(Record, hashed=True):
     """A floating-point constant by its bits. `width` is 32 for `0f...`, 64 for `0d...` and for decimal notation."""
 
     bits: int
@@ -50,8 +46,7 @@ class Float:
     decimal: bool = False
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Address:
+class Address(Record, hashed=True):
     """`[base + offset]`; `name[offset]` where `indexed`, with a number or a register (and then `plus`) as the index.
 
     Without brackets (`bracketed` is False): `name + offset`, the value of an address. `qualifier` is `unified` in
@@ -66,49 +61,42 @@ class Address:
     qualifier: str = ""
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Sink:
+class Sink(Record, hashed=True):
     """The bit bucket `_`."""
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Pair:
+class Pair(Record, hashed=True):
     """`d|p`: two destinations."""
 
     first: Name | Sink | Vector
     second: Name | Sink
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Vector:
+class Vector(Record, hashed=True):
     """`{a, b}`."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Bracket:
+class Bracket(Record, hashed=True):
     """`[a, {x, y}]`, `[t, s, {x}]`: a texture, surface or tensor map with coordinates."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Arguments:
+class Arguments(Record, hashed=True):
     """`(a, b)`: results or arguments of a call."""
 
     elements: tuple[Operand, ...]
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Text:
+class Text(Record, hashed=True):
     """`"..."` as written, without its quotes."""
 
     text: str
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Wrapped:
+class Wrapped(Record, hashed=True):
     """`generic(name)`, `mask(name)` of an initialiser: `operator` around an address; `mask` is 0xFF, 0xFF00 ...
 
     `field = value` of a texture's initialiser has the field as its operator, `a - b` of debugging data `-` around a
@@ -126,8 +114,7 @@ Operand = Name | Immediate | Float | Address | Sink | Pair | Vector | Bracket | 
 # Statements.
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Statement:
+class Statement(Record, hashed=True):
     """`span` is the place of the leading word; `text` the whole statement as it stood, beginning at `span`'s column or,
     for an instruction with a guard, before it (`lead` characters earlier)."""
 
@@ -135,8 +122,7 @@ class Statement:
     text: str = field(default="", compare=False, kw_only=True, repr=False)
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Label(Statement):
+class Label(Statement, hashed=True):
     """`name:`"""
 
     name: str
@@ -182,8 +168,7 @@ class Instruction:
         return f"Instruction{self._key()!r}"
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Declarator:
+class Declarator(Record, hashed=True):
     """One name of a declaration. `count` is N of `name<N>`; `dimensions` those of an array, None for `[]`;
     `value` the initialiser: an operand, or (nested) `Vector`s of them."""
 
@@ -194,8 +179,7 @@ class Declarator:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Declaration(Statement):
+class Declaration(Statement, hashed=True):
     """`.extern .global .attribute(.managed) .align 8 .v4 .f32 a[2], b = ...;`, registers and parameters too.
 
     `space` without its dot (`reg`, `global`, `param` ...; `tex` and `sreg` of early versions), `bank` for `.const[2]`;
@@ -215,8 +199,7 @@ class Declaration(Statement):
     pointer: tuple[str, int | None] | None = None
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Function(Statement):
+class Function(Statement, hashed=True):
     """The head of `.entry` or `.func` (`kind`), and its performance directives. A definition's body follows between
     `Open` and `Close`; a declaration has none (`defined` is False). Parameters are declarations of one name each;
     None where the parentheses are missing altogether."""
@@ -232,8 +215,7 @@ class Function(Statement):
     name_span: Span = field(default=NOWHERE, compare=False)
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Directive(Statement):
+class Directive(Statement, hashed=True):
     """Any other directive: `.version`, `.target`, `.loc`, `.pragma`, `.maxntid`, `.branchtargets` ...
 
     `name` without its dot; `arguments` in order: Name, Immediate, Text. A version is two Immediates; a flag word among
@@ -245,8 +227,7 @@ class Directive(Statement):
     arguments: tuple[Operand, ...] = ()
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Prototype(Statement):
+class Prototype(Statement, hashed=True):
     """`.callprototype (results) _ (parameters) ...;` under the label before it."""
 
     results: tuple[Declaration, ...] = ()
@@ -254,8 +235,7 @@ class Prototype(Statement):
     directives: tuple[Directive, ...] = ()
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Section(Statement):
+class Section(Statement, hashed=True):
     """`.section NAME { ... }` of debugging data: lines of (label, type, values); a label is a line of its own, with
     neither type nor values. The name keeps its dot."""
 
@@ -263,21 +243,18 @@ class Section(Statement):
     lines: tuple[tuple[str, str, tuple[Operand, ...]], ...] = ()
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Open(Statement):
+class Open(Statement, hashed=True):
     """`{`"""
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Close(Statement):
+class Close(Statement, hashed=True):
     """`}`"""
 
 
 AnyStatement = Label | Instruction | Declaration | Function | Directive | Prototype | Section | Open | Close
 
 
-@dataclass(slots=True, unsafe_hash=True)
-class Module:
+class Module(Record, hashed=True):
     """A whole translation unit: its statements, in order. `source` is the text that was read."""
 
     statements: tuple[AnyStatement, ...]

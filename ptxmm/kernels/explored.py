@@ -19,10 +19,10 @@ from ptxcore.machine.kernel.launch import UsageError, check_count, fitted, kerne
 from ptxcore.machine.kernel.layout import Layout as ModuleLayout
 from ptxcore.machine.kernel.lowering import Program as LoweredProgram
 from ptxcore.machine.kernel.lowering import lower
-from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
 from ptxcore.machine.kernel.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.machine.kernel.warps import Lane, explore_warp
 from ptxcore.machine.steps import ThreadCode
+from ptxcore.machine.windows import SHARED, SHARED_BITS
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.launch import UsageError
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
 from ptxcore.machine.kernel.special import RESERVED, reserved_offset
+from ptxcore.machine.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
 from ptxcore.values.terms import mask
 from ptxmm.kernels.launch import Buffer, Element
 

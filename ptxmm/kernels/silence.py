@@ -21,7 +21,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ptxcore.machine.effects import Effect
-from ptxcore.machine.kernel.memory import GLOBAL_BITS
+from ptxcore.machine.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.kernel.expressions import Printer
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import DROPPED, Code, Op, Program, Source, Target, Targets
-from ptxcore.machine.kernel.memory import PARAM, SHARED
 from ptxcore.machine.kernel.special import OF_THREAD
 from ptxcore.machine.steps import CHANGING
+from ptxcore.machine.windows import PARAM, SHARED
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 #: What ends a thread.

@@ -20,7 +20,6 @@ from ptxcore.machine.flow import Shape, kernel_blocks, pruned
 from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.machine.kernel.own_memory import KernelThread
 from ptxcore.machine.kernel.promotion import direct, promotable
 from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
@@ -29,6 +28,7 @@ from ptxcore.machine.private import Constants, Private
 from ptxcore.machine.repetition import without_repetition
 from ptxcore.machine.steps import CHANGING, RegisterInfo, Step, ThreadCode, asking, assembled
 from ptxcore.machine.steps import Target as StepTarget
+from ptxcore.machine.windows import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, add, eq, mask
 

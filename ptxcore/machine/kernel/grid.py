@@ -19,7 +19,7 @@ from ptxcore.machine.kernel.cta import Cta
 from ptxcore.machine.kernel.emulation import blame, emulate, undefined_registers, values_of
 from ptxcore.machine.kernel.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.lowering import Op, Program
-from ptxcore.machine.kernel.memory import PARAM, GlobalMemory, Segment
+from ptxcore.machine.kernel.memory import GlobalMemory, Segment
 from ptxcore.machine.kernel.special import (
     OF_RESERVED,
     RESERVED,
@@ -31,6 +31,7 @@ from ptxcore.machine.kernel.special import (
     reserved_offset,
 )
 from ptxcore.machine.kernel.thread import NOWHERE, Asleep, Polled, Suspended, Thread
+from ptxcore.machine.windows import PARAM
 
 #: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
 #: are at the same place afterwards.

@@ -13,8 +13,9 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.codegen import Compiled
 from ptxcore.machine.kernel.grid import Launch, compile_program
 from ptxcore.machine.kernel.lowering import Code, Parameter, Program, lower
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, WINDOW_BITS, GlobalMemory, Segment
+from ptxcore.machine.kernel.memory import GlobalMemory, Segment
 from ptxcore.machine.kernel.special import Triple
+from ptxcore.machine.windows import GLOBAL_BITS, WINDOW_BITS
 
 
 class UsageError(Exception):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ptxcore.check.symbols import Variable
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.kernel.memory import CONST, GLOBAL_BITS
+from ptxcore.machine.windows import CONST, GLOBAL_BITS
 from ptxcore.syntax.tree import Address, Float, Immediate, Name, Operand, Vector, Wrapped
 from ptxcore.values.ieee import F32, F64, convert
 

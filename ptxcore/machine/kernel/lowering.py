@@ -25,8 +25,8 @@ from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.inlining import Callers
 from ptxcore.machine.kernel.layout import Layout
-from ptxcore.machine.kernel.memory import PARAM
 from ptxcore.machine.operands import choices, float_bits
+from ptxcore.machine.windows import PARAM
 from ptxcore.syntax.tree import (
     Address,
     Arguments,

@@ -12,16 +12,8 @@ from typing import Any
 
 from ptxcore.machine.kernel.faults import fault
 from ptxcore.machine.kernel.uninitialised import Uninitialised, bytes_of, unknown
+from ptxcore.machine.windows import GLOBAL_BITS
 
-#: Windows below 2**32, by the four bits above `WINDOW_BITS`.
-WINDOW_BITS = 28
-LOCAL, CONST, PARAM, SHARED = (number << WINDOW_BITS for number in (1, 2, 3, 4))
-#: Where `mapa` puts the shared memory of the thread's own CTA, if those addresses are to be aliases. Its inside is that of the
-#: shared window.
-OWN_ALIAS = 15 << WINDOW_BITS
-#: Within the shared window: bits of an offset; above them stands the rank of the CTA in its cluster.
-SHARED_BITS = 24
-GLOBAL_BITS = 32
 #: What is known of a byte that was written.
 WRITTEN = b"\xff"
 #: Addresses below are null pointers, with what was added to them.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ptxcore.isa import data_movement, fences, mbarrier
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.lowering import Program, Source
-from ptxcore.machine.kernel.memory import GLOBAL_BITS
 from ptxcore.machine.kernel.own_memory import OWN_SPACES
 from ptxcore.machine.steps import CLOCK, Step
+from ptxcore.machine.windows import GLOBAL_BITS
 
 #: Effects that only compute: where nobody uses the result they may be left out.
 _COMPUTING = (

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from ptxcore.machine.kernel.faults import fault
 from ptxcore.machine.kernel.lowering import Call
-from ptxcore.machine.kernel.memory import GLOBAL_BITS, LARGEST
+from ptxcore.machine.kernel.memory import LARGEST
 from ptxcore.machine.kernel.surroundings import Thread
+from ptxcore.machine.windows import GLOBAL_BITS
 
 #: Bits of integers by the length that stands before their conversion; 64 for all others.
 _BITS = {"": 32, "h": 16, "hh": 8}

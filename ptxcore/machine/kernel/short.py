@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxcore.machine.kernel.memory import GLOBAL_BITS
 from ptxcore.machine.kernel.surroundings import Thread
+from ptxcore.machine.windows import GLOBAL_BITS
 
 Load = Callable[[Any, int], int]
 Store = Callable[[Any, int, int], None]

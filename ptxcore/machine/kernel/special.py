@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
+from ptxcore.machine.windows import SHARED, SHARED_BITS
 
 Triple = tuple[int, int, int]
 

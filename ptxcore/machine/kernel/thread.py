@@ -13,22 +13,12 @@ from ptxcore.machine.kernel.codegen import DONE
 from ptxcore.machine.kernel.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import Call, Code, Passed, Source
-from ptxcore.machine.kernel.memory import (
-    CONST,
-    GLOBAL_BITS,
-    LOCAL,
-    PARAM,
-    SHARED,
-    SHARED_BITS,
-    WINDOW_BITS,
-    WRITTEN,
-    Segment,
-    nowhere,
-)
+from ptxcore.machine.kernel.memory import WRITTEN, Segment, nowhere
 from ptxcore.machine.kernel.runtime import call_extern
 from ptxcore.machine.kernel.special import OF_THREAD, Place
 from ptxcore.machine.kernel.surroundings import Cta, Launch
 from ptxcore.machine.kernel.uninitialised import Cause, opaque, unknown
+from ptxcore.machine.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 
 #: Bytes that the stack of one thread may take, and of them a call at least.
 STACK = 512 << 10

@@ -13,7 +13,7 @@ from ptxcore.machine.effects import ThreadExecution
 from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
 from ptxcore.machine.kernel.lowering import lower
-from ptxcore.machine.kernel.memory import SHARED
+from ptxcore.machine.windows import SHARED
 from ptxcore.values.terms import evaluate, render
 
 X, Y = 1 << 32, 2 << 32

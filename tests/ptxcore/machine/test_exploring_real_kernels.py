@@ -14,8 +14,8 @@ from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.explorable import SHARED_BASE, explorable
 from ptxcore.machine.kernel.launch import parameter_bytes
 from ptxcore.machine.kernel.lowering import Program, lower
-from ptxcore.machine.kernel.memory import SHARED, SHARED_BITS
 from ptxcore.machine.kernel.special import Shape, of_cta, places
+from ptxcore.machine.windows import SHARED, SHARED_BITS
 from ptxmm.kernels.proving import impossible
 
 SHARED_FILES = Path(__file__).parents[4] / "shared"

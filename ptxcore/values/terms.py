@@ -498,7 +498,8 @@ def any_of(values: Iterable[Value]) -> Value:
 
 
 def _settle(op: str, parts: dict[Term, None]) -> bool:
-    """Lets the parts of a conjunction decide the disjunctions among them: a & (a | b) = a, a & (~a | b) = a & b.
+    """Lets the parts of a conjunction decide the disjunctions among them: a & (a | b) = a, a & (~a | b) = a & b,
+    a & ((~a & c) | b) = a & b.
 
     And the dual for a disjunction. Changes `parts`; False when they decide the whole (a contradiction, a tautology).
     """
@@ -511,7 +512,7 @@ def _settle(op: str, parts: dict[Term, None]) -> bool:
             if any(x in parts for x in p.args):
                 del parts[p]
                 continue
-            left = [x for x in p.args if negate(x) not in parts]
+            left = [x for x in p.args if not _is_excluded(x, op, parts)]
             if len(left) == len(p.args):
                 continue
             del parts[p]
@@ -525,6 +526,13 @@ def _settle(op: str, parts: dict[Term, None]) -> bool:
             else:
                 parts[new] = None
     return True
+
+
+def _is_excluded(x: Term, op: str, parts: Mapping[Term, None]) -> bool:
+    """Whether a part of a conjunction says that a choice cannot be, or that something in it cannot; and the dual."""
+    if negate(x) in parts:
+        return True
+    return x.op == op and any(negate(y) in parts for y in x.args)
 
 
 def _resolve(a: frozenset[Term], b: frozenset[Term]) -> frozenset[Term] | None:

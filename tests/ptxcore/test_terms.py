@@ -129,6 +129,13 @@ def test_what_paths_share_is_negated_once() -> None:
         assert evaluate(opposite, symbols) == 1 - evaluate(value, symbols)
 
 
+def test_a_path_that_goes_on_where_another_one_ended_cannot_be() -> None:
+    a, b, c = (symbol(("paths", name), 1) for name in "abc")
+    went_on = disj(conj(negate(b), c), conj(negate(a), b))
+    assert conj(conj(a, b), went_on) == 0
+    assert conj(a, went_on) is conj(a, conj(negate(b), c))
+
+
 def test_a_question_with_thousands_of_alternatives_is_not_compared_pair_by_pair() -> None:
     x, y = symbol("many x", 32), symbol("many y", 32)
     start = time.process_time()

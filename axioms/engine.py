@@ -82,4 +82,4 @@ def _decided(
             ) from None
         from axioms.symbolic import decide_symbolic
 
-        return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races)
+        return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races, settles=settles)

@@ -54,7 +54,7 @@ def solver_for(encoding: Encoding, backend: str | None, deadline: float | None) 
 
 
 #: Seconds for which outcomes are listed that decide nothing any more.
-_PATIENCE = 1.0
+PATIENCE = 1.0
 
 #: A state, its witness, and whether it satisfies the program's condition.
 Outcome = tuple[dict[str, int], Candidate, bool]
@@ -148,7 +148,7 @@ class Session:
         found: list[Outcome] = []
         if settles is not None and self.solver.solve([*base, self.condition if settles else -self.condition]):
             self._found(found, max_states)
-            decision.listed_all = self.solver.limit(_PATIENCE)
+            decision.listed_all = self.solver.limit(PATIENCE)
         try:
             while decision.listed_all:
                 _check_time(self.deadline)

@@ -6,6 +6,7 @@ term: `rf(w, r) -> value(r) = value(w)`. Everything goes to Z3 as one text.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,19 +17,27 @@ from axioms.encode import Encoding
 from axioms.formula import FALSE
 from axioms.program import Program
 from axioms.races import undefined
-from axioms.result import Decision, EngineDefect
+from axioms.result import Decision, EngineDefect, OutOfTime
 from axioms.smt import Text
+from axioms.solve import PATIENCE, Outcome
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
 
 def decide_symbolic(
-    program: Program, model: Model, *, deadline: float | None, max_states: int, races: bool = False
+    program: Program,
+    model: Model,
+    *,
+    deadline: float | None,
+    max_states: int,
+    races: bool = False,
+    settles: bool | None = None,
 ) -> Decision:
     """All outcomes, at most `max_states` of them listed; with `races` all of those too. `deadline` is a time of
-    `time.monotonic`."""
+    `time.monotonic`, `settles` the truth of the condition that one outcome with it decides the matter: once that is clear,
+    outcomes are listed as far as that is quickly done."""
     encoding = Encoding(program, model, finite=False, deadline=deadline)
-    decision = _Symbolic(encoding, deadline).decide(max_states, races)
+    decision = _Symbolic(encoding, deadline).decide(max_states, races, settles)
     if program.is_bounded:
         encoding = Encoding(program, model, finite=False, ended=False, deadline=deadline)
         cut = encoding.cut_off()
@@ -88,7 +97,7 @@ class _Symbolic:
             assumptions.append(holds if condition else self.z3.Not(holds))
         return check_z3(self.solver, assumptions, self.deadline)
 
-    def decide(self, max_states: int, races: bool) -> Decision:
+    def decide(self, max_states: int, races: bool, settles: bool | None) -> Decision:
         decision, encoding = Decision(), self.encoding
         for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
@@ -100,14 +109,12 @@ class _Symbolic:
                 if not races:
                     break
             decision.undefined = decision.undefined or undefined(decision.races)
-        found: list[tuple[dict[str, int], Candidate, bool]] = []
+        found: list[Outcome] = []
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
-        while self.check(encoding.finishes, -encoding.troubled):
-            if len(found) == max_states:
-                decision.listed_all = False
-                self._rest(found)
-                break
-            found.append(self._outcome())
+        for wanted in () if settles is None else (settles, not settles):
+            if not found and self.check(encoding.finishes, -encoding.troubled, condition=wanted):
+                found.append(self._outcome())
+        decision.listed_all = self._list(found, max_states)
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)
@@ -117,7 +124,25 @@ class _Symbolic:
             decision.negative += not holds
         return decision
 
-    def _rest(self, found: list[tuple[dict[str, int], Candidate, bool]]) -> None:
+    def _list(self, found: list[Outcome], max_states: int) -> bool:
+        """More outcomes, and whether they are all. Where some are known already, nothing depends on them any more."""
+        settled = bool(found)
+        if settled:
+            soon = time.monotonic() + PATIENCE
+            self.deadline = soon if self.deadline is None else min(soon, self.deadline)
+        try:
+            while self.check(self.encoding.finishes, -self.encoding.troubled):
+                if len(found) >= max_states:
+                    self._rest(found)
+                    return False
+                found.append(self._outcome())
+        except OutOfTime:
+            if not settled:
+                raise
+            return False
+        return True
+
+    def _rest(self, found: list[Outcome]) -> None:
         """One outcome of each kind must be listed, if there is any."""
         for wanted in (True, False):
             if any(holds == wanted for _, _, holds in found):
@@ -166,7 +191,7 @@ class _Symbolic:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
         return candidate
 
-    def _outcome(self) -> tuple[dict[str, int], Candidate, bool]:
+    def _outcome(self) -> Outcome:
         """The current model, written out, re-checked, and forbidden for the rest of the search."""
         z3, candidate = self.z3, self._candidate()
         state = candidate.state()

@@ -83,6 +83,18 @@ def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> N
     assert not decision.complete
 
 
+@pytest.mark.parametrize(("condition", "holds"), [("0:r1 != 6", True), ("0:r1 != 7", False)])
+def test_of_values_without_bounds_only_those_that_decide_are_looked_for(condition: str, holds: bool) -> None:
+    from axioms.models import load
+    from axioms.symbolic import decide_symbolic
+    from ptxmm.pipeline import build
+
+    text = f"PTX clock\n{{ x = 0; }}\nP0 {{ mov.u32 %r0, %clock; or.b32 %r1, %r0, 1; }}\nforall ({condition})"
+    program = build(ptxmm.parse(text))
+    decision = decide_symbolic(program, load("ptx-9.0"), deadline=None, max_states=10**9, settles=False)
+    assert (decision.negative == 0) == holds and decision.positive + decision.negative and not decision.listed_all
+
+
 @ENGINES
 @pytest.mark.parametrize(("chain", "reachable"), [("rf | addr | data | ctrl", True), ("rf | data | rmw", False)])
 def test_what_an_exchange_writes_does_not_come_out_of_what_it_reads(engine: str, chain: str, reachable: bool) -> None:

@@ -317,8 +317,9 @@ class _Search:
 
     def _arrangements(self, program: Program, cut: bool) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
         """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
+        choices = list(mbarrier_orders.order_choices(program, self.contents.wrong, self.check_time))
         for barrier in barrier_choices(program, self.named_barriers, self.check_time, cut):
-            for orders in mbarrier_orders.order_choices(program, self.contents.wrong, self.check_time):
+            for orders in choices:
                 misuse = next((o.misuse for o in orders if o.misuse), barrier.misuse)
                 yield replace(barrier, misuse=misuse), orders
 

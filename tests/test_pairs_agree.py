@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from pair_features import FEATURES
 from pairs_campaign import Compared, compare, run_pair
 
-#: Numbers of pairs: every feature in several of them.
-SOME = range(7, len(PAIRS), 19)
+#: Numbers of pairs: every feature with another one.
+SOME = [
+    n for n, pair in enumerate(PAIRS) if (FEATURES.index(pair[1]) - FEATURES.index(pair[0])) % len(FEATURES) in (5, 34)
+]
 
 
 @pytest.mark.parametrize("number", SOME, ids=lambda n: f"{PAIRS[n][0].name}-{PAIRS[n][1].name}")
 def test_the_engines_agree_on_pairs_of_features(number: int) -> None:
-    assert run_pair(number, first=5, wanted=2).differences == []
+    assert run_pair(number, first=6, wanted=1).differences == []
 
 
 def test_all_features_are_among_the_pairs_that_are_always_tested() -> None:
@@ -30,7 +32,7 @@ def _some(examples: int) -> settings:
     )
 
 
-@_some(150)
+@_some(80)
 @given(st.data(), st.sampled_from(PAIRS))
 def test_programs_have_both_features(data: st.DataObject, pair: tuple[object, object]) -> None:
     text = data.draw(pairs(*pair))  # type: ignore[arg-type]
@@ -41,7 +43,7 @@ def test_most_programs_can_do_several_things() -> None:
     """Not one outcome only: several, or some execution that makes them undefined."""
     kinds = Counter[str]()
 
-    @_some(60)
+    @_some(25)
     @given(st.sampled_from(PAIRS).flatmap(lambda pair: pairs(*pair)))
     def look(text: str) -> None:
         result: Compared = compare(text)
@@ -51,7 +53,7 @@ def test_most_programs_can_do_several_things() -> None:
     look()
     told = kinds["several outcomes"] + kinds["undefined"]
     assert told > kinds["one outcome"] + kinds["no outcome"]
-    assert kinds["several outcomes"] > kinds["undefined"] / 2
+    assert kinds["several outcomes"] > kinds["undefined"] / 4
     assert kinds[""] < sum(kinds.values()) / 3, "passed over"
 
 

@@ -108,7 +108,7 @@ class Evaluation:
         """A relation's rows, computed now if no axiom needed it."""
         value = self.values.get(node)
         if value is None:
-            for n in _below(node):
+            for n in _below_all((node,)):
                 if n not in self.values and not _open(n, self.values):
                     self.values[n] = self._compute(n)
             value = self.values[node]
@@ -197,11 +197,9 @@ def _open(node: Node, values: Mapping[Node, int | Rows]) -> bool:
     return node.op == "variable" or any(a not in values for a in node.args)
 
 
-def _below(root: Node) -> list[Node]:
-    return _below_all((root,))
-
-
-def _below_all(roots: tuple[Node, ...]) -> list[Node]:
+@lru_cache(maxsize=1024)
+def _below_all(roots: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Nodes and all that they are made of, operands before those that use them."""
     seen: set[Node] = set()
     stack = list(roots)
     while stack:
@@ -209,7 +207,7 @@ def _below_all(roots: tuple[Node, ...]) -> list[Node]:
         if n not in seen:
             seen.add(n)
             stack += n.args
-    return sorted(seen, key=lambda n: n.serial)
+    return tuple(sorted(seen, key=lambda n: n.serial))
 
 
 @lru_cache(maxsize=256)

@@ -62,8 +62,8 @@ class Step(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """What cannot be weaker: of an instruction its being a `fence` at all, its `semantics` or its `scope`, and which weaker
-    one (`instead`) would let the outcome in."""
+    """What cannot be weaker: of an instruction its being a `fence` at all, or a `wait` for asynchronous operations, its
+    `semantics` or its `scope`, and which weaker one (`instead`) would let the outcome in."""
 
     thread: str
     line: int

@@ -354,7 +354,9 @@ def _changed(program: Program, thread: int, instruction: Instruction, change: Ch
 def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:
     """What could be weaker about an instruction, and how, strongest first."""
     if effect.kind in ("fence", "proxy_fence"):
-        yield "fence", [("", lambda e: replace(e, guard=0))]
+        yield "fence", [("", _never)]
+    if effect.kind == "wait_group":
+        yield "wait", [("", _never)]
     less = _LESS.get(effect.kind, {}).get(effect.semantics, ())
     for semantics in less:
         yield "semantics", [(semantics, functools.partial(_with_semantics, semantics))]
@@ -375,6 +377,10 @@ def _scopes(instruction: Instruction) -> Mapping[str, str]:
     words = {modifier.partition("::")[0] for modifier in instruction.modifiers}
     chosen = instruction.opcode != "barrier" and not words & {"volatile", "mmio", "mbarrier_init", "sync_restrict"}
     return {scope: scope for scope in SCOPES} if chosen else {}
+
+
+def _never(effect: Effect) -> Effect:
+    return replace(effect, guard=0)
 
 
 def _with_semantics(semantics: str, effect: Effect) -> Effect:

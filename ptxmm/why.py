@@ -45,6 +45,7 @@ _EDGES = {
     "addr": "gives an address to {after}",
     "ctrl": "decides whether {after} takes place",
 }
+_MOST_THREADS = 3
 #: Edges between the events of one instruction.
 _ITSELF = {"comp": "is complete (9.7.9.25)", "issue": "begins (8.9.1.1)"}
 
@@ -57,6 +58,8 @@ class Telling:
         self.events = why.execution.events
 
     def lines(self) -> Iterator[str]:
+        state = ", ".join(f"{name} = {value}" for name, value in self.why.execution.state.items())
+        yield f"no execution ends with {state or 'it'}:"
         yield AXIOMS.get(self.why.axiom, f"the model's axiom {self.why.axiom}")
         steps = self._turned()
         circle = len(steps) > 1 and steps[0].before == steps[-1].after
@@ -66,8 +69,7 @@ class Telling:
             yield from (f"    {line}" for line in self._parts(step))
         if self.why.rests:
             yield "it rests on"
-            for rest in self.why.rests:
-                yield f"  {self._rest(rest)}"
+            yield from (f"  {line}" for line in self._rests())
 
     def document(self) -> dict[str, Any]:
         """The same as data."""
@@ -115,13 +117,31 @@ class Telling:
             if part.relation in ("rf", "mbrf") or (part.relation == "po" and step.relation != "sc"):
                 yield self._sentence(part)
 
-    def _rest(self, rest: Rest) -> str:
-        where = f"{rest.thread}, line {rest.line} `{rest.instruction}`"
-        if rest.kind == "fence":
-            return f"{where}: without this fence the outcome is allowed"
-        if rest.kind == "scope":
-            return f"{where}: with scope .{rest.instead} the outcome is allowed"
-        return f"{where}: were it {rest.instead}, the outcome would be allowed"
+    def _rests(self) -> Iterator[str]:
+        """What cannot be weaker, an instruction a line; threads that execute it for the same are told together."""
+        weaker: dict[tuple[str, int, str], list[Rest]] = {}
+        for rest in self.why.rests:
+            weaker.setdefault((rest.thread, rest.line, rest.instruction), []).append(rest)
+        alike: dict[tuple[str, str, str], list[str]] = {}
+        for (thread, _, instruction), rests in weaker.items():
+            key = self._line(rests[0]), instruction, ", or ".join(dict.fromkeys(map(_weakened, reversed(rests))))
+            alike.setdefault(key, []).append(thread)
+        for (line, instruction, how), threads in alike.items():
+            more = f", or {len(threads) - _MOST_THREADS} more" if len(threads) > _MOST_THREADS else ""
+            yield f"{', or '.join(threads[:_MOST_THREADS])}{more}, {line} `{instruction}`: {how}, the outcome would be allowed"
+
+    def _line(self, rest: Rest) -> str:
+        """Where an instruction stands, in the source too where an event tells."""
+        names = [name for name, _ in self.why.execution.threads]
+        found = (e for e in self.events if e.line == rest.line and e.thread >= 0 and names[e.thread] == rest.thread)
+        event = next(found, None)
+        return f"line {rest.line}" if event is None else self.cast.place(event)
+
+
+def _weakened(rest: Rest) -> str:
+    if rest.kind in ("fence", "wait"):
+        return f"without this {rest.kind}"
+    return f"with scope .{rest.instead}" if rest.kind == "scope" else f"were it {rest.instead}"
 
 
 def _instruction(event: ExecutedEvent) -> tuple[int, int | None, str]:

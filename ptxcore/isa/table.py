@@ -51,6 +51,9 @@ SECTIONS: dict[str, str] = {
     "miscellaneous": "brkpt nanosleep pmevent setmaxnreg trap",
 }
 
+#: The mnemonics that a file declares with certain modifiers only: without these it is not read for them.
+WITH = {("async_copy", "st"): frozenset(("async", "bulk"))}
+
 
 def by_mnemonic(forms: Iterable[Form]) -> dict[str, Sequence[Form]]:
     """Forms sorted by their mnemonics."""
@@ -73,10 +76,18 @@ class Forms(Mapping[str, Sequence[Form]]):
     def __getitem__(self, mnemonic: str) -> Sequence[Form]:
         found = self._found.get(mnemonic)
         if found is None:
-            found = self._found[mnemonic] = tuple(
-                form for home in self._homes[mnemonic] for form in forms_of(home) if form.mnemonic == mnemonic
-            )
+            found = self._found[mnemonic] = self._of(mnemonic, self._homes[mnemonic])
         return found
+
+    def with_modifiers(self, mnemonic: str, modifiers: Sequence[str]) -> Sequence[Form]:
+        """Those of a mnemonic's forms that may take these modifiers, as far as that is known without reading a file."""
+        homes = self._homes.get(mnemonic, [])
+        near = [h for h in homes if (h, mnemonic) not in WITH or not WITH[h, mnemonic].isdisjoint(modifiers)]
+        return self._of(mnemonic, near) if len(near) < len(homes) else self.get(mnemonic, ())
+
+    @staticmethod
+    def _of(mnemonic: str, homes: Sequence[str]) -> Sequence[Form]:
+        return tuple(form for home in homes for form in forms_of(home) if form.mnemonic == mnemonic)
 
     def __contains__(self, mnemonic: object) -> bool:
         return mnemonic in self._homes
@@ -122,13 +133,18 @@ def candidates(
 ) -> tuple[Use, ...] | Misfit | None:
     """What an opcode with these modifiers can mean: every form that takes them, what is wrong with them where none
     does, or None where no form has the opcode. `manual` judges as the manual says rather than as ptxas does."""
-    forms = _of_mode(dialect, opcode, manual)
+    if isinstance(dialect.forms, Forms):
+        near = _of_mode(dialect.forms.with_modifiers(opcode, modifiers), manual)
+        found = match(near, opcode, modifiers, manual) if near else None
+        if isinstance(found, tuple):
+            return found
+    forms = _of_mode(dialect.forms.get(opcode, ()), manual)  # what is wrong is told of all of them
     return match(forms, opcode, modifiers, manual) if forms else None
 
 
-def _of_mode(dialect: Dialect, opcode: str, manual: bool) -> Sequence[Form]:
+def _of_mode(forms: Sequence[Form], manual: bool) -> Sequence[Form]:
     other = "ptxas" if manual else "manual"
-    return [form for form in dialect.forms.get(opcode, ()) if form.only != other]
+    return [form for form in forms if form.only != other]
 
 
 def explain(
@@ -137,7 +153,7 @@ def explain(
     """The error for an instruction that has no `candidates`."""
     opcode = instruction.opcode
     if misfit is not None:
-        return complain(_of_mode(dialect, opcode, manual), instruction, misfit)
+        return complain(_of_mode(dialect.forms.get(opcode, ()), manual), instruction, misfit)
     if dialect is not TYPED and opcode in TYPED.forms:
         message = f"'{opcode}' is not part of the {dialect.name} dialect"
         return fail(instruction.span, message, "give it a type to make it PTX")
@@ -147,7 +163,7 @@ def explain(
 
 def successor(instruction: Instruction, manual: bool = False) -> str | None:
     """What to write for an instruction whose form is gone; None where its modifiers say nothing else."""
-    forms = [form for form in _of_mode(TYPED, instruction.opcode, manual) if not form.until]
+    forms = [form for form in _of_mode(TYPED.forms.get(instruction.opcode, ()), manual) if not form.until]
     result = match(forms, instruction.opcode, instruction.modifiers, manual) if forms else ()
     if not isinstance(result, Misfit):
         return None

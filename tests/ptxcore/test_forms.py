@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from ptxcore.diagnostics import Diagnostic, InputError
-from ptxcore.isa.table import SECTIONS, TYPED, forms_of
+from ptxcore.isa.table import SECTIONS, TYPED, WITH, forms_of
 from ptxcore.isa.targets import gates
 from ptxcore.machine.code import Variable, prepare
 from ptxcore.machine.executable import lookup
@@ -175,6 +175,13 @@ def test_every_form_is_complete() -> None:
 def test_each_section_is_listed_with_its_mnemonics() -> None:
     for section, mnemonics in SECTIONS.items():
         assert mnemonics.split() == sorted({form.mnemonic for form in forms_of(section)})
+
+
+def test_a_file_that_is_not_read_has_no_form_that_takes_the_modifiers() -> None:
+    for (section, mnemonic), words in WITH.items():
+        for form in forms_of(section):
+            if form.mnemonic == mnemonic:
+                assert any(slot.required and words.issuperset(slot.words) for slot in form.pattern.slots), form.syntax
 
 
 def test_a_cell_may_be_any_instruction() -> None:

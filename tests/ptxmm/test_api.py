@@ -94,6 +94,45 @@ def test_checking_one_file_imports_nothing_that_it_does_not_need(tmp_path: Path)
     assert done.stderr.strip() == "[]"
 
 
+#: Files that are about what a plain test has nothing of: barriers, copies, fences, kernels, warps, floating point, modules.
+NOT_FOR_PLAIN_TESTS = """
+axioms.arrivals axioms.asynchronous axioms.barrier_events axioms.barriers axioms.collectives axioms.endless axioms.enumerate
+axioms.fences axioms.kernels axioms.mbarrier_states axioms.mbarriers axioms.named_barriers axioms.numbered_barriers
+axioms.phases axioms.rounds axioms.sketch axioms.smt axioms.staged axioms.symbolic axioms.why
+litmus.formats.host litmus.formats.short litmus.launches
+ptxcore.check.module ptxcore.isa.async_copy ptxcore.isa.atomics ptxcore.isa.conversion ptxcore.isa.floating_point
+ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.kernel ptxcore.machine.repetition ptxcore.machine.run
+ptxcore.syntax.declarations ptxcore.syntax.directives ptxcore.syntax.functions ptxcore.syntax.sections ptxcore.syntax.structures
+ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml ptxmm.report.json ptxmm.story ptxmm.workers
+"""
+#: Parts of the standard library that take long to import, and that nothing on the way needs.
+SLOW = "asyncio dataclasses email inspect json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"
+
+
+PLAIN = """PTX plain
+{ x=0; y=0; }
+ P0@cta 0                  | P1@cta 1                    ;
+ st.weak.u32 [x], 1        | ld.acquire.gpu.u32 %r0, [y] ;
+ st.release.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x]        ;
+~exists (1:%r0 = 1 /\\ 1:%r1 = 0)
+"""
+
+
+def test_a_plain_test_imports_nothing_of_what_it_does_not_have(tmp_path: Path) -> None:
+    file = tmp_path / "mp.litmus"
+    file.write_text(PLAIN)
+    code = (
+        "import sys\nbefore = set(sys.modules)\nfrom ptxmm.cli.main import main\n"
+        f"main(['check', {str(file)!r}])\n"
+        "print(*sorted(set(sys.modules) - before), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    imported = set(done.stderr.split())
+    assert sorted(imported.intersection(f"{NOT_FOR_PLAIN_TESTS} {SLOW}".split())) == []
+    ours = [name for name in imported if name.partition(".")[0] in ("ptxmm", "axioms", "litmus", "ptxcore")]
+    assert len(ours) <= 120, "each file more is a third of a millisecond at every start"
+
+
 SHARED = "P0@cta 0 { ld.weak.shared.u32 %r0, [c]; }\nP1@cta 1 { ld.weak.shared.u32 %r0, [b]; }"
 
 

@@ -88,7 +88,7 @@ def _buffer(name: str, written: str, kind: Type, table: Mapping[str, Any]) -> Bu
         values: tuple[int, ...] = ()
     elif isinstance(init, list):
         if len(init) > elements:
-            raise ArgumentTrouble(("init",), f"{len(init)} values for {elements} elements")
+            raise ArgumentTrouble(("init",), f"{len(init)} values for {elements} element{'s' * (elements != 1)}")
         values = tuple(bits_of(v, kind, written, ("init", i)) for i, v in enumerate(init))
     else:
         values = (bits_of(init, kind, written, ("init",)),) * elements

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import NamedTuple
 
 from ptxcore.diagnostics import nearest
@@ -17,6 +18,8 @@ _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+\d+\s+)?\.(?P<type>\w+)\s*(?P<pointer>\.ptr\b)?[^,\[]*?(?P<name>[\w$%]+)\s*(?:\[(?P<count>\d+)\])?\s*$"
 )
 _MOST_THREADS, _MOST_CLUSTER = 1024, 16
+#: More threads than anybody waits for.
+_MOST_EXPLORED = 1 << 16
 
 
 class Formal(NamedTuple):
@@ -109,6 +112,8 @@ def shape_trouble(grid: Triple, block: Triple, cluster: Triple | None) -> tuple[
     threads = block[0] * block[1] * block[2]
     if threads > _MOST_THREADS:
         return "block", f"a CTA has at most {_MOST_THREADS} threads, not {threads}"
+    if threads * prod(grid) > _MOST_EXPLORED:
+        return "grid", f"a launch of {threads * prod(grid)} threads: at most {_MOST_EXPLORED} are explored"
     if cluster is not None:
         if any(g % c for g, c in zip(grid, cluster, strict=True)):
             return "cluster", f"the grid {list(grid)} is no multiple of the cluster {list(cluster)}"

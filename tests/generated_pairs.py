@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from generated import WORD_OF, Location, World, Writer
 from hypothesis import strategies as st
-from pair_features import FEATURES, MEMORY, Beat, Feature, Side
+from pair_features import FEATURES, Feature
+from pair_side import MEMORY, Beat, Side
 
 PAIRS = tuple(itertools.combinations_with_replacement(FEATURES, 2))
 

@@ -264,6 +264,13 @@ def test_what_nobody_could_see_torn_is_not_cut() -> None:
         assert len(torn_at(build(read(f"PTX cut\n{{ x = 0; }}\n{threads}\nexists (true)")))) == cut
 
 
+def test_copies_are_cut_where_what_they_may_carry_differs() -> None:
+    for value, cut in (("7", 0), ("0x700", 0), ("0x701", 2), ("0x010101", 4)):
+        thread = f"P0@cta 0 {{ st.weak.u32 [x], {value}; cp.async.ca.shared.global [s], [x], 4; ld.weak.shared.u32 %r0, [s]; }}"
+        text = f"PTX cut\n{{ x = 0; .shared .u32 s; }}\n{thread}\nP1@cta 1 {{ ld.weak.u32 %r0, [x]; }}\nexists (true)"
+        assert len(torn_at(build(read(text)))) == cut
+
+
 # Against each other.
 
 

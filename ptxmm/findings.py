@@ -15,7 +15,7 @@ KINDS = {
     "forall": "an execution ends with buffers that break a condition which all must satisfy",
     "exists": "no execution ends with buffers that satisfy a condition which some must",
     "never": "an execution ends with buffers that satisfy a condition which none must",
-    "data-race": "conflicting accesses that nothing orders, at least one of them weak",
+    "data-race": "conflicting accesses that nothing orders: weak ones, or out of each other's scope",
     "mixed-size-race": "conflicting accesses of different sizes that nothing orders",
     "proxy-race": "conflicting accesses through different proxies without a proxy fence between them",
     "async-race": "an asynchronous operation and an access that its completion does not order",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from typing import NoReturn, TextIO
 
 _INTERRUPTED = 130
-_NOT_WRITTEN = 2
+_NOT_WRITTEN = _DEFECT = 2
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
@@ -39,6 +40,12 @@ def entry() -> NoReturn:
         except OSError:
             _silence(sys.stderr)
         status = _NOT_WRITTEN
+    except Exception as error:  # between the tests: what goes wrong in one of them is told as its own
+        from ptxmm.defects import defect
+
+        words = shlex.join(["ptxmm", *sys.argv[1:]])
+        sys.stderr.write(defect("ptxmm", error, "what it was asked", words) + "\n")
+        status = _DEFECT
     sys.exit(status)
 
 

@@ -182,6 +182,23 @@ def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
 
 
+def test_a_defect_outside_of_any_test_is_told_as_one_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ptxmm.cli.main
+
+    def fail(arguments: list[str]) -> int:
+        raise ZeroDivisionError("told by nobody")
+
+    monkeypatch.setattr(ptxmm.cli.main, "main", fail)
+    monkeypatch.setattr(sys, "argv", ["ptxmm", "check", "a file.litmus"])
+    with pytest.raises(SystemExit) as left:
+        ptxmm.cli.main.entry()
+    said = capsys.readouterr().err
+    assert left.value.code == 2 and said.startswith("ptxmm: error: ptxmm has a defect: ZeroDivisionError at ")
+    assert "ptxmm check 'a file.litmus'" in said and "Traceback" not in said
+
+
 def test_a_defect_of_ours_is_told_as_one(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime, RaceEvent, instruction_of
 from axioms.symmetry import Class, classes
 from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
+from ptxcore.collection import collection_paused
 from ptxcore.values.terms import Term, Value
 
 
@@ -41,6 +42,7 @@ class Encoding:
     keeps; `open` are symbols that may be anything.
     """
 
+    @collection_paused()
     def __init__(
         self, program: Program, model: Model, *, finite: bool = True, ended: bool = True, deadline: float | None = None
     ) -> None:

@@ -6,13 +6,11 @@ real code, so what was made of them is remembered. Reading goes on behind each f
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from types import ModuleType
 
+from ptxcore.collection import collection_paused
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
 from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, open_comment, shown
 from ptxcore.syntax.operands import OperandReader
@@ -328,31 +326,13 @@ def _not_in_thread(span: Span, directive: str) -> Diagnostic:
                       "variables are declared in the init block; registers by .reg")  # fmt: skip
 
 
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """Keeps the garbage collector away while many objects are built that all stay: looking for cycles in them again and
-    again costs as much as building them."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not gc.get_freeze_count():
-            # Together these let what was built count as old at once, without a look at each object.
-            gc.freeze()
-            gc.unfreeze()
-        gc.enable()
-
-
 def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
     """A whole translation unit (PTX ISA 9.0, chapter 4), and what is wrong with its syntax, in source order.
 
     Faulty statements are left out; reading goes on behind them. Nothing is raised, whatever the text.
     """
     reader = Reader(" " + text[1:] if text.startswith(_BYTE_ORDER_MARK) else text)
-    with collection_paused():
+    with collection_paused(stays=True):
         reader.run()
     found = reader.found
     if reader.blocks:

@@ -335,16 +335,17 @@ class Reasons:
         read, write = pair
         fences = [self._full(a, read), self._full(write, b)]
         turned = f"{self.what(read)} in turn missed {self.what(write)}"
-        if fences[0] is not None and fences[1] is not None:
-            lacks = self.reach(fences[0], fences[1])
-            text = ", and ".join([turned, *(lack.text for lack in lacks)])
-            return Reason(text, tuple((lack.event, lack.brief) for lack in lacks), (read.index, write.index))
+        there = [(fence, other) for fence, other in zip(fences, (b, a), strict=True) if fence is not None]
+        lacks = [lack for fence, other in there for lack in self._out_of_reach(fence, other)]
         bare = [late for late, fence in zip((read, b), fences, strict=True) if fence is None]
-        where = " and ".join(f"before {self.what(e)}" for e in bare)
-        text = (
-            f"{turned}; only a fence.sc in each thread, between its write and its read, rules that out: none is {where}"
-        )
-        return Reason(text, tuple((e.index, "no fence.sc before it") for e in bare), (read.index, write.index))
+        if bare:
+            where = " and ".join(f"before {self.what(e)}" for e in bare)
+            turned += (
+                f"; a fence.sc in each thread, between its write and its read, would rule that out: none is {where}"
+            )
+        text = ", and ".join([turned, *(lack.text for lack in lacks)])
+        culprits = [(e.index, "no fence.sc before it") for e in bare] + [(lack.event, lack.brief) for lack in lacks]
+        return Reason(text, tuple(culprits), (read.index, write.index))
 
     def _full(self, one: ExecutedEvent, other: ExecutedEvent) -> ExecutedEvent | None:
         """A fence.sc between two events of a thread."""

@@ -252,9 +252,7 @@ class Story:
         """The steps, and these reasons for them."""
         found = self.steps(i for r in reasons for i in r.involved)
         if not reasons and not list(self.stale()):
-            found.append(
-                "in this order every read returns what was written last: it takes no reordering, only this schedule"
-            )
+            found.append("no read is out of date: each returns what was written last before it, in this order")
         return [*found, *(r.text for r in reasons)]
 
 

@@ -174,3 +174,34 @@ def test_what_is_undefined_is_told_with_who_does_it(memory: str, threads: tuple[
     assert result.verdict == "undefined"
     assert result.culprits == culprits
     assert result.trouble == f"{result.error} ({'; '.join(result.culprits)})"
+
+
+_BETWEEN = ("", "fence.acq_rel.gpu;", "fence.sc.cta;", "fence.sc.gpu;")
+
+
+@pytest.mark.parametrize("first", _BETWEEN)
+@pytest.mark.parametrize("second", _BETWEEN)
+def test_what_is_named_mends_store_buffering(first: str, second: str) -> None:
+    fences = {"line 5": first, "line 10": second}
+    found = store_buffering(fences)
+    if found is None:
+        assert (first, second) == (_BETWEEN[3], _BETWEEN[3])
+        return
+    bare = found.rpartition("none is")[2].replace("before the latter", "before the load at line 11")
+    for line, behind in (("line 5", "line 6"), ("line 10", "line 11")):
+        if f"at {line}" in found or f"at {behind}" in bare:
+            fences[line] = "fence.sc.gpu;"
+    assert store_buffering(fences) is None, (found, fences)
+
+
+def store_buffering(fences: dict[str, str]) -> str | None:
+    """Why store buffering shows; None where it does not."""
+    text = (
+        "PTX t\n{{ x = 0; y = 0; }}\nP0@cta 0,gpu 0 {{\nst.relaxed.gpu.u32 [x], 1;\n{0}\nld.relaxed.gpu.u32 %r0, [y];\n}}\n"
+        "P1@cta 1,gpu 0 {{\nst.relaxed.gpu.u32 [y], 1;\n{1}\nld.relaxed.gpu.u32 %r0, [x];\n}}\nexists (0:r0 = 0 /\\ 1:r0 = 0)\n"
+    )
+    result = ptxmm.check(ptxmm.parse(text.format(fences["line 5"], fences["line 10"])), why=True)
+    if result.verdict == "no":
+        return None
+    assert result.why is not None
+    return str(next(line for line in result.why["text"] if "is not ordered before" in line).partition(": ")[2])

@@ -301,6 +301,18 @@ PINS: tuple[ModelPin, ...] = (
          f"fence.acquire.sync_restrict::shared::cluster.cluster; ld.weak.shared::cluster.u32 %r1, [%r9]; {_CLUSTER}"),
         "1:%r1 = 0", _F),
 
+    ModelPin("Q13d", "a bulk copy whose completion a restricted fence acquires",
+        ".global .align 16 .u32 g[4] = {1, 1, 1, 1}; .shared .align 16 .u32 d[4]; .shared .u64 m;",
+        (f"cta 0: {_ASYNC_INIT} bar.sync 0, 64; {_EXPECT} {_BULK}",
+         "cta 0: bar.sync 0, 64; .reg .pred p; w: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [m], 0; @!p bra w; "
+         "fence.acquire.sync_restrict::shared::cluster.cluster; ld.weak.shared.u32 %r1, [d];"), "1:%r1 = 0", _F),
+    ModelPin("Q13e", "what its thread did before it is not published", ".global .align 16 .u32 g[4] = {1, 1, 1, 1}; "
+        ".shared .align 16 .u32 d[4]; .shared .u64 m; .shared .u32 y;",
+        (f"cta 0: {_ASYNC_INIT} bar.sync 0, 64; mbarrier.expect_tx.relaxed.cta.shared.b64 [m], 16; st.weak.shared.u32 [y], 1; {_BULK} "
+         "mbarrier.arrive.relaxed.cta.shared.b64 _, [m];",
+         "cta 0: bar.sync 0, 64; .reg .pred p; w: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [m], 0; @!p bra w; "
+         "fence.acquire.sync_restrict::shared::cluster.cluster; ld.weak.shared.u32 %r1, [y];"), "1:%r1 = 0", _A, "race"),
+
     # Values that nothing determines.
     ModelPin("discard", "what discard leaves is any value", ".global .align 128 .u32 x[32];",
         ("cta 0: st.weak.global.u32 [x], 1; discard.global.L2 [x], 128; ld.weak.global.u32 %r1, [x];",), "0:%r1 = 7", _A),

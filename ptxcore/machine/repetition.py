@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 from ptxcore.machine.flow import Shape, live_registers, only_looks_at, successors
 from ptxcore.machine.loops import nest
+from ptxcore.machine.retries import without_retries
 from ptxcore.machine.steps import Step
 from ptxcore.syntax.printer import print_operand
 
@@ -29,7 +30,7 @@ def without_repetition(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -
     found = straightened(shapes)
     found = _turned_back(found, looks)
     found = straightened(_looking_once(found, looks))
-    return found
+    return straightened(without_retries(found, looks))
 
 
 # Straight lines.

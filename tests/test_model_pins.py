@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 from asynchronous_cases import CASES, Case
-from model_pins import PINS, ModelPin
+from model_pins import PINS as FIRST_PINS
+from model_pins import ModelPin
+from more_model_pins import MORE_PINS
 from pins import PINS as GENERIC_PINS
 from pins import Pin
 
 import ptxmm
 
+PINS = (*FIRST_PINS, *MORE_PINS)
 TABLE = Path(__file__).resolve().parents[2] / "shared" / "pins.md"
 UNDEFINED = {"async", "mixed-size"}
 #: A discard leaves more values than brute force tries.

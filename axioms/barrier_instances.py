@@ -80,11 +80,11 @@ def barrier_choices(
     program: Program,
     reached: Sequence[NamedBarrier] = (),
     tick: Callable[[], None] = lambda: None,
-    cut: bool = False,
+    cut: frozenset[int] = frozenset(),
 ) -> Iterator[BarrierChoice]:
     """All choices in which nobody waits for ever. `reached` lists the short dialect's barriers, executed or not; `tick` is
-    called now and then, so that a caller can stop. `cut`: a loop bound stopped some thread, which might still have arrived, so
-    that nobody is said to wait for ever.
+    called now and then, so that a caller can stop. `cut` are threads that a loop bound stopped: they might still have arrived,
+    so that nobody is said to wait for them for ever.
     """
     named: dict[tuple[int, int, object], list[_Arrival]] = {}
     instructions: dict[tuple[int, int], list[_Arrival]] = {}
@@ -151,7 +151,11 @@ def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
 
 
 def _named(
-    program: Program, members: list[_Arrival], reached: Sequence[NamedBarrier], tick: Callable[[], None], cut: bool
+    program: Program,
+    members: list[_Arrival],
+    reached: Sequence[NamedBarrier],
+    tick: Callable[[], None],
+    cut: frozenset[int],
 ) -> Iterator[BarrierChoice]:
     """The short dialect: one instance, by its name. Each order of arrival says who has come when a waiting thread passes."""
     if all(m.count is None for m in members):
@@ -171,10 +175,10 @@ def _named(
                 continue
             count = b.count
             if count is None:
-                good = good and (cut or _all_reached(program, members, reached))
+                good = good and (bool(cut) or _all_reached(program, members, reached))
                 last = len(members)
             else:
-                good = good and (cut or len(members) >= count)
+                good = good and (bool(cut) or len(members) >= count)
                 last = max(position[y] + 1, count)
             pairs += [(members[x].event.index, b.wait.index) for x in order[:last]]
         key = frozenset(pairs)
@@ -199,7 +203,7 @@ def _all_reached(program: Program, members: list[_Arrival], wanted: Sequence[Nam
 
 
 def _counted(
-    program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None], cut: bool
+    program: Program, cta: int, members: list[_Arrival], tick: Callable[[], None], cut: frozenset[int]
 ) -> Iterator[BarrierChoice]:
     """PTX: one barrier of one CTA. Deals the arrivals into instances, thread by thread in order."""
     threads = [t for t, thread in enumerate(program.threads) if thread.place.cta == cta and not thread.place.host]
@@ -225,7 +229,7 @@ def _deal(
     threads: list[int],
     by_thread: dict[int, list[_Arrival]],
     instances: dict[int, list[_Arrival]],
-    cut: bool,
+    cut: frozenset[int],
 ) -> BarrierChoice | None:
     """The choice that a numbering of the arrivals makes, or None where somebody waits for ever."""
     choice = BarrierChoice()
@@ -250,8 +254,8 @@ def _deal(
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
         # From its first misuse on, a barrier owes nothing.
-        for m in group if choice.misuse is None and not cut else []:
-            if not _complete(program, threads, by_thread, number, k, group, m):
+        for m in group if choice.misuse is None else []:
+            if not _complete(program, threads, by_thread, number, k, group, m, cut):
                 return None
         present = {m.event.thread for m in group}
         for b in waiting:
@@ -326,8 +330,10 @@ def _complete(
     k: int,
     group: list[_Arrival],
     m: _Arrival,
+    cut: frozenset[int],
 ) -> bool:
-    """Whether instance `k` has the arrivals that `m` asks for (no more of them, where `m` does not wait)."""
+    """Whether instance `k` has the arrivals that `m` asks for (no more of them, where `m` does not wait), or threads that were
+    cut off might still bring them."""
     present = {a.event.thread for a in group}
     gone = {t for t in threads if all(number[a.event.index] <= k for a in by_thread[t])}
     if m.count is None:
@@ -336,7 +342,8 @@ def _complete(
     if m.wait is None:
         return len(warps) * _WARP <= m.count
     whole = all(t in present or t in gone for t in threads if program.threads[t].place.warp in warps)
-    return whole and len(warps) * _WARP == m.count
+    missing = m.count - len(warps) * _WARP
+    return whole and (missing == 0 or (missing > 0 and any(t in gone and t not in present for t in cut)))
 
 
 def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival]) -> BarrierChoice:

@@ -97,7 +97,8 @@ class _Search:
                 continue
             concrete = self._assemble(combination)
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
-                decision.complete = next(self._consistent(concrete, set(), Decision(), cut=True), None) is None
+                cut = frozenset(t for t, trace in enumerate(combination) if trace.status == "cut")
+                decision.complete = next(self._consistent(concrete, set(), Decision(), cut), None) is None
                 continue
             if concrete.troubles:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
@@ -279,9 +280,14 @@ class _Search:
     # Candidates of one choice of runs.
 
     def _consistent(
-        self, program: Program, seen: set[tuple[tuple[str, int], ...]], decision: Decision, cut: bool = False
+        self,
+        program: Program,
+        seen: set[tuple[tuple[str, int], ...]],
+        decision: Decision,
+        cut: frozenset[int] = frozenset(),
     ) -> Iterator[Candidate]:
-        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`."""
+        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`. `cut` are the threads
+        that a loop bound stopped."""
         wanted = [o.value for o in program.observed]
         final_matters = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
@@ -315,7 +321,7 @@ class _Search:
                     if hasty:
                         return
 
-    def _arrangements(self, program: Program, cut: bool) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
+    def _arrangements(self, program: Program, cut: frozenset[int]) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
         """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
         choices = list(mbarrier_orders.order_choices(program, self.contents.wrong, self.check_time))
         for barrier in barrier_choices(program, self.named_barriers, self.check_time, cut):

@@ -158,3 +158,13 @@ def test_a_barrier_owes_nothing_from_its_misuse_on(thread: str, meaning: bool, e
     decision = decide(build(read(text, "misuse.litmus")), load("ptx-9.0"), engine=engine)
     assert (decision.undefined is None) == meaning
     assert not decision.states
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_only_threads_that_a_loop_bound_stopped_might_still_come_to_a_barrier(engine: str) -> None:
+    """The spin sees at once what came before the barrier, and nobody else could have let its thread through that."""
+    text = (
+        "PTX spin\n{ f = 0; }\nP0@cta 0 { .reg .pred p; bar.sync 0, 64; w: atom.acquire.gpu.exch.b32 %r0, [f], 0; "
+        "setp.eq.u32 p, %r0, 0; @p bra w; }\nP1@cta 0 { st.relaxed.sys.u32 [f], 1; bar.sync 0, 64; }\nexists (true)"
+    )
+    assert decide(build(read(text, "spin.litmus")), load("ptx-9.0"), engine=engine).complete

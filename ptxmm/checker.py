@@ -135,9 +135,16 @@ class Checker:
         if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.checks or result.why):
             result.why = check(True).why
         drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
-        more = {"race": result.race_witnesses, "why": [result.why_witness] if result.why_witness else []}
+        waiting = [check.witness for check in result.checks if check.witness is not None]
+        more = {
+            "race": result.race_witnesses,
+            "why": [result.why_witness] if result.why_witness else [],
+            "wait": waiting,
+        }
         extra = {w: {k: [getattr(f, k)() for f in found] for k in wanted.drawings} for w, found in more.items()}
         result.witnesses, result.race_witnesses, result.why_witness = [], [], None
+        for asked in result.checks:
+            asked.witness = None
         return Outcome(result, drawings, digest(test) if wanted.digest else "", extra=extra)
 
     def _failure(self, path: str, verdict: str, message: str) -> Outcome:

@@ -64,6 +64,7 @@ class Checked(Record, kw_only=True):
     state: dict[str, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
     place: str = ""
+    witness: Witness | None = None
 
 
 class Witness:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from axioms.execution import ExecutedEvent, Execution
 from ptxmm.reasons import Reason, Reasons, successors
@@ -18,6 +19,8 @@ from ptxmm.result import Spot
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
 _MOST_REASONS = 3
+#: So many threads that do the same are told of in one line.
+_MANY = 3
 _BARRIERS = ("barrier", "syncbar", "sync_barrier")
 #: Relations whose events stand in this order in any telling.
 _STEPS = ("po", "rf", "rmw", "issue", "comp", "api", "mbrf")
@@ -175,37 +178,50 @@ class Story:
         """The execution, a line for each instruction: who, where, what, and which values. Of many steps, those of the threads
         that do what is `concerned`; of many of these, what is concerned and what synchronizes."""
         out_of_date = dict(self.stale())
-        told = [i for i in self.order if self._is_step(self.events[i])]
+        told = self._together([i for i in self.order if self._is_step(self.events[i])], out_of_date)
         shown = self._most_telling(told, {*concerned, *(i for pair in out_of_date.items() for i in pair)})
-        rows = [self._row(self.events[i], out_of_date) for i in shown]
+        rows = [self._row(some, out_of_date) for some in shown]
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
-        left = len(told) - len(shown)
+        left = sum(map(len, told)) - sum(map(len, shown))
         return lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
+
+    def _together(self, told: list[int], out_of_date: dict[int, int]) -> list[list[int]]:
+        """Steps in their order, those together that many threads do alike one after another."""
+        found: list[list[int]] = []
+        for _, alike in groupby(told, key=lambda i: self._done(self.events[i], out_of_date)):
+            some = list(alike)
+            found += [some] if len(some) >= _MANY else [[i] for i in some]
+        return found
 
     def _is_step(self, event: ExecutedEvent) -> bool:
         return event.thread >= 0 and event.index not in self.halves and not (event.kind == "F" and "ASY" in event.tags)
 
-    def _most_telling(self, told: list[int], concerned: set[int]) -> list[int]:
+    def _most_telling(self, told: list[list[int]], concerned: set[int]) -> list[list[int]]:
         """Few of the steps."""
         if len(told) <= _MOST_STEPS:
             return told
         threads = {self.events[i].thread for i in concerned} - {-1}
         locations = {self.events[i].location for i in concerned} - {None}
-        by_thread = [i for i in told if self.events[i].thread in threads or not threads]
+        by_thread = [some for some in told if not threads or any(self.events[i].thread in threads for i in some)]
         if len(by_thread) <= _MOST_STEPS:
             return by_thread
+        events = self.events
         by_matter = [
-            i for i in by_thread
-            if i in concerned or self.events[i].location in locations or "WEAK" not in self.events[i].tags
+            some for some in by_thread
+            if any(i in concerned or events[i].location in locations or "WEAK" not in events[i].tags for i in some)
         ]  # fmt: skip
         return by_matter[:_MOST_STEPS]
 
-    def _row(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> tuple[str, str, str, str]:
-        text = event.text
-        if "ASY" in event.tags:
-            text = _PARTS.get(event.kind, text)
-        return self.cast.name(event.thread), self.cast.place(event), text, self._values(event, out_of_date)
+    def _row(self, alike: list[int], out_of_date: dict[int, int]) -> tuple[str, str, str, str]:
+        event = self.events[alike[0]]
+        more = f" and {len(alike) - 1} others" if len(alike) > 1 else ""
+        return f"{self.cast.name(event.thread)}{more}", *self._done(event, out_of_date)
+
+    def _done(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> tuple[str, str, str]:
+        """Where, what, and which values."""
+        text = _PARTS.get(event.kind, event.text) if "ASY" in event.tags else event.text
+        return self.cast.place(event), text, self._values(event, out_of_date)
 
     def _values(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> str:
         if event.kind not in ("R", "W") or event.location is None:

@@ -466,17 +466,50 @@ def _tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
     for (kind, line), waits in places.items():
         alone = len(waits) == 1
         what = ("traps" if alone else "trap") if kind == "trap" else f"{'waits' if alone else 'wait'} for ever"
-        named = [question.cast.name(w.thread) for w in waits]
-        who = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+        who = _few([question.cast.name(w.thread) for w in waits])
         text = _instruction(waits[0])
         source = question.source_of(waits[0].thread, line)
         where = f"line {line}" + (f" ({source})" if source else "")
-        said.append(f"{who} {what} at {where}: {text}")
+        said.append(f"{who} {what} at {where}: {text}{_lacking(question, stall, waits)}")
         spot = source if source and os.path.exists(source.path) else question.ptx_spot(waits[0].thread, line)
         checked.spots.append((spot, f"{who} {what} here"))
     checked.message = "; ".join(said)
     checked.place = " / ".join(sorted({shape(_instruction(w)) for w in stall.waits}))
-    checked.story = Story(stall.execution, question.cast).steps()
+    there = {(w.thread, w.instruction.span.line) for w in stall.waits if w.instruction}
+    concerned = [e.index for e in stall.execution.events if (e.thread, e.line) in there]
+    checked.story = Story(stall.execution, question.cast).steps(concerned)
+    title = f"{name_of(question.test)}  ({question.model.name})  {_WAITING.get(checked.kind, checked.kind)}"
+    checked.witness = Witness(replace(_renamed(question, stall.execution), title=title))
+
+
+_WAITING = {"no_deadlock": "a deadlock", "terminates": "waiting for ever", "no_trap": "a trap"}
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _lacking(question: Question, stall: Stall, waits: list[Wait]) -> str:
+    """What those who wait at one place wait for."""
+    first = waits[0]
+    line = first.instruction.span.line if first.instruction else 0
+    if first.kind == "loop":
+        reads = [e for e in stall.execution.events if (e.thread, e.line, e.kind) == (first.thread, line, "R")]
+        return f" ({reads[-1].location} is {reads[-1].number}, and nobody writes there any more)" if reads else ""
+    if first.kind == "mbarrier":
+        return " (the phase never completes)"
+    if first.kind != "barrier" or not _is_of_cta(_instruction(first)):
+        return ""
+    infos = question.built.threads
+    home = infos[first.thread].launch, infos[first.thread].cta
+    here = {w.thread for w in stall.waits if w.instruction is first.instruction}
+    away = [question.cast.name(t) for t, x in enumerate(infos) if (x.launch, x.cta) == home and t not in here]
+    return f" ({_few(away)} {'is' if len(away) == 1 else 'are'} not there)" if away else ""
+
+
+def _is_of_cta(instruction: str) -> bool:
+    """Whether it is a barrier of the threads of a CTA, not of a warp or a cluster."""
+    return re.search(r"\bbar(rier)?\.", instruction) is not None and not re.search(r"\.(warp|cluster)\b", instruction)
 
 
 def _instruction(wait: Wait) -> str:

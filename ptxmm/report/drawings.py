@@ -1,4 +1,4 @@
-"""Graphs written to files: DIR/NAME-STATEINDEX.svg, DIR/NAME-race-INDEX.svg, DIR/NAME-why-0.svg."""
+"""Graphs written to files: DIR/NAME-STATEINDEX.svg, DIR/NAME-race-INDEX.svg, DIR/NAME-wait-INDEX.svg, DIR/NAME-why-0.svg."""
 
 from __future__ import annotations
 

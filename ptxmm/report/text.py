@@ -109,9 +109,7 @@ class TextReport:
             page += self._checks(result)
         elif result.kind is not None:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
-        if result.observation is None:
-            return page
-        if result.verdict != "undefined":  # nothing is promised of outcomes then
+        if result.observation is not None and result.verdict != "undefined":  # nothing is promised of outcomes then
             page += self._outcomes(result)
         page += [line for lines in told(result) for line in ["", *lines]] if result.checks else []
         page += [""] * bool(result.checks and result.races)
@@ -158,18 +156,24 @@ class TextReport:
 
 def told(result: Result) -> list[list[str]]:
     """What shows that each check does not hold. One execution may show it of several."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for check in result.checks:
         if check.holds is False and not (check.kind == "race_free" and result.races):
             lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
             lines += [f"      {plain(line)}" for line in check.story]
-            key = tuple(lines) or (check.message,)
-            found.setdefault((*key, ""), []).append(f"    {_headed(check.kind, plain(check.message))}")
-    return [[*heads, *(line for line in lines[:-1] if line.startswith("      "))] for lines, heads in found.items()]
+            same = found.setdefault(tuple(lines) if lines else (check.message,), {})
+            same.setdefault(check.message, []).append(check.kind)
+    return [
+        [
+            *(f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()),
+            *(l for l in lines if l[:1] == " "),
+        ]
+        for lines, heads in found.items()
+    ]
 
 
-def _headed(kind: str, message: str) -> str:
-    return message if message.startswith(kind) else f"{kind}: {message}"
+def _headed(kinds: list[str], message: str) -> str:
+    return message if message.startswith(kinds[0]) else f"{', '.join(kinds)}: {message}"
 
 
 def _each(result: Result) -> str:

@@ -1,0 +1,83 @@
+"""Threads that wait for ever: the report says who, where, and what is missing, and draws the execution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxmm.cli.main import main
+
+HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
+DIVERGENT = (
+    HEAD
+    + """.visible .entry k(.param .u64 p)
+{
+  .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %tid.x;
+  setp.gt.u32 %p1, %r1, 31;
+  @%p1 bra L;
+  barrier.sync 1, 64;
+L:
+  ret;
+}
+"""
+)
+SPIN = (
+    HEAD
+    + """.visible .entry k(.param .u64 p)
+{
+  .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %ctaid.x;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 bra A;
+W:
+  ld.acquire.gpu.u32 %r2, [%rd1];
+  setp.ne.u32 %p2, %r2, 2;
+  @%p2 bra W;
+  ret;
+A:
+  st.release.gpu.u32 [%rd1], 1;
+  ret;
+}
+"""
+)
+WORD = {"type": "u32", "elements": 1}
+
+
+def waiting(ptx: str, grid: int, block: int) -> ptxmm.Kernel:
+    return ptxmm.Kernel(ptx, grid=grid, block=block, params={"x": WORD}, terminates=True)
+
+
+def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there() -> None:
+    (check,) = waiting(DIVERGENT, 1, 64).check().checks
+    assert check.message == (
+        "CTA 0 thread 0, CTA 0 thread 1, CTA 0 thread 2 and 29 more wait for ever at line 11: barrier.sync 1, 64 "
+        "(CTA 0 thread 32, CTA 0 thread 33, CTA 0 thread 34 and 29 more are not there)"
+    )
+    assert check.story == [
+        "CTA 0 thread 0 and 31 others  line 11  barrier.sync 1, 64"
+    ]  # those that do alike, in one line
+
+
+def test_a_loop_that_waits_in_vain_says_what_it_reads() -> None:
+    (check,) = waiting(SPIN, 2, 1).check().checks
+    assert check.message == (
+        "CTA 1 thread 0 waits for ever at line 12: ld.acquire.gpu.u32 %r2, [%rd1] (x is 1, and nobody writes there any more)"
+    )
+    assert check.witness is not None and "CTA 1 thread 0" in check.witness.svg()
+
+
+def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.ptx").write_text(SPIN)
+    (tmp_path / "k.toml").write_text(
+        'ptx = "k.ptx"\ngrid = 2\nblock = 1\nparams.x = {type = "u32", elements = 1}\n'
+        "check.terminates = true\ncheck.no_deadlock = true\n"
+    )
+    assert main(["check", str(tmp_path / "k.toml"), "--svg", str(tmp_path / "svg")]) == 1
+    page = capsys.readouterr().out
+    assert "    terminates: CTA 1 thread 0 waits for ever at line 12" in page and "x is 1" in page
+    assert [path.name for path in (tmp_path / "svg").iterdir()] == ["k-wait-0.svg"]

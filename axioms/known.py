@@ -116,8 +116,8 @@ def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
 
 
 def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
-    """`owner`, where there is such: from an access to shared memory of another CTA, which is there no longer than that CTA,
-    to what the threads of that CTA do."""
+    """`owner`, where there is such: from what is done to shared memory of another CTA, which is there no longer than that CTA,
+    to what the threads of that CTA do. `FOREIGN` are the former, whether these do anything or not."""
     rows = [0] * len(collector.events)
     places = [thread.place for thread in collector.threads]
     theirs: dict[int, int] = {}
@@ -125,9 +125,10 @@ def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
         if e.thread >= 0 and e.in_po:
             theirs[places[e.thread].cta] = theirs.get(places[e.thread].cta, 0) | 1 << e.index
     for e in collector.events:
-        if e.cells and e.thread >= 0:
+        if e.object >= 0 and e.thread >= 0:
             thing = collector.space.objects[e.object]
             if thing.ends and thing.cta is not None and thing.cta != places[e.thread].cta:
+                e.tags |= {"FOREIGN"}
                 rows[e.index] = theirs.get(thing.cta, 0)
     if any(rows):
         relations["owner"] = rows

@@ -220,5 +220,10 @@ WHOLE: tuple[tuple[str, str], ...] = (
     ("let learnt = comp+; ([CW | KE] | mbrf)", "let learnt = comp+; ([CW] | mbrf)"),
     ("let learnt = comp+; ([CW | KE] | mbrf)", "let learnt = comp+; [CW | KE]"),
     ("let left-alone = ASY & (R | W & GEN)", "let left-alone = ASY & (R | W)"),
-    ("[domain(owner) \\ domain(causality-base & owner)]; owner as exited", "[domain(owner)]; owner as exited"),
+    (
+        "[FOREIGN \\ domain(over-before & owner)] as exited",
+        "[FOREIGN & domain(owner) \\ domain(over-before & owner)] as exited",
+    ),
+    ("[FOREIGN \\ domain(over-before & owner)] as exited", "[FOREIGN] as exited"),
+    ("let over-before = mbrf?; causality-base | mbrf", "let over-before = causality-base"),
 )

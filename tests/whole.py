@@ -109,7 +109,7 @@ _FENCE = {"sc": "SC", "acq_rel": "ACQ_REL", "acquire": "ACQ", "release": "REL"}
 def _tags(e: Happened) -> Iterable[str]:
     if e.initial:
         return ("W", "M", "IW", "WEAK", "GEN", "SUR", "TEX", "CON")
-    found = [e.scope.upper() if e.scope else "", "ASY" if e.issue is not None else ""]
+    found = [e.scope.upper() if e.scope else "", "ASY" if e.issue is not None else "", "FOREIGN" if _foreign(e) else ""]
     if e.memory:
         found += [e.kind, "M", (_READ if e.kind == "R" else _WRITE)[e.semantics], _PROXIES[e.proxy]]
         found += ["NONGEN" if e.proxy != "generic" else "", "RMW" if e.atomic else "", "RED" if e.silent else ""]
@@ -213,12 +213,18 @@ def base(x: Execution) -> Base:
     return found
 
 
-def _keeps(a: Happened, b: Happened) -> bool:
-    """An access to shared memory of another CTA that ends with it, and what that CTA's threads do."""
-    if not a.memory or a.place is None or b.place is None or b.issue is not None or a.thing is None:
+def _foreign(a: Happened) -> bool:
+    """Whether something is done to shared memory of another CTA that ends with it."""
+    if a.place is None or a.thing is None:
         return False
-    foreign = a.thing.ends and a.thing.cta is not None and a.thing.cta != a.place.cta
-    return foreign and not b.place.host and b.place.cta == a.thing.cta
+    return a.thing.ends and a.thing.cta is not None and a.thing.cta != a.place.cta
+
+
+def _keeps(a: Happened, b: Happened) -> bool:
+    """What is done there, and what that CTA's threads do."""
+    if not _foreign(a) or b.place is None or b.issue is not None or a.thing is None:
+        return False
+    return not b.place.host and b.place.cta == a.thing.cta
 
 
 def _order(x: Execution) -> Iterable[Pair]:

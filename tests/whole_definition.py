@@ -430,15 +430,20 @@ class _Judgement:
                 yield e.index, i
 
     def exited(self, bc: Pairs) -> Iterator[Pair]:
+        """What is done to shared memory of another CTA, and nothing that this one does comes after it. Who has waited for
+        the phase of an arrival knows that the arrival is over."""
+        over = bc | self.phases | seq(self.phases, bc)
         for a in self.events:
-            if not a.memory or a.place is None or a.thing is None or not a.thing.ends:
+            if a.place is None or a.thing is None or not a.thing.ends:
                 continue
-            if a.thing.cta is None or a.thing.cta == a.place.cta:
-                continue
-            theirs = [e.index for e in self.events if e.place is not None and not e.place.host
-                      and e.place.cta == a.thing.cta and e.issue is None]  # fmt: skip
-            if not any((a.index, k) in bc for k in theirs):
-                yield from ((a.index, k) for k in theirs)
+            owner = a.thing.cta
+            theirs = (
+                e.index
+                for e in self.events
+                if e.place is not None and not e.place.host and e.place.cta == owner and e.issue is None
+            )
+            if owner not in (None, a.place.cta) and not any((a.index, k) in over for k in theirs):
+                yield a.index, a.index
 
 
 def _following(state: str, kind: str, to: Happened) -> str | None:

@@ -25,6 +25,10 @@ BASE: dict[str, BaseName] = {
     "F": BaseName(_SET, "fences, proxy fences included"),
     "IW": BaseName(_SET, "initial writes"),
     "UNSET": BaseName(_SET, "those of memory that may hold anything at first: the shared memory of kernels"),
+    "FOREIGN": BaseName(
+        _SET,
+        "what kernels do to the shared memory of another CTA, which ends with that CTA; operations on mbarrier objects too",
+    ),
     "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
     "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
     "SINK": BaseName(_SET, "both halves of an `atom` whose destination is the sink `_`"),
@@ -120,7 +124,7 @@ BASE: dict[str, BaseName] = {
     "group": BaseName(_REL, "events of one instruction that no order relates: elements of a vector", symmetric=True),
     "owner": BaseName(
         _REL,
-        "from a kernel's access to the shared memory of another CTA to what the threads of that CTA do",
+        "from a kernel's access to the shared memory of another CTA, in `FOREIGN`, to what the threads of that CTA do",
     ),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(

@@ -98,6 +98,30 @@ def test_own_shared_memory_by_way_of_mapa_may_be_an_alias() -> None:
         assert values <= {state["y[0]"] for state in found} and (values == {1}) == (len(found) == 1)
 
 
+_REMOTE = "mov.u32 %r5, s; mapa.shared::cluster.u32 %r4, %r5, 0; mov.u32 %r5, m; mapa.shared::cluster.u32 %r7, %r5, 0;"
+_MEET = "barrier.cluster.arrive; barrier.cluster.wait;"
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        ("", "st.shared::cluster.u32 [%r4], 1;", True),  # the other CTA does nothing at all
+        (_MEET, f"st.shared::cluster.u32 [%r4], 1; {_MEET}", False),
+        (_MEET, f"{_MEET} st.shared::cluster.u32 [%r4], 1;", True),
+        (f"mbarrier.init.shared.b64 [m], 1; {_MEET}",
+         f"{_MEET} mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];", True),
+        (f"mbarrier.init.shared.b64 [m], 1; {_MEET} W: mbarrier.try_wait.parity.shared.b64 %p1, [m], 0; @!%p1 bra W;",
+         f"{_MEET} mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];", False),
+    ],
+)  # fmt: skip
+def test_shared_memory_of_a_block_ends_with_it(first: str, second: str, ends: bool, engine: str) -> None:
+    body = f"{_REMOTE} setp.ne.u32 %p2, %r2, 0; @%p2 bra SECOND; {first} ret; SECOND: {second}"
+    made = built(body, grid=2, before=".shared .u32 s;\n.shared .align 8 .b64 m;\n", cluster=(2, 1, 1))
+    decision = decide(made.program, model_named("ptx-9.0"), engine=engine)
+    assert ("may have ended" in (decision.undefined or "")) == ends, decision.undefined
+
+
 def test_dynamic_shared_memory_follows_the_other() -> None:
     made = built("st.shared.u32 [d+4], 3; ld.shared.u32 %r3, [d+4]; st.global.u32 [%d2], %r3;", 1,
                  before=".shared .u32 s; .extern .shared .b8 d[];\n", dynamic_shared=8)  # fmt: skip

@@ -78,7 +78,8 @@ class Reasons:
         self.halves = {write: read for read, write in self.rmw.items()}
         self.co = relations.get("co", set())
         self.phases = relations.get("mbrf", set())
-        self.comp, self.issue = relations.get("comp", set()), relations.get("issue", set())
+        self.comp = relations.get("comp", set())
+        self.issue = self._issues(relations.get("issue", set()))
         self.alias = relations.get("alias", set())
         self.ordering = set[tuple[int, int]]().union(*(relations.get(name, set()) for name in _ORDERING))
         self._po = successors(relations.get("po", set()))
@@ -90,6 +91,17 @@ class Reasons:
         self._of_thread: dict[int, list[ExecutedEvent]] = {}
         for e in self.events:
             self._of_thread.setdefault(e.thread, []).append(e)
+
+    def _issues(self, first: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """From asynchronous instructions to all that their operations do, not only to what comes first."""
+        after, found, todo = successors(self.comp), set(first), list(first)
+        while todo:
+            issue, event = todo.pop()
+            for following in after.get(event, ()):
+                if "ASY" in self.events[following].tags and (issue, following) not in found:
+                    found.add((issue, following))
+                    todo.append((issue, following))
+        return found
 
     def _are_apart(self, a: int, b: int) -> bool:
         one, other = self.events[a], self.events[b]
@@ -120,10 +132,13 @@ class Reasons:
         a, b = self.events[one], self.events[other]
         if a.thread == b.thread or {"WEAK"} & (a.tags | b.tags):
             return None
-        if a.width != b.width:
-            said = Reason("accesses of different sizes are never morally strong, and nothing else orders them")
+        how = "of different sizes" if a.width != b.width else ""
+        how = how or ("through different proxies" if self._proxy(a) != self._proxy(b) else "")
+        how = how or ("through different virtual addresses" if self._are_aliases(a, b) else "")
+        if how:
+            said = Reason(f"accesses {how} are never morally strong, and nothing else orders them")
             return self._headed(f"{self.what(a)} and {self.what(b)} are in no order", a, b, said)
-        lacks = self.reach(a, b) if self._proxy(a) == self._proxy(b) else []
+        lacks = self.reach(a, b)
         if not lacks:
             return None
         said = Reason(", and ".join(lack.text for lack in lacks), tuple((lack.event, lack.brief) for lack in lacks))
@@ -144,8 +159,9 @@ class Reasons:
 
     # Ways from one event to another.
 
-    def way(self, before: int, after: int) -> Way | None:
-        """How news of one event may have come to another: what lacks least, and of that the shortest."""
+    def way(self, before: int, after: int, *, everything: bool = False) -> Way | None:
+        """How news of one event may have come to another: what lacks least, and of that the shortest. With `everything`, as
+        though the completion of an asynchronous operation published what its thread did before."""
         queue: list[tuple[int, int, int, tuple[Leap, ...]]] = [(0, 0, before, ())]
         seen: set[int] = set()
         pair = self.instructions(before, after)
@@ -160,7 +176,7 @@ class Reasons:
             seen.add(at)
             for following in (*self._po.get(at, ()), *([self.rmw[at]] if at in self.rmw else [])):
                 heappush(queue, (cost, length, following, leaps))
-            for price, leap in self._leaps(at, after):
+            for price, leap in self._leaps(at, after, everything):
                 if leap.kind == "read" and self.instructions(leap.before, leap.after) == pair:
                     continue  # that the one is read by the other does not order them
                 heappush(queue, (cost + price, length + 1, leap.after, (*leaps, leap)))
@@ -175,11 +191,11 @@ class Reasons:
     def _is_weak(self, leap: Leap) -> bool:
         return "WEAK" in self.events[leap.before].tags and "WEAK" in self.events[leap.after].tags
 
-    def _leaps(self, at: int, target: int) -> Iterator[tuple[int, Leap]]:
+    def _leaps(self, at: int, target: int, everything: bool) -> Iterator[tuple[int, Leap]]:
         for b in self._given.get(at, ()):
             yield 0, Leap(at, "given", b)
         for b in self._issued.get(at, ()):  # what is before the issue is published by a release only, not by completion
-            if b == target or {"ASY", "REL"} <= self.events[b].tags:
+            if everything or b == target or (self.events[b].kind == "W" and "REL" in self.events[b].tags):
                 yield 0, Leap(at, "given", b)
         for b in self._phase.get(at, ()):
             yield 1, Leap(at, "phase", b)
@@ -243,18 +259,24 @@ class Reasons:
         return next(iter((*same, *fences)), None)
 
     def _acquired(self, r: ExecutedEvent, end: ExecutedEvent) -> ExecutedEvent | None:
-        if "ACQ" in r.tags and not ("RED" in r.tags and "SINK" not in r.tags):
-            return r
-        last = self.rmw.get(r.index, r.index)
-        between = [e for e in self._of_thread[r.thread] if last < e.index <= end.index and "ASY" not in e.tags]
+        """What makes a read or a wait an acquire for an event behind it: itself, a later acquire from the same place, or a
+        fence between the two. An atomic operation hands on what it read to its own thread too, where that reads it again."""
+        limit = end.index
         if "ASY" in end.tags:
-            issued = max((i for i, e in self.issue if e == end.index), default=-1)
-            between = [e for e in self._of_thread[r.thread] if last < e.index <= issued]
-        if "RED" in r.tags and "SINK" not in r.tags:
-            return None
-        fences = [f for f in between if f.kind == "F" and f.tags & (_FENCES | {"ACQ"}) and "ONEWAY" not in f.tags]
-        same = [e for e in between if e.kind == "R" and "ACQ" in e.tags and _is_at_one_place(e, r)]
-        return next(iter((*same, *fences)), None)
+            limit = max((i for i, e in self.issue if e == end.index), default=-1)
+        mine = [e for e in self._of_thread[r.thread] if r.index < e.index <= limit and "ASY" not in e.tags]
+        again = [e for e in mine if (self.rmw.get(r.index), e.index) in self.rf]
+        for first in (r, *again):
+            if "RED" in first.tags and "SINK" not in first.tags:
+                continue
+            if "ACQ" in first.tags:
+                return first
+            behind = [e for e in mine if e.index > self.rmw.get(first.index, first.index)]
+            fences = [f for f in behind if f.kind == "F" and f.tags & (_FENCES | {"ACQ"}) and "ONEWAY" not in f.tags]
+            same = [e for e in behind if e.kind == "R" and "ACQ" in e.tags and _is_at_one_place(e, first)]
+            if same or fences:
+                return (*same, *fences)[0]
+        return None
 
     def _out_of_reach(self, one: ExecutedEvent, other: ExecutedEvent) -> list[Lack]:
         scope = next((name for tag, name in _SCOPES.items() if tag in one.tags), None)
@@ -273,6 +295,9 @@ class Reasons:
 
     # What is ordered in time, but not for these accesses.
 
+    def _are_aliases(self, a: ExecutedEvent, b: ExecutedEvent) -> bool:
+        return bool({(a.index, b.index), (b.index, a.index)} & self.alias)
+
     @staticmethod
     def _proxy(event: ExecutedEvent) -> str:
         return next((name for tag, name in _PROXIES.items() if tag in event.tags), "generic")
@@ -281,21 +306,22 @@ class Reasons:
         """Why a path does not order accesses: they go through different proxies, or to different virtual addresses."""
         one, other = self._proxy(a), self._proxy(b)
         late = max(a, b, key=lambda e: e.index)
+        they = "they synchronize" if a.thread != b.thread else "they follow one another in their thread"
         if one != other:
             named = "fence.proxy.async" if "async" in (one, other) else "fence between these proxies"
             text = (
-                f"they synchronize, but the former goes through the {one} proxy and the latter through the {other} proxy, "
+                f"{they}, but the former goes through the {one} proxy and the latter through the {other} proxy, "
                 f"and no {named} stands where it would order them"
             )
             yield Lack(late.index, text, f"no {named} before it")
-        elif {(a.index, b.index), (b.index, a.index)} & self.alias:
+        elif self._are_aliases(a, b):
             text = (
-                "they synchronize, but go to the same memory at different virtual addresses, and no fence.proxy.alias stands "
+                f"{they}, but go to the same memory at different virtual addresses, and no fence.proxy.alias stands "
                 "between them"
             )
             yield Lack(late.index, text, "no fence.proxy.alias before it")
         elif one != "generic" and a.thread != b.thread:
-            yield Lack(late.index, f"they synchronize, but not through the {one} proxy", "no fence between proxies")
+            yield Lack(late.index, f"{they}, but not through the {one} proxy", "no fence between proxies")
 
     # Where nothing leads from one event to another.
 
@@ -316,6 +342,11 @@ class Reasons:
             w, r = missed
             text = f"{self.what(r)} returned {r.number}, from before {self.what(w)}, so that these did not synchronize"
             return Reason(text, ((r.index, "this read did not synchronize"),), (w.index, r.index))
+        way = self.way(a.index, b.index, everything=True)
+        if way is not None and not way.lacks:
+            first = next(e for leap in way.leaps if "ASY" in (e := self.events[leap.after]).tags)
+            text = f"all that leads there is {self.what(first)}, which publishes that operation, and not what came before it"
+            return Reason(text, ((first.index, "it does not publish what came before"),), (first.index,))
         who, other = self.name(b.thread), self.name(a.thread)
         text = f"{who} has read nothing before that {other} wrote after it"
         if self._may_have_barriers(a.thread, b.thread):

@@ -109,6 +109,23 @@ def test_a_proxy_fence_that_is_missing_is_named() -> None:
     assert "no fence.proxy.async stands where it would order them" in found
 
 
+def test_a_completion_publishes_its_operation_only() -> None:
+    memory = ".shared .b64 bar = 0; .global .u32 g = 1; .shared .u32 s = 0; .shared .u32 x = 0;"
+    found = races(
+        memory,
+        "mbarrier.init.shared.b64 [bar], 1; bar.sync 0; st.weak.shared.u32 [x], 1; cp.async.ca.shared.global [s], [g], 4; "
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];",
+        "bar.sync 0; W: mbarrier.try_wait.parity.shared.b64 %p0, [bar], 0; @!%p0 bra W; ld.weak.shared.u32 %r1, [x];",
+        places=("cta 0", "cta 0"),
+    )
+    assert [text.endswith("which publishes that operation, and not what came before it") for text in found] == [True]
+
+
+def test_aliases_are_told_of() -> None:
+    found = reason("x = 0; y @ generic aliases x;", "st.relaxed.gpu.u32 [x], 1;", "ld.relaxed.gpu.u32 %r0, [y];")
+    assert found.endswith("through different virtual addresses are never morally strong, and nothing else orders them")
+
+
 # What is told to be missing is missing: with it, the outcome is gone.
 
 _STORES = ("st.weak.u32 [y], 1", "st.relaxed.cta.u32 [y], 1", "st.relaxed.gpu.u32 [y], 1", "st.release.cta.u32 [y], 1",

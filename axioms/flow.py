@@ -132,15 +132,17 @@ class Flow:
         return [(at[0].object, at[1], size) for at in found if at is not None]
 
     def _held(self, key: Key, written: Mapping[Key, Numbers]) -> Numbers:
-        """What may be found in some bytes."""
+        """What may be found in some bytes: each from the initial value, or from a write that it is part of."""
         number, offset, size = key
-        numbers: Numbers = frozenset((self.space.objects[number].number(offset, size),))
-        for other, values in written.items():
-            if other == key:
-                numbers = union(numbers, values)
-            elif other[1] < offset + size and offset < other[1] + other[2]:
+        initial = self.space.objects[number].number(offset, size)
+        columns = [{initial >> 8 * i & 0xFF} for i in range(size)]
+        for (_, at, width), values in written.items():
+            shared = range(max(at, offset), min(at + width, offset + size))
+            if shared and values is None:
                 return None
-        return torn(numbers, size)
+            for byte in shared:
+                columns[byte - offset].update(n >> 8 * (byte - at) & 0xFF for n in values or ())
+        return _joined(columns)
 
 
 def union(a: Numbers, b: Numbers) -> Numbers:
@@ -153,12 +155,11 @@ def torn(numbers: Numbers, size: int) -> Numbers:
     """With each byte from any of the numbers."""
     if numbers is None:
         return None
-    columns = [{n >> 8 * i & 0xFF for n in numbers} for i in range(size)]
-    count = 1
-    for c in columns:
-        count *= len(c)
-    if count == len(numbers):
-        return numbers
-    if count > MOST:
+    return _joined([{n >> 8 * i & 0xFF for n in numbers} for i in range(size)])
+
+
+def _joined(columns: Sequence[set[int]]) -> Numbers:
+    """The numbers of which each byte is one of some."""
+    if math.prod(len(c) for c in columns) > MOST:
         return None
     return frozenset(sum(b << 8 * i for i, b in enumerate(some)) for some in itertools.product(*columns))

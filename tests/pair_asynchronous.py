@@ -42,6 +42,7 @@ def own_objects(side: Side) -> list[Beat]:
     a, m = side.first, side.object
     side.declare(m)
     state, p, r = side.fresh(a, "rd"), side.fresh(a, "p"), side.fresh(a)
+    side.writers[a].prelude.append(f"mov.u64 {state}, 0;")
     wait = side.pick(
         f"mbarrier.test_wait.shared.b64 {p}, [{m}], {state};",
         f"mbarrier.try_wait.relaxed.cta.shared.b64 {p}, [{m}], {state};",
@@ -187,11 +188,15 @@ def bulk_groups(side: Side) -> list[Beat]:
 
 def bulk_reductions(side: Side) -> list[Beat]:
     a, b = side.first, side.second
-    side.declare("x", "s")
-    how = side.pick("or.b32", "max.u32", "or.b64", "add.u32")
-    other = side.draw(st.sampled_from((f"atom.relaxed.gpu.global.add.u32 {side.fresh(b)}, [x], 1;", side.load(b))))
+    at, bits = side.draw(st.sampled_from((("w", 64), ("w", 64), ("x", 32))))
+    side.declare(at, "s")
+    how = side.pick(f"or.b{bits}", f"max.u{bits}", f"add.u{bits}")
+    register = side.fresh(b, "rd" if bits == 64 else "r")
+    other = side.pick(
+        f"atom.relaxed.gpu.global.add.u{bits} {register}, [{at}], 1;", f"ld.relaxed.gpu.u{bits} {register}, [{at}];"
+    )
     return [
-        {a: f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{how} [x], [s], 16;"},
+        {a: f"cp.reduce.async.bulk.global.shared::cta.bulk_group.{how} [{at}], [s], 16;"},
         {a: side.pick(*_GROUP_WAITS)},
         {b: other},
     ]

@@ -326,33 +326,31 @@ def atomics(side: Side) -> list[Beat]:
     )
 
 
+#: Atomic operations on several elements, each with what another thread may do to one of them.
 _PARTS = (
-    "atom.relaxed.gpu.global.add.noftz.f16x2 {d}, [x], {one};",
-    "red.relaxed.gpu.global.v2.bf16x2.max.noftz [x], {{{one}, {one}}};",
-    "atom.relaxed.gpu.global.v2.f32.add {{{f}, {g}}}, [x], {{{f}, {g}}};",
-    "red.relaxed.gpu.global.v2.f16x2.max.noftz [x], {{{one}, {one}}};",
-    "red.relaxed.gpu.global.add.f32 [x], {f};",
+    ("atom.relaxed.gpu.global.add.noftz.f16x2 {r}, [{at}], {one};", "ld.relaxed.gpu.u16 {h}, [{at}];"),
+    ("red.relaxed.gpu.global.v2.bf16x2.max.noftz [{at}], {{{one}, {one}}};", "st.relaxed.gpu.u16 [{at}], 1;"),
+    ("red.relaxed.gpu.global.v2.f16x2.max.noftz [{at}], {{{one}, {one}}};", "ld.relaxed.gpu.u16 {h}, [{at}+2];"),
+    ("red.relaxed.gpu.global.add.f32 [{at}], {f};", "ld.relaxed.gpu.u32 {d}, [{at}];"),
+    ("atom.relaxed.gpu.global.v2.f32.add {{{f}, {g}}}, [{at}], {{{f}, {g}}};", "ld.weak.v2.u32 {{{d}, {e}}}, [{at}];"),
 )
 
 
 def packed_atomics(side: Side) -> list[Beat]:
     a, b = side.first, side.second
-    side.declare("x")
-    beats: list[Beat] = []
-    line = side.pick(*_PARTS)
-    one, d, f, g = side.fresh(a), side.fresh(a), side.fresh(a, "f"), side.fresh(a, "f")
-    numbers = f"mov.b32 {one}, 0x00010001; mov.b32 {f}, 0x3F800000; mov.b32 {g}, 0x3F800000;"
-    beats.append({a: f"{numbers} {line.format(d=d, one=one, f=f, g=g)}"})
-    other = side.draw(
-        st.sampled_from(
-            (
-                f"ld.relaxed.gpu.u32 {side.fresh(b)}, [x];",
-                f"ld.weak.v2.u32 {{{side.fresh(b)}, {side.fresh(b)}}}, [x];",
-                "st.relaxed.gpu.u32 [x], 0x00010001;",
-            )
-        )
+    at = side.pick("w", "w", "x")
+    side.declare(at)
+    operation, other = side.draw(st.sampled_from(_PARTS))
+    one, f, g = side.writers[a].fresh("r", keep=False), side.fresh(a, "f"), side.fresh(a, "f")
+    numbers = f"mov.b32 {one}, 0x00010001;" if "{one}" in operation else ""
+    if "{f}" in operation:
+        numbers = f"mov.b32 {f}, 0x3F800000; mov.b32 {g}, 0x3F800000;"
+    names = {"r": side.fresh(a), "h": side.fresh(b, "rs"), "d": side.fresh(b), "e": side.fresh(b)}
+    return shuffled(
+        side,
+        {a: f"{numbers} {operation.format(at=at, one=one, f=f, g=g, **names)}"},
+        {b: other.format(at=at, **names)},
     )
-    return shuffled(side, *beats, {b: other})
 
 
 # Control and addresses.
@@ -397,8 +395,7 @@ def addresses(side: Side) -> list[Beat]:
         )
         return [
             {a: f"{side.store(a)} st.{side.pick('release.gpu', 'relaxed.gpu')}.u32 [f], 1;"},
-            {b: code},
-            {b: access},
+            {b: f"{code} {access}"},
         ]
     side.declare("q")
     change = f"mov.u64 {side.writers[a].fresh('rd', keep=False)}, f;"

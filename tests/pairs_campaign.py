@@ -30,7 +30,7 @@ from litmus.formats import read
 from ptxmm.pipeline import build
 
 #: Seconds of processor time that brute force gets for a program, and the solver.
-BRUTE_FORCE, SOLVER = 0.4, 20.0
+BRUTE_FORCE, SOLVER = 0.3, 20.0
 #: A machine is so many times slower at most than one with nothing else to do.
 _BUSY = 20
 #: A loop goes round so many times.

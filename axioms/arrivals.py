@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
-from axioms.program import Program
+from axioms.program import Program, ends_by
 from axioms.relations import Executed
 from axioms.values import Lowering
 from ptxcore.machine.effects import Effect
@@ -39,7 +39,8 @@ class Arrival(NamedTuple):
 
 class Gathered:
     """`rows` relate arrivals to the waits of their instance, `renewed` to arrivals in the next one by who arrived with them but
-    did not wait; `order` says what else comes before what at barriers.
+    did not wait; `order` says what else comes before what at barriers; `ended` relates what decided that a thread ends to the
+    waits that are over because it has.
     `together` has for two arrivals the literal of "in one instance", where a reduction asks for it. `misuse` has literals and
     the reasons why behaviour is undefined where they hold."""
 
@@ -48,6 +49,8 @@ class Gathered:
         self.rows: Rows = {}
         self.order: Rows = {}
         self.renewed: Rows = {}
+        self.ended: Rows = {}
+        self._ends: dict[int, list[tuple[int, Value]]] = {}
         self.together: dict[tuple[int, int], int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[Misuse] = []
@@ -91,6 +94,11 @@ class Gathered:
                 for e in made:
                     if e.effect is not None and e.effect.kind == "barrier":
                         self.relate(self.order, e, wait, literal)
+            if thread not in self._ends:
+                self._ends[thread] = ends_by(self.program, thread)
+            for i, condition in self._ends[thread]:
+                decides = self.formula.conj(literal, self.lowering.condition(condition), BOTH)
+                self.relate(self.ended, self.program.events[i], wait, decides)
 
     def diverge(self, a: Event, b: Event) -> bool:
         """Whether two arrivals, where they meet, are threads of one warp at different instructions of an aligned barrier.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows, closure
-from axioms.program import Event, Program
+from axioms.program import Event, Program, ends_by
 from ptxcore.syntax.tree import Instruction
 
 _WARP = 32
@@ -24,7 +24,7 @@ class BarrierChoice:
     barriers of clusters, and `phase_order` says which of their events come first. `misuse` is a reason. `order` is what comes
     before what besides: instances of one barrier, and exits of threads before waits that do without them. `again` are
     arrivals with the next ones of threads that arrived with them, but did not wait. `early` is misuse too, but excuses nobody
-    from waiting."""
+    from waiting. `ended` are reads that decide that a thread ends, with the waits that are over because it has."""
 
     pairs: tuple[tuple[int, int], ...] = ()
     flows: tuple[tuple[int, int], ...] = ()
@@ -34,6 +34,7 @@ class BarrierChoice:
     phase_order: tuple[tuple[int, int], ...] = ()
     again: tuple[tuple[int, int], ...] = ()
     early: str | None = None
+    ended: tuple[tuple[int, int], ...] = ()
 
     def rows(self, size: int) -> Rows:
         return _as_rows(self.pairs, size)
@@ -118,6 +119,7 @@ def barrier_choices(
             tuple(p for c in combination for p in c.phases),
             tuple(p for c in combination for p in c.phase_order),
             tuple(p for c in combination for p in c.again),
+            ended=tuple(p for c in combination for p in c.ended),
         )
         if len(groups) > len(named) and whole.misuse is None and not _runs(program, whole):
             continue
@@ -237,6 +239,7 @@ def _deal(
     pairs: list[tuple[int, int]] = []
     flows: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
+    ended: list[tuple[int, int]] = []
     again: list[tuple[int, int]] = []
     for k, group in sorted(instances.items()):
         renewed = [
@@ -259,12 +262,12 @@ def _deal(
                 return None
         present = {m.event.thread for m in group}
         for b in waiting:
-            if b.count is None:
-                exits += _exits(program, [t for t in threads if t not in present], b.wait)
-            else:
+            mates = threads
+            if b.count is not None:
                 warps = {program.threads[t].place.warp for t in present}
                 mates = [t for t in threads if program.threads[t].place.warp in warps]
-                exits += _exits(program, [t for t in mates if t not in present], b.wait)
+            exits += _exits(program, [t for t in mates if t not in present], b.wait)
+            ended += _ended(program, [t for t in mates if t not in present], b.wait)
         for a in group:
             for b in waiting:
                 assert b.wait is not None
@@ -273,7 +276,7 @@ def _deal(
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
     whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits), again=tuple(again))
-    whole.early = choice.early
+    whole.early, whole.ended = choice.early, tuple(ended)
     return whole
 
 
@@ -318,6 +321,12 @@ def _exits(program: Program, threads: Sequence[int], wait: Event | None) -> list
     return [(e.index, wait.index) for e in program.events if e.thread in threads and _is_of_barrier(e)]
 
 
+def _ended(program: Program, threads: Sequence[int], wait: Event | None) -> list[tuple[int, int]]:
+    """What decided that these threads have exited, for which the wait is over."""
+    assert wait is not None
+    return [(i, wait.index) for t in threads for i, condition in ends_by(program, t) if condition]
+
+
 def _is_of_barrier(e: Event) -> bool:
     return e.effect is not None and e.effect.kind == "barrier"
 
@@ -354,16 +363,19 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
     by_thread = {t: [m for m in members if m.event.thread == t] for t in mates}
     pairs: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
+    ended: list[tuple[int, int]] = []
     for k in range(max(map(len, by_thread.values()))):
         here = [mine[k] for mine in by_thread.values() if k < len(mine)]
         for b in here:
             assert b.wait is not None
             pairs += [(a.event.index, b.wait.index) for a in here]
-            exits += _exits(program, [t for t in meeting if len(by_thread[t]) <= k], b.wait)
+            gone = [t for t in meeting if len(by_thread[t]) <= k]
+            exits += _exits(program, gone, b.wait)
+            ended += _ended(program, gone, b.wait)
     strange = any(m.event.thread not in meeting for m in members)
     if strange:
         return BarrierChoice(misuse="bar.warp.sync by a thread that its member mask does not name")
-    return BarrierChoice(tuple(pairs), (), None, tuple(exits))
+    return BarrierChoice(tuple(pairs), (), None, tuple(exits), ended=tuple(ended))
 
 
 def _of_clusters(program: Program) -> Iterator[BarrierChoice]:
@@ -400,6 +412,7 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
         return BarrierChoice(misuse=misuse)
     phases: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
+    ended: list[tuple[int, int]] = []
     for step, waits in steps.items():
         if step % 2:
             arrivals = steps.get(step - 1, [])
@@ -407,6 +420,7 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
             phases += [(a.index, w.index) for a in arrivals for w in waits]
             for w in waits:
                 exits += _exits(program, [t for t in by_thread if t not in present], w)
+                ended += _ended(program, [t for t in by_thread if t not in present], w)
     order = [
         (a.index, b.index)
         for k, some in steps.items()
@@ -415,7 +429,7 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
         for a in some
         for b in more
     ]
-    return BarrierChoice((), (), None, tuple(exits), tuple(phases), tuple(order))
+    return BarrierChoice((), (), None, tuple(exits), tuple(phases), tuple(order), ended=tuple(ended))
 
 
 __all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices"]

@@ -24,6 +24,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from axioms.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
+from axioms.cat.evaluate import bits
 from axioms.events import Event, Misuse, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
@@ -277,6 +278,15 @@ class Barriers(Gathered):
             assert b.wait is not None
             for a in members:
                 yield a.arrive.index, b.wait.index, b.executed if a.arrive is b.arrive else self._meets(a, b)
+
+    def control(self) -> Iterator[tuple[int, int, int]]:
+        """What stands behind a wait that is over because a thread has ended depends on what decided that it does."""
+        po = self.program.relations["po"]
+        for i, waits in self.ended.items():
+            for w, literals in waits.items():
+                over = self.formula.disj(literals, BOTH)
+                for j in bits(po[w]):
+                    yield i, j, self.formula.conj(over, self.executed.literals[j], BOTH)
 
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         for b, members in self.reductions:

@@ -267,9 +267,8 @@ class Bounds:
                     literal = self.formula.conj(literal, self.lowering.condition(condition), BOTH)
                 if literal != FALSE:
                     rows.setdefault(i, {}).setdefault(j, []).append(literal)
-            if which == "data":
-                for i, j, literal in self.barriers.data():
-                    rows.setdefault(i, {}).setdefault(j, []).append(literal)
+            for i, j, literal in {"data": self.barriers.data, "ctrl": self.barriers.control}.get(which, tuple)():
+                rows.setdefault(i, {}).setdefault(j, []).append(literal)
             self._relations[which] = relations.filled(rows, [0] * self.program.size, self.formula, BOTH)
         return self._relations[name]
 

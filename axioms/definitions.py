@@ -82,6 +82,7 @@ class Definitions:
             requirements=[r._replace(guard=self(r.guard), condition=self(r.condition)) for r in execution.requirements],
             cuts=[c._replace(guard=self(c.guard)) for c in execution.cuts],
             stuck=[s._replace(guard=self(s.guard), forever=self(s.forever)) for s in execution.stuck],
+            control=self._anywhere(execution.control),
         )
 
 

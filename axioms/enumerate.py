@@ -126,7 +126,7 @@ class _Search:
     def _assemble(self, combination: Sequence[Trace]) -> Program:
         assert self.program.assemble is not None
         threads = [
-            Thread(t.name, t.place, t.code, ThreadExecution(trace.effects, trace.registers, 1, 0, trace.requirements))
+            Thread(t.name, t.place, t.code, _execution(trace))
             for t, trace in zip(self.program.threads, combination, strict=True)
         ]
         return self.program.assemble(threads, self.program.layout)
@@ -305,7 +305,17 @@ class _Search:
             for row, pairs in ((mbo, barrier.phase_order), (mbrf, barrier.phases)):
                 for i, j in pairs:
                     row[i] |= 1 << j
-            static = {**dependencies, "data": data, "mbo": mbo, "mbrf": mbrf, "syncbar": barrier.rows(program.size)}
+            control = list(dependencies["ctrl"])
+            for i, w in barrier.ended:
+                control[i] |= program.relations["po"][w]
+            static = {
+                **dependencies,
+                "data": data,
+                "ctrl": control,
+                "mbo": mbo,
+                "mbrf": mbrf,
+                "syncbar": barrier.rows(program.size),
+            }
             static["again"] = barrier.again_rows(program.size)
             sequences = [[e.index for e in o.events] for o in orders]
             for candidate in self._with_barriers(program, barrier, sequences, static, final_matters):
@@ -507,6 +517,10 @@ def _fr_rows(program: Program, rf: Reads, co: Rows, writes: Mapping[int, int]) -
         for c, w in zip(program.events[r].cells, chosen, strict=True):
             rows[r] |= co[w] & writes[c]
     return rows
+
+
+def _execution(trace: Trace) -> ThreadExecution:
+    return ThreadExecution(trace.effects, trace.registers, 1, 0, trace.requirements, control=trace.control)
 
 
 def _dependency_rows(program: Program) -> dict[str, Rows]:

@@ -29,6 +29,9 @@ class NoBarriers:
     def data(self) -> Iterable[tuple[int, int, int]]:
         return ()
 
+    def control(self) -> Iterable[tuple[int, int, int]]:
+        return ()
+
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         pass
 

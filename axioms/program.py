@@ -323,6 +323,14 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
     return pairs
 
 
+def ends_by(program: Program, thread: int) -> list[tuple[int, Value]]:
+    """The events that decide how a thread comes to its end, each with the condition under which it does."""
+    pairs: list[tuple[int, int, Value]] = []
+    last = program.events[-1]
+    _Sources(program, _flows(program), thread).depend(pairs, program.threads[thread].execution.control, last)
+    return [(i, condition) for i, _, condition in pairs]
+
+
 def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effect, write: Event) -> None:
     """Inside an atomic: the new value is computed from the old, and a compare-and-swap writes only if the old one is right."""
     assert write.partner is not None
@@ -391,6 +399,7 @@ __all__ = [
     "UnsupportedProgram",
     "View",
     "dependency_pairs",
+    "ends_by",
     "final_symbol",
     "members_by_tag",
 ]

@@ -99,7 +99,11 @@ BASE: dict[str, BaseName] = {
     "rmw": BaseName(_REL, "from the read of an atomic operation to its write"),
     "addr": BaseName(_REL, "address dependency, from a read"),
     "data": BaseName(_REL, "data dependency, from a read to a write that stores what was computed from it"),
-    "ctrl": BaseName(_REL, "control dependency, from a read to everything after a branch on it, or guarded by it"),
+    "ctrl": BaseName(
+        _REL,
+        "control dependency, from a read to everything after a branch on it, or guarded by it, and to what is after a wait at "
+        "a barrier that is over because the thread has ended",
+    ),
     "sr": BaseName(_REL, "both events carry a scope, and each scope takes in the other's thread", symmetric=True),
     "scta": BaseName(_REL, "both events in threads of one CTA", transitive=True, symmetric=True),
     "syncbar": BaseName(_REL, "from each arrival at a CTA barrier to each wait of the same barrier instance"),

@@ -164,6 +164,7 @@ class ThreadExecution(Record):
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They
     exclude each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other
     choice of what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
+    `control` are the reads that decided how the thread came to its end, for which others may wait at barriers.
     """
 
     effects: list[Effect]
@@ -173,3 +174,4 @@ class ThreadExecution(Record):
     requirements: list[Requirement] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
+    control: Dependencies = field(default_factory=dict)

@@ -49,6 +49,7 @@ class Thread(Actions):
         super().__init__(answer, code.special)
         self.code, self.unroll = code, unroll
         self.finishes: Value = 0
+        self.control: Dependencies = NO_DEPENDENCIES
         self.cut: Value = 0
         self.node: tuple[
             int, ...
@@ -379,6 +380,7 @@ class Thread(Actions):
 
     def _finish(self, end: State | None) -> None:
         self.finishes = 0 if end is None else end.guard
+        self.control = NO_DEPENDENCIES if end is None else end.control
         for number, r in enumerate(self.code.registers):
             if r.final:
                 value: Value = r.initial if end is None else end.values[number]
@@ -403,7 +405,7 @@ def _key(block: Block, iterations: tuple[int, ...]) -> tuple[int, ...]:
 
 def _merge(state: State, other: State, code: ThreadCode, live: Iterable[int], ending: bool) -> None:
     """Joins the path of `other` into `state`: where it was taken, its registers hold, of those that are `live`. At the end
-    only values matter."""
+    only values matter, and what led there."""
     condition = _difference(other.guard, state.guard)
     state.guard = disj(state.guard, other.guard)
     values, sources, defined = state.values, state.sources, state.defined
@@ -417,7 +419,7 @@ def _merge(state: State, other: State, code: ThreadCode, live: Iterable[int], en
             sources[i] = choose(condition, other.sources[i], sources[i])
         if other.defined[i] is not defined[i]:
             defined[i] = ite(condition, other.defined[i], defined[i], 1)
-    if not ending and other.control is not state.control:
+    if other.control is not state.control:
         state.control = choose(condition, other.control, state.control)
     if not ending and state.memory is not None and other.memory is not None:
         state.memory.merge(condition, other.memory)

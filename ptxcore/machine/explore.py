@@ -35,8 +35,9 @@ def explore(
     thread.silent = silent or {}
     thread.run()
     return ThreadExecution(
-        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck
-    )
+        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
+        thread.control,
+    )  # fmt: skip
 
 
 def thread_type(code: ThreadCode) -> type[Thread]:

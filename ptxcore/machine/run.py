@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ptxcore.machine.effects import Effect, FinalRegister, Requirement
+from ptxcore.machine.effects import Dependencies, Effect, FinalRegister, Requirement
 from ptxcore.machine.explore import DEFAULT_UNROLL, thread_type
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.values.terms import Value
@@ -24,6 +24,7 @@ class Trace:
     registers: dict[str, FinalRegister]
     status: str
     requirements: list[Requirement] = field(default_factory=list)
+    control: Dependencies = field(default_factory=dict)
 
 
 def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DEFAULT_UNROLL) -> Trace:
@@ -42,4 +43,4 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
     thread = thread_type(code)(code, known, unroll)
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
-    return Trace(thread.effects, thread.registers, status, thread.requirements)
+    return Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)

@@ -227,7 +227,7 @@ def _essence(execution: ThreadExecution) -> Hashable:
         effects.append(tuple(tuple(v.items()) if isinstance(v, Mapping) else v for v in values))
     return (
         tuple(effects), execution.finishes, execution.cut, tuple(execution.requirements), tuple(execution.cuts),
-        tuple(execution.stuck),
+        tuple(execution.stuck), tuple(execution.control.items()),
     )  # fmt: skip
 
 

@@ -171,3 +171,22 @@ def test_a_wait_at_a_named_barrier_is_in_the_instance_of_its_arrival(engine: str
         engine,
     )
     assert result.states == [{"0:r0": 1}]
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("end", "reachable"),
+    [
+        ("setp.eq.u32 %p1, %r0, 1; @%p1 bra END; bar.sync 0; END: mov.u32 %r1, 0;", False),  # what it read ends it
+        ("mov.u32 %r1, 0;", True),  # it ends whatever it has read
+    ],
+)
+def test_nobody_ends_by_what_is_written_behind_a_barrier_that_waits_for_that(
+    engine: str, end: str, reachable: bool
+) -> None:
+    result = checked(
+        "{ x = 0; }\nP0@cta 0 { bar.sync 0; st.relaxed.cta.u32 [x], 1; }\n"
+        f"P1@cta 0 {{ ld.relaxed.cta.u32 %r0, [x]; {end} }}\nexists (1:%r0 = 1)",
+        engine,
+    )
+    assert bool(result.positive) == reachable

@@ -138,8 +138,9 @@ def _explore(
     for index, fresh in symbols.items():
         thread.effects[index].result, thread.effects[index].answer = fresh, None
     execution = ThreadExecution(
-        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck
-    )
+        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
+        thread.control,
+    )  # fmt: skip
     return Explored(execution, sites)
 
 

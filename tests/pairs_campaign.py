@@ -47,7 +47,8 @@ class Compared(NamedTuple):
     same: bool = True
 
 
-def _kind(decision: Decision) -> str:
+def kind(decision: Decision) -> str:
+    """What the outcomes of a program are like."""
     if decision.undefined is not None:
         return "undefined"
     return ("no outcome", "one outcome", "several outcomes")[min(len(decision.states), 2)]
@@ -89,7 +90,7 @@ def compare(text: str) -> Compared:
         return Compared("the solver takes too long")
     except UnsupportedProgram as reason:
         return Compared(f"refused: {reason}")
-    return Compared("", _kind(expected), _answer(found) == _answer(expected))
+    return Compared("", kind(expected), _answer(found) == _answer(expected))
 
 
 class Report(NamedTuple):

@@ -194,8 +194,9 @@ class Collector:
         return found
 
     def _places(self, thread: int, effect: Effect, span: Span) -> list[Place]:
-        address, size, guard = span.address, span.size, terms.conj(effect.guard, span.guard)
-        alignment = min(size & -size, span.alignment)
+        address, size, _, own, alignment = span
+        guard = effect.guard if own == 1 else terms.conj(effect.guard, own)
+        alignment = min(size & -size, alignment)
         if type(address) is int:
             if address % alignment:
                 self._trouble(thread, effect, guard, MISALIGNED, address)
@@ -204,7 +205,8 @@ class Collector:
             if at is None:
                 self._trouble(thread, effect, guard, WILD, address)
                 return []
-            return [Place(guard, at[0].object, at[1], at[0].mapping)]
+            view, offset = at
+            return [Place(guard, view.object, offset, view.mapping)]
         assert type(address) is Term
         numbers = self._numbers(address)
         if numbers:

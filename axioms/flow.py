@@ -145,6 +145,24 @@ class Flow:
         return _joined(columns)
 
 
+class LaterFlow:
+    """A flow that is computed when it is first asked for."""
+
+    def __init__(
+        self,
+        space: AddressSpace,
+        accesses: Sequence[tuple[int, Effect]],
+        spans: Callable[[Effect], Iterable[tuple[Value, int]]],
+    ) -> None:
+        self._of = space, accesses, spans
+        self._found: Flow | None = None
+
+    def __call__(self) -> Flow:
+        if self._found is None:
+            self._found = Flow(*self._of)
+        return self._found
+
+
 def union(a: Numbers, b: Numbers) -> Numbers:
     if a is None or b is None or len(both := a | b) > MOST:
         return None

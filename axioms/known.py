@@ -32,7 +32,8 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
         if e.in_po:
             po[i] = ordered[e.thread] & -(bit << 1)
             if e.effect is not None:
-                for other in collector.by_effect[e.thread][e.effect.index]:
+                made = collector.by_effect[e.thread][e.effect.index]
+                for other in made if len(made) > 1 else ():
                     if terms.conj(e.guard, other.guard) == 0:
                         po[i] &= ~(1 << other.index)  # the same access at another address
         if e.kind == "R" and e.partner is not None:
@@ -103,14 +104,16 @@ def _partial_overlaps(memory: list[Event], relations: dict[str, list[int]]) -> N
 
 def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
     """`object`, where there is such: accesses to the bytes of an mbarrier object."""
+    inits = [e for e in collector.events if "MBINIT" in e.tags]
+    if not inits:
+        return
     rows = [0] * len(collector.events)
     accesses = [e for e in collector.events if e.cells and e.thread >= 0]
-    for init in collector.events:
-        if "MBINIT" in init.tags:
-            for e in accesses:
-                apart = e.offset + e.width // 8 <= init.offset or init.offset + init.width // 8 <= e.offset
-                if e.object == init.object and not apart:
-                    rows[init.index] |= 1 << e.index
+    for init in inits:
+        for e in accesses:
+            apart = e.offset + e.width // 8 <= init.offset or init.offset + init.width // 8 <= e.offset
+            if e.object == init.object and not apart:
+                rows[init.index] |= 1 << e.index
     if any(rows):
         relations["object"] = rows
 
@@ -118,6 +121,8 @@ def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
 def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
     """`owner`, where there is such: from what is done to shared memory of another CTA, which is there no longer than that CTA,
     to what the threads of that CTA do. `FOREIGN` are the former, whether these do anything or not."""
+    if not any(thing.ends for thing in collector.space.objects):
+        return
     rows = [0] * len(collector.events)
     places = [thread.place for thread in collector.threads]
     theirs: dict[int, int] = {}
@@ -163,15 +168,18 @@ def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> N
             classes[key] = classes.get(key, 0) | 1 << e.index
     places = [t.place for t in collector.threads]
     sr, scta = relations["sr"], relations["scta"]
-    reach: dict[tuple[int, str | None], tuple[int, int]] = {}
-    for ta, sa in classes:
-        strong = same_cta = 0
-        for (tb, sb), members in classes.items():
-            if ta == tb or (places[ta].cta == places[tb].cta and not places[ta].host and not places[tb].host):
-                same_cta |= members
-            if sa and sb and includes(sa, places[ta], places[tb]) and includes(sb, places[tb], places[ta]):
-                strong |= members
-        reach[ta, sa] = strong, same_cta
+    reach = {key: [0, 0] for key in classes}
+    pairs = list(classes.items())
+    for n, ((ta, sa), mine) in enumerate(pairs):
+        a, whole = places[ta], reach[ta, sa]
+        for (tb, sb), members in pairs[n:]:  # both relations are symmetric
+            b, other = places[tb], reach[tb, sb]
+            if ta == tb or (a.cta == b.cta and not a.host and not b.host):
+                whole[1] |= members
+                other[1] |= mine
+            if sa and sb and includes(sa, a, b) and includes(sb, b, a):
+                whole[0] |= members
+                other[0] |= mine
     for e in collector.events:
         if e.thread >= 0 and e.effect is not None:
             sr[e.index], scta[e.index] = reach[e.thread, e.effect.scope if e.kind != "B" else None]

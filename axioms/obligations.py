@@ -155,6 +155,8 @@ def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
 
 def _constants(collector: Collector) -> Iterator[Trouble]:
     """No thread writes constant memory (section 5.1.3)."""
+    if not any(thing.space == "const" for thing in collector.space.objects):
+        return
     for w in collector.events:
         if w.kind == "W" and w.effect is not None and collector.space.objects[w.object].space == "const":
             yield Trouble(w.thread, w.guard, _MISPLACED, "a write to constant memory", w.effect.instruction)

@@ -15,7 +15,7 @@ from axioms import events as making
 from axioms.carried import Carried
 from axioms.definitions import Definitions
 from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
-from axioms.flow import Flow, Numbers
+from axioms.flow import LaterFlow, Numbers
 from axioms.kinds import ACCESSES, maker_of, spans_of
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
@@ -83,7 +83,8 @@ class Program:
             check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
         self._accessed = list(self._accesses())
-        self._flow: Flow | None = None
+        #: Which numbers reads may return, as their effects stand before cells are known.
+        self.flow = LaterFlow(self.space, self._accessed, _spans)
         self._values: dict[tuple[int, int], Value | None] | None = None
         self._carried: Carried | None = None
         collector = self.collector = Collector(self.threads, self.space, options, self.flow)
@@ -147,12 +148,6 @@ class Program:
                 if effect.kind in ACCESSES:
                     yield t, effect
 
-    def flow(self) -> Flow:
-        """Which numbers reads may return, as their effects stand before cells are known."""
-        if self._flow is None:
-            self._flow = Flow(self.space, self._accessed, lambda e: [(s.address, s.size) for s in spans_of(e)])
-        return self._flow
-
     def written(self, write: Event, cell: int) -> Numbers:
         """The numbers that a write may write to one of its cells; None for anything."""
         if write.effect is None:
@@ -182,12 +177,14 @@ class Program:
             for span, places in zip(spans, located, strict=True):
                 groups.setdefault(span.group, []).extend([(p.object, p.offset, span.size) for p in places])
             found += groups.values()
+        mbarriers = "mbarrier" in self.kinds
         for t, thread in enumerate(self.threads):
-            for effect in thread.execution.effects:
-                if effect.kind == "mbarrier":  # no memory event: no cells are cut for its sake
-                    self.collector.locate(t, effect, spans_of(effect))
+            if mbarriers:
+                for effect in thread.execution.effects:
+                    if effect.kind == "mbarrier":  # no memory event: no cells are cut for its sake
+                        self.collector.locate(t, effect, spans_of(effect))
             for requirement in thread.execution.requirements:
-                if "mbarrier" not in self.kinds or not _is_of_state(requirement, thread.execution.effects):
+                if not (mbarriers and _is_of_state(requirement, thread.execution.effects)):
                     self.collector.require(t, requirement)
         return found
 
@@ -276,6 +273,10 @@ class Program:
         """The symbol for a cell's value when all threads have ended."""
         c = self.layout.cells[cell]
         return final_symbol(c.object, c.offset, c.width)
+
+
+def _spans(effect: Effect) -> list[tuple[Value, int]]:
+    return [(s.address, s.size) for s in spans_of(effect)]
 
 
 def _is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:

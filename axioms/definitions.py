@@ -4,6 +4,7 @@ returns of what other threads bring. Definitions are put in wherever their symbo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from ptxcore.machine.effects import Effect, ThreadExecution
@@ -61,7 +62,7 @@ class Definitions:
             new = self._anywhere(old)
             if new is not old:
                 changed[name] = new
-        return effect.changed(**changed) if changed else effect
+        return replace(effect, **changed) if changed else effect
 
     def _anywhere(self, old: Any) -> Any:
         if type(old) is Term:
@@ -74,9 +75,10 @@ class Definitions:
         return old
 
     def execution(self, execution: ThreadExecution) -> ThreadExecution:
-        return execution.changed(
+        return replace(
+            execution,
             effects=[self.effect(e) for e in execution.effects],
-            registers={n: r.changed(value=self(r.value)) for n, r in execution.registers.items()},
+            registers={n: replace(r, value=self(r.value)) for n, r in execution.registers.items()},
             finishes=self(execution.finishes),
             cut=self(execution.cut),
             requirements=[r._replace(guard=self(r.guard), condition=self(r.condition)) for r in execution.requirements],
@@ -87,5 +89,5 @@ class Definitions:
 
 
 _FIELDS = [
-    name for name in Effect.fields() if name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
+    f.name for f in fields(Effect) if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
 ]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from ptxcore.places import Place
-from ptxcore.records import Record, field
 
 _SPAN = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _FEW = 8
 
 
-class ExecutedEvent(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ExecutedEvent:
     """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
 
     An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
@@ -42,7 +43,8 @@ class ExecutedEvent(Record, frozen=True):
         return f"{{{', '.join(str(self.value >> i * bits & (1 << bits) - 1) for i in range(count))}}}"
 
 
-class Execution(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Execution:
     """A consistent execution: events, relations by name as pairs of event indices, and the state it ends in.
 
     Relations: `po` (immediate pairs only), `rf`, `co` (immediate), `fr` (to the co-first write only), `rmw`, and those that the

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from axioms.execution import Execution
-from ptxcore.records import Record, field
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 
@@ -82,7 +82,8 @@ class Why(NamedTuple):
     rests: tuple[Rest, ...]
 
 
-class Decision(Record):
+@dataclass(slots=True)
+class Decision:
     """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
 
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when

@@ -5,22 +5,25 @@ Equal tests are equal in everything that counts for the verdict; source position
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ptxcore.diagnostics import Span
 from ptxcore.places import Place
-from ptxcore.records import Record, field
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
 #: Bits of each type that a location may have.
 TYPE_WIDTHS = {**{f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}, ".b128": 128}
 
 
-class AddressOf(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AddressOf:
     """`&x`: the address of a location, as an initial value."""
 
     location: str
 
 
-class Location(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Location:
     """A variable of the init block. `type` as PTX writes it (`.u32`); `elements` is None for a scalar.
 
     `initial` has one value for each element. An alias has the type of what it aliases and no storage of its own: `alias_of`
@@ -39,7 +42,8 @@ class Location(Record, frozen=True):
     span: Span = field(default=NOWHERE, compare=False)
 
 
-class Thread(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Thread:
     """`dialect` is `typed` or `short`. `registers` are the initial values that the init block gives, by name without `%`.
 
     `place` has unique numbers at each level (see `ptxcore.places`).
@@ -56,7 +60,8 @@ class Thread(Record, frozen=True):
 # Terms and propositions of the final statement.
 
 
-class RegisterTerm(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class RegisterTerm:
     """`1:r0`; the register's name without `%`."""
 
     thread: str  # P1
@@ -67,7 +72,8 @@ class RegisterTerm(Record, frozen=True):
         return f"{self.thread[1:]}:{self.register}"
 
 
-class LocationTerm(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class LocationTerm:
     """`x`, `b[2]`, or bytes read anew: `b.u16[1]` (`type` is `.u16` then)."""
 
     location: str
@@ -80,11 +86,13 @@ class LocationTerm(Record, frozen=True):
         return f"{self.location}{self.type or ''}{index}"
 
 
-class Constant(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Constant:
     value: int
 
 
-class Compare(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Compare:
     """`left OP right`, `op` one of `== != < <= > >=`. A location's name on the right means its address (`AddressOf`)."""
 
     op: str
@@ -92,24 +100,29 @@ class Compare(Record, frozen=True):
     right: RegisterTerm | LocationTerm | Constant | AddressOf
 
 
-class Not(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Not:
     operand: Proposition
 
 
-class And(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class And:
     operands: tuple[Proposition, ...]
 
 
-class Or(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Or:
     operands: tuple[Proposition, ...]
 
 
-class Implies(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Implies:
     left: Proposition
     right: Proposition
 
 
-class Literal(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Literal:
     """`true` or `false`."""
 
     value: bool
@@ -118,14 +131,16 @@ class Literal(Record, frozen=True):
 Proposition = Compare | Not | And | Or | Implies | Literal
 
 
-class Condition(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Condition:
     """`quantifier` is `exists`, `~exists` or `forall`."""
 
     quantifier: str = "exists"
     proposition: Proposition = Literal(True)
 
 
-class Kernel(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Kernel:
     """`kernel k1 = [P0,P1] stream 1 after k0`."""
 
     name: str
@@ -134,7 +149,8 @@ class Kernel(Record, frozen=True):
     after: tuple[str, ...] = ()
 
 
-class Test(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Test:
     """One litmus test. `meta` keeps `KEY = value` lines in order; `Expect` among them states the expected verdict."""
 
     name: str

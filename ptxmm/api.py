@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxmm.result import KINDS, Loop, Result, Spot, Witness, observation_of, out_of_time, verdict_of
@@ -176,13 +177,13 @@ def check(
         cast = Cast(lambda thread: test.threads[thread].name, lambda event: Spot(test.path, event.line or 0))
         result.races = [entry(race, cast) for race in decision.races]
         result.race_witnesses = [
-            Witness(r.execution.changed(title=f"{test.name}  ({loaded.name})  {r.kind} race")) for r in decision.races
+            Witness(replace(r.execution, title=f"{test.name}  ({loaded.name})  {r.kind} race")) for r in decision.races
         ]
     if why:
         _tell_why(result, decision, test, f"{test.name}  ({loaded.name})")
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     title = f"{test.name}  ({loaded.name})"
-    result.witnesses = [Witness(w.changed(title=title)) for w in decision.witnesses]
+    result.witnesses = [Witness(replace(w, title=title)) for w in decision.witnesses]
     result.observation = observation_of(result.positive, result.negative)
     if decision.undefined:
         result.verdict, result.error = "undefined", decision.undefined
@@ -207,7 +208,7 @@ def _tell_why(result: Result, decision: Decision, test: Test, title: str) -> Non
         telling = Telling(decision.why, cast)
         result.why = telling.document()
         result.why_witness = Witness(
-            decision.why.execution.changed(title=f"{title}  forbidden by {decision.why.axiom}")
+            replace(decision.why.execution, title=f"{title}  forbidden by {decision.why.axiom}")
         )
         return
     asked = test.condition.quantifier != "forall"

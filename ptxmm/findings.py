@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ptxcore.records import Record
 from ptxmm.result import Result, Spot
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
@@ -36,7 +36,8 @@ KINDS = {
 _NEVER_KNOWN = frozenset({"assumption", "undecided", "incomplete", "error"})
 
 
-class Finding(Record, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """`test` is what every report calls it, `kind` one of `KINDS`. `message` is one line, `details` are further lines;
     `spots` say where, each with what happens there, and never are empty. `place` tells it from others of its kind in
     its test, and stays the same when unrelated lines change. `known`: a baseline accepts it."""

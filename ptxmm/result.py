@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from ptxcore.records import Record, field
 
 if TYPE_CHECKING:
     from axioms.execution import ExecutedEvent, Execution
@@ -47,7 +46,8 @@ class Loop(NamedTuple):
         return f"the loop at {where} was cut after {self.turns} turn{'s' * (self.turns != 1)}"
 
 
-class Checked(Record, kw_only=True):
+@dataclass(kw_only=True, slots=True)
+class Checked:
     """One check of a kernel test. `text` is the check as written, `spot` where. `holds` is None where that was not decided.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`, the
@@ -103,7 +103,8 @@ class Witness:
         return dot(self.execution)
 
 
-class Result(Record, kw_only=True):
+@dataclass(kw_only=True, slots=True)
+class Result:
     """The answer for one test.
 
     `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,

@@ -7,9 +7,9 @@ What a load or an atomic returns is a fresh symbol; whoever takes the effects de
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ptxcore.records import Record, field
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
 
@@ -23,7 +23,8 @@ Dependencies = Mapping[int, Value]
 NO_DEPENDENCIES: Dependencies = {}
 
 
-class Effect(Record, kw_only=True):
+@dataclass(kw_only=True, slots=True)
+class Effect:
     """One effect of one thread.
 
     `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
@@ -150,7 +151,8 @@ class Stuck(NamedTuple):
     forever: Value
 
 
-class FinalRegister(Record):
+@dataclass(slots=True)
+class FinalRegister:
     """A register at the end of its thread: its value, its type's width and signedness."""
 
     value: Value
@@ -158,7 +160,8 @@ class FinalRegister(Record):
     signed: bool = False
 
 
-class ThreadExecution(Record):
+@dataclass(slots=True)
+class ThreadExecution:
     """All executions of one thread at once.
 
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They

@@ -8,8 +8,9 @@ after reading; the classes are not `frozen` only because that makes building the
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from ptxcore.diagnostics import Span
-from ptxcore.records import Record, field
 
 NOWHERE = Span(0, 0, 0)
 
@@ -17,7 +18,8 @@ NOWHERE = Span(0, 0, 0)
 # Operands.
 
 
-class Name(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Name:
     """An identifier as written: a register (`%r0`, `p`), a variable, a label, a function, a special register (`%tid.x`).
 
     What it names, declarations say. `prefix` is `!` for a negated predicate, `-` for a negated operand (video `vmad`).
@@ -32,13 +34,15 @@ class Name(Record, hashed=True):
         return self.prefix == "!"
 
 
-class Immediate(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Immediate:
     """An integer: a literal, or a constant expression (section 4.5.5) already evaluated; may be negative."""
 
     value: int
 
 
-class Float(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Float:
     """A floating-point constant by its bits. `width` is 32 for `0f...`, 64 for `0d...` and for decimal notation."""
 
     bits: int
@@ -46,7 +50,8 @@ class Float(Record, hashed=True):
     decimal: bool = False
 
 
-class Address(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Address:
     """`[base + offset]`; `name[offset]` where `indexed`, with a number or a register (and then `plus`) as the index.
 
     Without brackets (`bracketed` is False): `name + offset`, the value of an address. `qualifier` is `unified` in
@@ -61,42 +66,49 @@ class Address(Record, hashed=True):
     qualifier: str = ""
 
 
-class Sink(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Sink:
     """The bit bucket `_`."""
 
 
-class Pair(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Pair:
     """`d|p`: two destinations."""
 
     first: Name | Sink | Vector
     second: Name | Sink
 
 
-class Vector(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Vector:
     """`{a, b}`."""
 
     elements: tuple[Operand, ...]
 
 
-class Bracket(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Bracket:
     """`[a, {x, y}]`, `[t, s, {x}]`: a texture, surface or tensor map with coordinates."""
 
     elements: tuple[Operand, ...]
 
 
-class Arguments(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Arguments:
     """`(a, b)`: results or arguments of a call."""
 
     elements: tuple[Operand, ...]
 
 
-class Text(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Text:
     """`"..."` as written, without its quotes."""
 
     text: str
 
 
-class Wrapped(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Wrapped:
     """`generic(name)`, `mask(name)` of an initialiser: `operator` around an address; `mask` is 0xFF, 0xFF00 ...
 
     `field = value` of a texture's initialiser has the field as its operator, `a - b` of debugging data `-` around a
@@ -114,7 +126,8 @@ Operand = Name | Immediate | Float | Address | Sink | Pair | Vector | Bracket | 
 # Statements.
 
 
-class Statement(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Statement:
     """`span` is the place of the leading word; `text` the whole statement as it stood, beginning at `span`'s column or,
     for an instruction with a guard, before it (`lead` characters earlier)."""
 
@@ -122,7 +135,8 @@ class Statement(Record, hashed=True):
     text: str = field(default="", compare=False, kw_only=True, repr=False)
 
 
-class Label(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Label(Statement):
     """`name:`"""
 
     name: str
@@ -168,7 +182,8 @@ class Instruction:
         return f"Instruction{self._key()!r}"
 
 
-class Declarator(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Declarator:
     """One name of a declaration. `count` is N of `name<N>`; `dimensions` those of an array, None for `[]`;
     `value` the initialiser: an operand, or (nested) `Vector`s of them."""
 
@@ -179,7 +194,8 @@ class Declarator(Record, hashed=True):
     span: Span = field(default=NOWHERE, compare=False)
 
 
-class Declaration(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Declaration(Statement):
     """`.extern .global .attribute(.managed) .align 8 .v4 .f32 a[2], b = ...;`, registers and parameters too.
 
     `space` without its dot (`reg`, `global`, `param` ...; `tex` and `sreg` of early versions), `bank` for `.const[2]`;
@@ -199,7 +215,8 @@ class Declaration(Statement, hashed=True):
     pointer: tuple[str, int | None] | None = None
 
 
-class Function(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Function(Statement):
     """The head of `.entry` or `.func` (`kind`), and its performance directives. A definition's body follows between
     `Open` and `Close`; a declaration has none (`defined` is False). Parameters are declarations of one name each;
     None where the parentheses are missing altogether."""
@@ -215,7 +232,8 @@ class Function(Statement, hashed=True):
     name_span: Span = field(default=NOWHERE, compare=False)
 
 
-class Directive(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Directive(Statement):
     """Any other directive: `.version`, `.target`, `.loc`, `.pragma`, `.maxntid`, `.branchtargets` ...
 
     `name` without its dot; `arguments` in order: Name, Immediate, Text. A version is two Immediates; a flag word among
@@ -227,7 +245,8 @@ class Directive(Statement, hashed=True):
     arguments: tuple[Operand, ...] = ()
 
 
-class Prototype(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Prototype(Statement):
     """`.callprototype (results) _ (parameters) ...;` under the label before it."""
 
     results: tuple[Declaration, ...] = ()
@@ -235,7 +254,8 @@ class Prototype(Statement, hashed=True):
     directives: tuple[Directive, ...] = ()
 
 
-class Section(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Section(Statement):
     """`.section NAME { ... }` of debugging data: lines of (label, type, values); a label is a line of its own, with
     neither type nor values. The name keeps its dot."""
 
@@ -243,18 +263,21 @@ class Section(Statement, hashed=True):
     lines: tuple[tuple[str, str, tuple[Operand, ...]], ...] = ()
 
 
-class Open(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Open(Statement):
     """`{`"""
 
 
-class Close(Statement, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Close(Statement):
     """`}`"""
 
 
 AnyStatement = Label | Instruction | Declaration | Function | Directive | Prototype | Section | Open | Close
 
 
-class Module(Record, hashed=True):
+@dataclass(unsafe_hash=True, slots=True)
+class Module:
     """A whole translation unit: its statements, in order. `source` is the text that was read."""
 
     statements: tuple[AnyStatement, ...]

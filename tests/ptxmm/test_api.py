@@ -106,7 +106,7 @@ ptxcore.syntax.declarations ptxcore.syntax.directives ptxcore.syntax.functions p
 ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml ptxmm.report.json ptxmm.story ptxmm.workers
 """
 #: Parts of the standard library that take long to import, and that nothing on the way needs.
-SLOW = "asyncio dataclasses email inspect json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"
+SLOW = "asyncio email json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"
 
 
 PLAIN = """PTX plain

@@ -35,7 +35,11 @@ from axioms.relations import Executed, filled, union
 from axioms.rounds import Meeting, Part, Rounds, meeting_at
 from axioms.values import Lowering
 from ptxcore.machine.effects import Effect
+from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
+
+#: Masks of a warp's barrier that are told apart.
+_MAX_MASKS = 16
 
 
 class Barriers(Gathered):
@@ -75,12 +79,8 @@ class Barriers(Gathered):
                 continue
             arrival = self._arrival(events, effect)
             if effect.level == "warp":
-                if type(effect.mask) is not int:
-                    raise UnsupportedProgram(
-                        f"line {effect.instruction.span.line}: bar.warp.sync with a mask that is not known in advance is "
-                        "not supported"
-                    )
-                of_warps.setdefault((places[t].warp, effect.mask), []).append(arrival)
+                for mask, some in self._by_mask(arrival, effect):
+                    of_warps.setdefault((places[t].warp, mask), []).append(some)
             elif effect.instance is not None:
                 named.setdefault((places[t].cta, effect.instance), []).append(arrival)
             else:
@@ -106,6 +106,23 @@ class Barriers(Gathered):
         wait = events[1] if len(events) > 1 else None
         executed = literals[events[0].index]
         return Arrival(events[0], wait, effect, executed, FALSE if wait is None else literals[wait.index])
+
+    def _by_mask(self, arrival: Arrival, effect: Effect) -> Iterator[tuple[int, Arrival]]:
+        """A warp's barrier of each mask that it may have, with the arrival where it has that one."""
+        mask, conj = effect.mask, self.formula.conj
+        if type(mask) is int:
+            yield mask, arrival
+            return
+        numbers = self.program.flow().numbers(mask)
+        if numbers is None or len(numbers) > _MAX_MASKS:
+            raise UnsupportedProgram(
+                f"line {effect.instruction.span.line}: bar.warp.sync with a mask that may be too many numbers is not "
+                "supported"
+            )
+        for number in sorted(numbers):
+            this = self.lowering.condition(terms.eq(mask, number))
+            executed, passes = conj(arrival.executed, this, BOTH), conj(arrival.passes, this, BOTH)
+            yield number, arrival._replace(executed=executed, passes=passes)
 
     def _cluster_part(self, thread: int, event: Event) -> Part:
         literal = self.executed.literals[event.index]

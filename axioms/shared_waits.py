@@ -44,6 +44,10 @@ class SharedWaits:
 
     def _find_barriers(self) -> None:
         of_ctas: dict[int, list[tuple[int, Effect]]] = {}
+        uncertain = {
+            thread.place.warp for thread in self.threads for e in thread.execution.effects
+            if e.kind == "barrier" and e.level == "warp" and type(e.mask) is not int
+        }  # fmt: skip
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
                 if effect.kind != "barrier" or effect.instance is not None:
@@ -51,7 +55,8 @@ class SharedWaits:
                 if effect.level == "cluster":
                     self._barriers[t, effect.index] = self._of_cluster(thread.place.cluster)
                 elif effect.level == "warp":
-                    if type(effect.mask) is int:
+                    if thread.place.warp not in uncertain:
+                        assert type(effect.mask) is int
                         self._barriers[t, effect.index] = self._of_warp(thread.place.warp, effect.mask)
                 else:
                     of_ctas.setdefault(thread.place.cta, []).append((t, effect))

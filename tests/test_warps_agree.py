@@ -8,6 +8,7 @@ import pytest
 from generated_warps import warps
 from hypothesis import HealthCheck, Phase, event, given, settings
 
+import ptxmm
 from axioms.engine import decide
 from axioms.enumerate import TooLarge
 from axioms.models import load
@@ -46,3 +47,20 @@ def test_the_engines_agree(text: str) -> None:
 @given(warps())
 def test_the_engines_agree_on_thousands(text: str) -> None:
     assert_agreement(text, 2)
+
+
+@pytest.mark.parametrize("others", ["", "P2@cta 1 { st.relaxed.gpu.u32 [k], 3; }"])
+@pytest.mark.parametrize("again", ["", "bar.warp.sync 3;"])
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_masks_that_come_from_memory(first: int, again: str, others: str) -> None:
+    text = f"""PTX t
+    {{ .global .u32 x = 0; .global .u32 k = {first}; }}
+    P0@cta 0,warp 0 {{ st.weak.u32 [x], 1; bar.warp.sync 3; {again} }}
+    P1@cta 0,warp 0 {{ ld.relaxed.gpu.u32 %r2, [k]; bar.warp.sync %r2; ld.weak.u32 %r1, [x]; {again} }}
+    {others}
+    exists (1:%r1 = 0)
+    """
+    found = [ptxmm.check(ptxmm.parse(text), engine=engine, races=True) for engine in ("solve", "enumerate")]
+    told = [(r.verdict, r.error, r.states, [race["kind"] for race in r.races]) for r in found]
+    assert told[0] == told[1]
+    assert (found[0].verdict == "undefined") == (first < 2)

@@ -85,6 +85,10 @@ class Bounds:
         from axioms.mbarriers import Mbarriers
 
         known = [self.barriers.syncbar.must, *[rows for n, rows in program.relations.items() if n == "issue"]]
+        if "collective" in program.kinds:
+            from axioms.collectives import operations_before
+
+            known.append(operations_before(program))
         if not self.model.uses("mbo"):
             known = []  # a model that does not ask for the order of these operations does not order them either
         found = {} if numbers is None else steps(program, numbers)

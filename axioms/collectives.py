@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
 from ptxcore.machine.collective import flows, resolve
 from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.machine.run import Trace
-from ptxcore.values.terms import Term, Value, conj
+from ptxcore.values.terms import Term, Value, conj, negate
+
+if TYPE_CHECKING:
+    from axioms.program import Program
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
@@ -143,6 +146,14 @@ class Flows:
     def __bool__(self) -> bool:
         return bool(self.lanes)
 
+    def meetings(self) -> Iterator[tuple[int, Effect, int, int]]:
+        """Where a thread is told what another one brought: the thread and its effect, the other and the index of its effect."""
+        for (t, _), effect in self.effects.items():
+            for lane, index in effect.met:
+                u = self.lanes[*self.warps[t], lane]
+                if u != t:
+                    yield t, effect, u, index
+
     def behind(self, thread: int, dependencies: Dependencies) -> Iterator[tuple[int, int, Value]]:
         """The dependencies as those on effects that are no collective ones: thread, index and condition of each."""
         waiting: list[tuple[int, int, Value]] = [
@@ -160,6 +171,27 @@ class Flows:
                     u = self.lanes[*self.warps[t], lane]
                     brought = self.effects[u, other].data_dependencies
                     waiting += [(u, i, conj(condition, c)) for i, c in brought.items()]
+
+
+def operations_before(program: Program) -> list[int]:
+    """Which operations on mbarrier objects are over before which others begin, as rows: what a thread did before it brought
+    something, before what is done by who was told. No order of memory comes of it, but nobody is told by who is not there."""
+    rows = [0] * program.size
+    operations = [[e for e in program.events if e.thread == t and _on_object(e)] for t in range(len(program.threads))]
+    for t, told, u, brought in Flows(program.threads).meetings():
+        later = sum(
+            1 << e.index
+            for e in operations[t]
+            if e.effect is not None and e.effect.index > told.index and conj(e.guard, negate(told.guard)) == 0
+        )
+        for e in operations[u]:
+            if e.effect is not None and e.effect.index < brought:
+                rows[e.index] |= later
+    return rows
+
+
+def _on_object(event: Event) -> bool:
+    return event.in_po and event.effect is not None and event.effect.kind == "mbarrier"
 
 
 def lane_of(thread: Thread) -> int:

@@ -39,10 +39,21 @@ class Order:
 
 def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> Iterator[tuple[Order, ...]]:
     """Every choice of an order for each object."""
+    before: Rows = []
+    if "collective" in program.kinds:
+        from axioms.collectives import operations_before
+
+        before = operations_before(program)
     by_object = [
-        list(_orders(members, wrong, tick)) for members in steps(program, lambda v: program.flow().numbers(v)).values()
+        [o for o in _orders(members, wrong, tick) if not _goes_against(o, before)]
+        for members in steps(program, lambda v: program.flow().numbers(v)).values()
     ]
     yield from itertools.product(*by_object)
+
+
+def _goes_against(order: Order, before: Rows) -> bool:
+    """Whether an operation stands behind one that certainly comes after it."""
+    return bool(before) and any(before[b.index] >> a.index & 1 for a, b in itertools.combinations(order.events, 2))
 
 
 def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows]:

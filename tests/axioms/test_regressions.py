@@ -190,3 +190,20 @@ def test_nobody_ends_by_what_is_written_behind_a_barrier_that_waits_for_that(
         engine,
     )
     assert bool(result.positive) == reachable
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("meet", "verdict"), [("match.any.sync.b32 %r0, 5, 3;", "ok"), ("mov.u32 %r0, 3;", "undefined")]
+)
+def test_who_waited_before_a_warp_met_finds_the_object_that_is_invalidated_behind_it(
+    engine: str, meet: str, verdict: str
+) -> None:
+    result = checked(
+        "{ .shared .u64 m; }\nP0@warp 0,cta 0 { mbarrier.init.shared.b64 [m], 1; bar.warp.sync 3;\n"
+        f"mbarrier.arrive.shared.b64 _, [m]; {meet} mbarrier.inval.shared.b64 [m]; }}\n"
+        "P1@warp 0,cta 0 { .reg .pred p; bar.warp.sync 3;\n"
+        f"w: mbarrier.test_wait.parity.shared.b64 p, [m], 0; @!p bra w; {meet} }}\nexists (0:%r0 = 3)",
+        engine,
+    )
+    assert result.verdict == verdict

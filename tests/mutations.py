@@ -147,10 +147,6 @@ WHOLE: tuple[tuple[str, str], ...] = (
     ("let rec gone-over = good(from-here(gone | gone; start | gone-over; links?))", "let gone-over = 0"),
     (
         "let through-api = loc & (causality-base?; api; onward?)",
-        "let through-api = loc & (causality-base?; api; causality-base?)",
-    ),
-    (
-        "let through-api = loc & (causality-base?; api; onward?)",
         "let through-api = vloc & (causality-base?; api; onward?)",
     ),
     ("let through-api = loc & (causality-base?; api; onward?)", "let through-api = 0"),
@@ -167,7 +163,6 @@ WHOLE: tuple[tuple[str, str], ...] = (
     ("let proxy-sync = ms &", "let proxy-sync ="),
     ("| ms & ([oneway-release]; po; [MA]; phase; [MW]; po; [oneway-acquire])", ""),
     ("[oneway-acquire & P]; (causality-base & scta & covers)", "[oneway-acquire & P]; (causality-base & scta)"),
-    ("[oneway-acquire & P]; (causality-base & scta & covers)", "[oneway-acquire & P]; (causality-base & covers)"),
     (
         "let turned(P) = [oneway-release & P]; (causality-base | proxy-sync)",
         "let turned(P) = [oneway-release & P]; causality-base",
@@ -191,7 +186,7 @@ WHOLE: tuple[tuple[str, str], ...] = (
     ("((mixed | (vloc \\ same-proxy)) & sr)", "(mixed & sr)"),
     ("((mixed | (vloc \\ same-proxy)) & sr)", "((vloc \\ same-proxy) & sr)"),
     ("((mixed | (vloc \\ same-proxy)) & sr)", "(mixed | (vloc \\ same-proxy))"),
-    ("acyclic rf | mbrf | addr", "acyclic rf | addr"),
+    ("acyclic rf | found | addr", "acyclic rf | addr"),
     ("irreflexive mbo; causality-base as mbarrier-order", ""),
     # Races and misuse.
     ("let unordered = conflict \\ ms \\ (cause | cause^-1)", "let unordered = conflict \\ (cause | cause^-1)"),

@@ -298,7 +298,8 @@ class _Judgement:
             broken.add("single-copy")
         if self.not_atomic():
             broken.add("atomicity")
-        if cyclic(self.rf | self.phases | x.addr | x.data | x.ctrl | self.rmw):
+        found = {(i, j) for i, j in self.mbarrier_order() if events[j].kind == "MW"}
+        if cyclic(self.rf | found | x.addr | x.data | x.ctrl | self.rmw):
             broken.add("no-thin-air")
         if any((r, w) in before for w, r in self.rf) or any((w, r) in before for r, w in self.fr()):
             broken.add("causality")

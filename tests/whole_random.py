@@ -31,7 +31,7 @@ class Scene:
         ]
         ends = rng.random() < 0.2
         self.x, self.f = Thing("x"), Thing("f")
-        self.s, self.m = Thing("s", 0, ends), Thing("m", 0, ends)
+        self.s, self.m = Thing("s", rng.choice((0, 0, 0, 0, 1)), ends), Thing("m", 0, ends)
         #: What data is kept in, mostly, and through which other proxy.
         self.datum = rng.choice((self.x, self.s))
         self.other = rng.choice(("surface", "texture", "async", "async", "tensormap", "alias", "alias", "none"))
@@ -139,14 +139,15 @@ class Scene:
     def turn(self, t: int, semantics: str) -> None:
         """A fence of proxies that works one way."""
         proxy = self.other if self.other in ("async", "tensormap") else "tensormap"
+        scope = "cta" if self.rng.random() < 0.3 else self.scope(t)
         if proxy == "async":
             only = "shared::cta" if semantics == "release" else "shared::cluster"
             self.step(t, "PF", proxy=proxy, one_way=True, semantics=semantics, scope="cluster", only=only)
         elif semantics == "release":
-            self.step(t, "PF", proxy=proxy, one_way=True, semantics=semantics, scope=self.scope(t))
+            self.step(t, "PF", proxy=proxy, one_way=True, semantics=semantics, scope=scope)
         else:
             limit = self.rng.choice((self.datum, self.datum, self.datum, self.x)), 0, (0, 1)
-            self.step(t, "PF", proxy=proxy, one_way=True, semantics=semantics, scope=self.scope(t), limit=limit)
+            self.step(t, "PF", proxy=proxy, one_way=True, semantics=semantics, scope=scope, limit=limit)
 
     def before(self, t: int) -> None:
         """A fence of proxies may stand between data and what publishes it."""

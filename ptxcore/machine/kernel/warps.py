@@ -10,7 +10,7 @@ together where they are at the same place of the unrolled code, under one member
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import InputError, fail
@@ -234,7 +234,7 @@ class _Warp:
                 self.together(i, j, effect, guards[i], wanted, here)
             if wanted == 0 or here == 0:
                 continue
-            if j == i or conj(guards[i], negate(here)) == 0:
+            if j == i or conj(guards[i], negate(here)) == 0 or self.met(i, j, effect, guards[i], here):
                 sure.append(j)
             elif conj(guards[i], here) != 0:
                 unsure.setdefault(here, []).append(j)
@@ -255,6 +255,29 @@ class _Warp:
             value = result if value is None else ite(case, result, value, effect.width)
         assert value is not None
         return value
+
+    def met(self, i: int, j: int, effect: Effect, guard: Value, here: Value) -> bool:
+        """Whether a thread is there whenever another one is, since both come from a barrier of their CTA: nobody passes it
+        before the other has arrived, and who has arrived goes on to the instruction."""
+        mine, theirs = (
+            [e for e in self.explored[x].execution.effects if e.kind == "barrier" and e.level == "cta"] for x in (i, j)
+        )
+        before = [e for e in mine if e.index < effect.index]
+        if not before or any(type(e.identity) is not int for e in (*mine, *theirs)):
+            return False
+        number = before[-1].identity
+        before, mine, theirs = ([e for e in some if e.identity == number] for some in (before, mine, theirs))
+        if len(theirs) < len(before) or any(e.count is not None or e.barrier == "arrive" for e in (*mine, *theirs)):
+            return False
+        last = theirs[len(before) - 1]
+        ends = self.explored[j].execution.finishes
+        steps = [*_pairs([*[e.guard for e in before], guard]), *_pairs([e.guard for e in theirs])]
+        return all(self.implies(a, b) for a, b in [*steps, (ends, last.guard), (last.guard, here)])
+
+    def implies(self, value: Value, other: Value) -> bool:
+        """Whether one truth value certainly implies another, as far as both are known by now."""
+        one, same = self.settled(value), self.settled(other)
+        return one is not None and same is not None and conj(one, negate(same)) == 0
 
     def with_neutral(
         self,
@@ -313,6 +336,11 @@ class _Warp:
         return fail(
             instruction.span, f"'{'.'.join((instruction.opcode, *instruction.modifiers))}' {why}, which is not explored"
         )
+
+
+def _pairs(guards: Sequence[Value]) -> list[tuple[Value, Value]]:
+    """Each guard with the one before it."""
+    return [(after, before) for before, after in pairwise(guards)]
 
 
 def _neutral(how: Use) -> int | None:

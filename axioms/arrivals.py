@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from axioms.encounters import WARP
 from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
 from axioms.program import Program, ends_by
@@ -12,9 +13,6 @@ from axioms.values import Lowering
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
-
-#: Threads that a warp counts for at a barrier.
-WARP = 32
 
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"

@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 
 from axioms.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
 from axioms.cat.evaluate import bits
+from axioms.encounters import Meeting, meeting_at
 from axioms.events import Event, Misuse, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
@@ -32,7 +33,7 @@ from axioms.named_barriers import NamedBarriers
 from axioms.numbered_barriers import Instances
 from axioms.program import Program
 from axioms.relations import Executed, filled, union
-from axioms.rounds import Meeting, Part, Rounds, meeting_at
+from axioms.rounds import Part, Rounds
 from axioms.values import Lowering
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms

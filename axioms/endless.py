@@ -27,9 +27,9 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
-from axioms.arrivals import WARP
 from axioms.cat.model import Model
 from axioms.encode import Encoding
+from axioms.encounters import WARP
 from axioms.events import Event
 from axioms.execution import Execution
 from axioms.facts import fitted

@@ -24,7 +24,7 @@ _PAIRED = 16
 class Formula:
     """Clauses, and the gates that were named in them. `parts` of a conjunction are its operands."""
 
-    __slots__ = ("_ands", "_defined", "_ors", "clauses", "implied", "parts", "size")
+    __slots__ = ("_ands", "_consequences", "_defined", "_ors", "clauses", "implied", "parts", "size")
 
     def __init__(self) -> None:
         self.size = 1
@@ -34,6 +34,7 @@ class Formula:
         self._ands: dict[frozenset[int], int] = {}
         self._ors: dict[frozenset[int], int] = {}
         self._defined: dict[int, int] = {}  # a gate's directions so far
+        self._consequences: dict[int, frozenset[int]] = {}
 
     def new(self) -> int:
         self.size += 1
@@ -89,7 +90,7 @@ class Formula:
         if gate is None:
             if self.implied and (shorter := self._without_implied(key)) is not key:
                 return next(iter(shorter)) if len(shorter) == 1 else self._and(shorter, way)
-            if any(-l in key for l in key):
+            if any(-l in key or (-l in self.parts and self.parts[-l] <= key) for l in key):
                 return FALSE
             self.size += 1
             gate = self._ands[key] = self.size
@@ -146,6 +147,26 @@ class Formula:
                 self.clauses.append(clause)
         return gate
 
+    def follows(self, a: int, b: int) -> bool:
+        """Whether `a` is seen to follow from `b`: it is a part of `b` or implied by it, or all its own parts are."""
+        if a in (TRUE, b):
+            return True
+        known = self._consequences.get(b)
+        if known is None:
+            known = self._consequences[b] = frozenset(self._parts_of(b))
+        return a in known or (a in self.parts and self.parts[a] <= known)
+
+    def _parts_of(self, literal: int) -> set[int]:
+        found = {literal}
+        waiting = [literal]
+        while waiting:
+            l = waiting.pop()
+            parts = self.parts.get(l, frozenset()) if self._defined.get(l, UP) & DOWN else frozenset()
+            more = (parts | self.implied.get(l, frozenset())) - found
+            found |= more
+            waiting += more
+        return found
+
     def at_most_one(self, literals: list[int]) -> None:
         """By pairs while they are few; else along a chain of "one so far", whose clauses grow only linearly."""
         if len(literals) <= _PAIRED:
@@ -173,7 +194,10 @@ class Formula:
         more = [TRUE]
         for k in range(1, len(at_least) + 1):
             already = at_least[k] if k < len(at_least) else FALSE
-            more.append(self.disj([already, self.conj(at_least[k - 1], literal, BOTH)], BOTH))
+            if already != FALSE and (self.follows(already, literal) or self.follows(already, at_least[k - 1])):
+                more.append(already)
+            else:
+                more.append(self.disj([already, self.conj(at_least[k - 1], literal, BOTH)], BOTH))
         while more[-1] == FALSE:
             more.pop()
         return more

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, WARP, Arrival, Gathered
+from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, Arrival, Gathered
+from axioms.encounters import WARP
 from axioms.events import Misuse
 from axioms.formula import BOTH, FALSE, TRUE
 from ptxcore.values import terms

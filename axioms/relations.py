@@ -313,7 +313,7 @@ class Executed:
 class Paths:
     """The transitive closure of a relation, computed for the pairs that are asked for.
 
-    Edges fall in two kinds. *Steps* hold whenever both their ends are executed, and are transitive already (program order,
+    Edges fall in two kinds. *Steps* hold whenever both their ends are executed, and so does what they add up to (program order,
     mostly). *Jumps* have a literal of their own. A path is steps and jumps in turn, so the only thing to solve is which
     target of a jump can be reached from which source of one:
 
@@ -325,6 +325,7 @@ class Paths:
     def __init__(self, base: Relation, executed: Executed, formula: Formula) -> None:
         self.formula, self.size = formula, len(base.must)
         self.executed = executed
+        self._implications: dict[tuple[int, int], bool] = {}
         steps = list(base.must)
         jumps: dict[int, Row] = {}
         for i, row in base.may.items():
@@ -335,13 +336,57 @@ class Paths:
                     jumps.setdefault(i, {})[j] = literal
         closed = closure(steps)
         if closed != steps:
-            # Steps through an event that may not be executed do not add up; only the certain ones do.
-            steps = list(base.must)
-            jumps = {i: dict(row) for i, row in base.may.items()}
+            # Steps through an event that may not be executed do not add up, unless who comes behind it is executed only
+            # where it is.
+            steps, jumps = list(base.must), {}
+            for i, row in base.may.items():
+                for j, literal in row.items():
+                    if executed.pair(i, j) == literal and self._only_behind(i, j):
+                        steps[i] |= 1 << j
+                    else:
+                        jumps.setdefault(i, {})[j] = literal
             closed = closure(steps)
+            jumps = self._shortest(jumps, closed)
         self.steps, self.jumps = closed, jumps
         self.reach: dict[int, Row] = {}
         self._solve()
+
+    def _only_behind(self, i: int, j: int) -> bool:
+        """Whether event j is executed only where event i is."""
+        key = self.executed.literals[i], self.executed.literals[j]
+        known = self._implications.get(key)
+        if known is None:
+            known = self._implications[key] = self.formula.follows(*key)
+        return known
+
+    def _shortest(self, jumps: dict[int, Row], steps: list[int]) -> dict[int, Row]:
+        """The jumps without those that are steps between events that are executed together, and another jump."""
+        together: dict[int, int] = {}
+        for i, literal in enumerate(self.executed.literals):
+            together[literal] = together.get(literal, 0) | 1 << i
+        into: dict[tuple[int, int], int] = {}
+        for i, row in jumps.items():
+            for j, literal in row.items():
+                into[j, literal] = into.get((j, literal), 0) | 1 << i
+        needed: dict[int, Row] = {}
+        for i, row in jumps.items():
+            later = steps[i] & together[self.executed.literals[i]] & -(2 << i)
+            for j, literal in row.items():
+                if not later & into[j, literal]:
+                    needed.setdefault(i, {})[j] = literal
+        return {i: self._first(row, steps, together) for i, row in needed.items()}
+
+    def _first(self, row: Row, steps: list[int], together: dict[int, int]) -> Row:
+        """The jumps of one event without those that are another jump, and a step between events that are executed together."""
+        kept: Row = {}
+        targets: dict[int, int] = {}  # of the jumps that are kept, by literal
+        for j in sorted(row):
+            literal = row[j]
+            earlier = targets.get(literal, 0) & together[self.executed.literals[j]]
+            if not any(steps[k] >> j & 1 for k in bits(earlier)):
+                kept[j] = literal
+                targets[literal] = targets.get(literal, 0) | 1 << j
+        return kept
 
     def _solve(self) -> None:
         formula, jumps, steps = self.formula, self.jumps, self.steps

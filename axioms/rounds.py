@@ -11,14 +11,12 @@ somebody of each warp must arrive.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from axioms.arrivals import WARP
+from axioms.encounters import Meeting
 from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
-from ptxcore.places import Place
-from ptxcore.values.terms import Value
 
 
 class Part(NamedTuple):
@@ -36,33 +34,6 @@ class Part(NamedTuple):
         found = self.arrive or self.wait
         assert found is not None
         return found
-
-
-class Meeting(NamedTuple):
-    """Who meets at a barrier in every instance of it. `warps` are those that a number of threads counts: of each, somebody
-    must arrive."""
-
-    threads: tuple[int, ...]
-    warps: tuple[tuple[int, ...], ...] = ()
-
-
-def meeting_at(
-    places: Sequence[Place], threads: Sequence[int], arrivals: Iterable[tuple[int, Value | None]]
-) -> Meeting | None:
-    """The threads of a CTA that meet at a barrier at which these may arrive, each with the number of threads that it gives;
-    None where that is not certain."""
-    arrivals = list(arrivals)
-    counts = {count for _, count in arrivals}
-    if counts == {None}:
-        return Meeting(tuple(threads))
-    arriving = {places[t].warp for t, _ in arrivals}
-    warps: dict[int, list[int]] = {}
-    for t in threads:
-        if places[t].warp in arriving:
-            warps.setdefault(places[t].warp, []).append(t)
-    if counts != {WARP * len(warps)}:
-        return None
-    return Meeting(tuple(t for mates in warps.values() for t in mates), tuple(tuple(mates) for mates in warps.values()))
 
 
 class Rounds:

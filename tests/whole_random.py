@@ -196,7 +196,7 @@ class Scene:
             self.step(t, "W", semantics="release", scope=self.scope(t), thing=self.f, cells=(0, 1))
             self.flag(t)
         elif kind < 0.8:
-            if self.rng.random() < 0.4:
+            if self.rng.random() < max(0.4, self.narrow):
                 self.fence(t, "release")
             self.arrive(t)
         else:
@@ -236,12 +236,12 @@ class Scene:
         self.access(t)
 
     def arrive(self, t: int) -> None:
-        semantics = self.rng.choice(("release", "release", "relaxed"))
+        semantics = "relaxed" if self.rng.random() < max(0.3, self.narrow) else "release"
         scope = self.rng.choice(("cta", "cluster"))
         self.step(t, "MA", semantics=semantics, scope=scope, thing=self.m, phase=self.rng.choice((0, 0, 1)))
 
     def wait(self, t: int) -> None:
-        semantics = self.rng.choice(("acquire", "acquire", "relaxed"))
+        semantics = "relaxed" if self.rng.random() < max(0.3, self.narrow) else "acquire"
         scope = self.rng.choice(("cta", "cluster"))
         self.step(t, "MW", semantics=semantics, scope=scope, thing=self.m, phase=self.rng.choice((0, 0, 1)))
         if semantics == "relaxed" and self.rng.random() < 0.7:

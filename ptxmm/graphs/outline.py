@@ -1,8 +1,10 @@
 """What of an execution a picture shows, before anything is laid out: less than there is, and the same story.
 
 - starts and ends of kernels give way to the edges that lead through them; so do the fences that completions imply;
+- of many threads, those that matter most are drawn, and the title says how many they are of;
 - of many initial writes, those of one object are one, and those that nobody reads are left out;
-- what a thread's own program order says needs no line besides, nor does a phase where arrival and wait synchronize.
+- what a thread's own program order says needs no line besides, nor does a phase where arrival and wait synchronize; of many
+  that meet at a barrier, neighbours are joined.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from axioms.execution import ExecutedEvent, Execution
 
 Pairs = tuple[tuple[int, int], ...]
 
+#: More threads than these are neither read nor laid out in a moment.
+_FEW_THREADS = 6
+#: What makes threads matter: that they race, or why something is forbidden; what they missed; what they heard of others.
+_MATTERS = (("race", "why"), ("fr",), ("mbrf", "sync", "barrier"), ("rf", "co"))
 #: So many initial writes are shown as they are.
 _FEW_WRITES = 4
 _FEW_VALUES = 4
@@ -29,7 +35,7 @@ def outline(execution: Execution) -> Execution:
     """The execution as a picture shows it."""
     hidden = {e.index for e in execution.events if _is_between(e)}
     shown = _without(execution, hidden) if hidden else execution
-    return _with_few_lines(_with_few_writes(shown))
+    return _with_few_lines(_with_few_writes(_with_few_threads(shown)))
 
 
 def _is_between(event: ExecutedEvent) -> bool:
@@ -66,6 +72,34 @@ def _through(pairs: Pairs, hidden: set[int]) -> Pairs:
                 seen.add(b)
                 todo += after.get(b, ())
     return tuple(found)
+
+
+# Threads.
+
+
+def _with_few_threads(execution: Execution) -> Execution:
+    count = len(execution.threads)
+    if count <= _FEW_THREADS:
+        return execution
+    thread = {e.index: e.thread for e in execution.events}
+    chosen: dict[int, None] = {}
+    for names in _MATTERS:
+        for a, b in (pair for name in names for pair in sorted(execution.relations.get(name, ()))):
+            one, other = thread[a], thread[b]
+            if one != other and min(one, other) >= 0 and len({*chosen, one, other}) <= _FEW_THREADS:
+                chosen |= {one: None, other: None}
+    kept = sorted(chosen) or list(range(_FEW_THREADS))
+    number = {old: new for new, old in enumerate(kept)} | {-1: -1}
+    hidden = {e.index for e in execution.events if e.thread not in number}
+    events = tuple(replace(e, thread=number[e.thread]) for e in execution.events if e.index not in hidden)
+    relations = {name: _among(pairs, hidden) for name, pairs in execution.relations.items()}
+    return replace(
+        execution,
+        events=events,
+        relations={name: pairs for name, pairs in relations.items() if pairs},
+        threads=tuple(execution.threads[t] for t in kept),
+        title=f"{execution.title}  ({len(kept)} of {count} threads)",
+    )
 
 
 # Initial writes.
@@ -121,7 +155,24 @@ def _with_few_lines(execution: Execution) -> Execution:
     for name in _BETWEEN & set(relations):
         pairs = relations[name]
         relations[name] = tuple((a, b) for a, b in pairs if a not in thread or thread[a] != thread.get(b))
+    if "barrier" in relations:
+        relations["barrier"] = _neighbours(relations["barrier"], execution)
     known = set(relations.get("sync", ()))
     if "mbrf" in relations:
         relations["mbrf"] = tuple(pair for pair in relations["mbrf"] if pair not in known)
     return replace(execution, relations={name: pairs for name, pairs in relations.items() if pairs})
+
+
+def _neighbours(pairs: Pairs, execution: Execution) -> Pairs:
+    """Of events that all meet, the pairs of those that stand next to each other."""
+    met: dict[int, set[int]] = {}
+    for a, b in pairs:
+        met.setdefault(a, {a}).add(b)
+        met.setdefault(b, {b}).add(a)
+    thread = {e.index: e.thread for e in execution.events}
+    found = []
+    for a, b in pairs:
+        between = range(min(thread[a], thread[b]) + 1, max(thread[a], thread[b]))
+        if not any(thread[c] in between for c in met[a] & met[b]):
+            found.append((a, b))
+    return tuple(found)

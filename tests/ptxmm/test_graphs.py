@@ -143,7 +143,7 @@ def test_many_initial_writes_of_an_object_are_one_and_those_that_nobody_reads_ar
     first = [ExecutedEvent(i, -1, "W", "", f"b[{i}]@c0", i) for i in range(5)]
     rest = [ExecutedEvent(5 + i, -1, "W", "", name, 0) for i, name in enumerate(("x", "out[0]"))]
     events = (*first, *rest, ExecutedEvent(7, 0, "R", "ld.u32 %r0, [b]", "b[2]@c0", 2))
-    relations = {"rf": ((2, 7),), "co": ((5, 6),)}
+    relations: dict[str, tuple[tuple[int, int], ...]] = {"rf": ((2, 7),), "co": ((5, 6),)}
     picture = drawn(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}))
     assert picture == ["b@c0 = {0, 1, 2, 3, ...}", "ld.u32 %r0, [b]"]
 
@@ -162,3 +162,24 @@ def test_the_order_of_kernels_is_drawn_through_their_ends() -> None:
     execution = Execution(events, {"api": ((0, 1), (1, 2), (2, 3), (3, 4))}, places, {})
     assert drawn(execution) == ["st.u32 [x], 1", "ld.u32 %r0, [x]"]
     assert [(e.bundle.source, e.bundle.target, e.label) for e in layout(execution).edges] == [(0, 3, "api")]
+
+
+def test_of_many_threads_those_that_race_are_drawn() -> None:
+    count = 40
+    places = tuple((f"P{i}", Place(i, i, i, 0)) for i in range(count))
+    events = tuple(ExecutedEvent(i, i, "W", f"st.u32 [x], {i}", "x", i) for i in range(count))
+    picture = layout(Execution(events, {"race": ((30, 35),), "co": ((1, 2), (2, 3))}, places, {}, "many"))
+    assert [heading.text for heading in picture.headings] == ["P1", "P2", "P3", "P30", "P35"]
+    assert picture.title == "many  (5 of 40 threads)"
+
+
+def test_of_many_that_meet_at_a_barrier_neighbours_are_joined() -> None:
+    places = tuple((f"P{i}", Place(i, 0, 0, 0)) for i in range(4))
+    events = tuple(ExecutedEvent(i, i, "B", "bar.sync 0") for i in range(4))
+    pairs = tuple((i, j) for i in range(4) for j in range(4) if i != j)
+    edges = layout(Execution(events, {"barrier": pairs}, places, {})).edges
+    assert [(e.bundle.source, e.bundle.target, e.bundle.mutual) for e in edges] == [
+        (0, 1, True),
+        (1, 2, True),
+        (2, 3, True),
+    ]

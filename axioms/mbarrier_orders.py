@@ -274,8 +274,8 @@ class Looks:
         if not returns(effect):
             return [terms.symbol(("state", self.thread, effect.index), 8 * OBJECT_SIZE)]
         present = self._present(place)
-        if any(answer in WRECKS for _, answer in self._past.get(place, ())):
-            present = frozenset()  # nothing makes an object of it again
+        if any(answer in WRECKS and e.operation != "wait" for e, answer in self._past.get(place, ())):
+            present = frozenset()  # nothing makes an object of it again, but a wrong wait leaves it what it was
         elif present is None:
             present = frozenset((START.content, *self.contents.known.get(place, ())))
         return [*sorted({*present, *WRECKS})]
@@ -290,7 +290,7 @@ class Looks:
         """The contents of an object, as far as the run tells; None for any that it may ever have."""
         present: frozenset[int] | None = None
         for effect, answer in self._past.get(place, ()):
-            if type(answer) is int:
+            if type(answer) is int and answer not in WRECKS:
                 present = frozenset((answer,))
             elif present is not None:
                 present = self.contents.meanwhile(self.thread, place, present)

@@ -168,3 +168,14 @@ def test_only_threads_that_a_loop_bound_stopped_might_still_come_to_a_barrier(en
         "setp.eq.u32 p, %r0, 0; @p bra w; }\nP1@cta 0 { st.relaxed.sys.u32 [f], 1; bar.sync 0, 64; }\nexists (true)"
     )
     assert decide(build(read(text, "spin.litmus")), load("ptx-9.0"), engine=engine).complete
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_a_wait_for_no_phase_leaves_the_object_what_it_was(engine: str) -> None:
+    """The arrival after it finds an object that is valid; the program is undefined all the same."""
+    text = (
+        "PTX state\n{ .shared .u64 m; }\nP0@cta 0 { .reg .pred p; mov.u64 %rd1, 0; mbarrier.init.shared.b64 [m], 2; "
+        "mbarrier.test_wait.shared.b64 p, [m], %rd1; mbarrier.arrive.shared.b64 %rd1, [m]; }\nexists (true)"
+    )
+    reason = decide(build(read(text, "state.litmus")), load("ptx-9.0"), engine=engine).undefined
+    assert reason is not None and reason.startswith("the state is not of the current phase")

@@ -36,7 +36,6 @@ from axioms.facts import fitted
 from axioms.formula import BOTH, FALSE, TRUE
 from axioms.numbered_barriers import Instances
 from axioms.program import Program, Thread
-from axioms.races import wanted_flags
 from axioms.result import EngineDefect, OutOfTime
 from axioms.rounds import Part, Rounds
 from axioms.shared_waits import SharedWaits
@@ -177,7 +176,7 @@ def find(
     giving = _Giving(program, traps="trap" in kinds)
     if not any(stop.kind in kinds and stop.guard != 0 for stop in giving.stops):
         return None
-    model = fitted(model, giving.program, wanted_flags(model, False))
+    model = fitted(model, giving.program, frozenset())
     encoding = Encoding(giving.program, model, deadline=deadline)
     _Reasons(giving, encoding).require(reasons="trap" not in kinds)
     literals = [encoding.truth(s.guard) for s in giving.stops]

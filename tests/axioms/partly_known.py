@@ -92,8 +92,12 @@ def worlds(draw: st.DrawFn, most_events: int = 4, most_free: int = 6) -> World:
 
     guards = []
     for _ in range(size):
-        kind = draw(st.integers(0, 3))
-        guards.append(TRUE if kind < 2 or (kind == 3 and not free) else literal() if kind == 2 else free[-1])
+        kind = draw(st.integers(0, 4))
+        if kind == 4 and guards:  # executed only where another one is
+            both = formula.conj(draw(st.sampled_from(guards)), literal(), BOTH)
+            guards.append(TRUE if both == FALSE else both)
+            continue
+        guards.append(TRUE if kind < 2 or (kind > 2 and not free) else literal() if kind == 2 else free[-1])
         if kind == 3 and free and draw(st.booleans()):
             guards[-1] = -guards[-1]
     executed = Executed(guards, formula)

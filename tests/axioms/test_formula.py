@@ -119,3 +119,24 @@ def test_at_most_one() -> None:
         for free in itertools.product((False, True), repeat=3):
             assumed = [v if on else -v for v, on in enumerate(free, 2)]
             assert solver.solve(assumptions=assumed) == (sum(free) <= 1)
+
+
+def test_what_follows_from_a_conjunction_are_its_parts() -> None:
+    formula = Formula()
+    a, b, c = formula.new(), formula.new(), formula.new()
+    both = formula.conj(a, b, BOTH)
+    whole = formula.conj_all([both, c], BOTH)
+    assert formula.follows(a, whole) and formula.follows(both, whole)
+    assert not formula.follows(c, both) and not formula.follows(whole, both)
+
+
+def test_nothing_follows_from_a_gate_that_does_not_justify_its_operands() -> None:
+    formula = Formula()
+    a, b = formula.new(), formula.new()
+    assert not formula.follows(a, formula.conj(a, b, UP))
+
+
+def test_a_conjunction_with_the_opposite_of_some_of_its_parts_never_holds() -> None:
+    formula = Formula()
+    a, b, c = formula.new(), formula.new(), formula.new()
+    assert formula.conj_all([-formula.conj(a, b, BOTH), a, b, c]) == FALSE

@@ -109,7 +109,7 @@ def test_the_comparison_finds_small_mistakes() -> None:
         n = 0
         while True:
             if n == len(seen):
-                assert n < 30_000, f"not found: {right} as {wrong}"
+                assert n < 60_000, f"not found: {right} as {wrong}"
                 execution = drawn(rng)
                 seen.append((execution, judge(execution)))
             if difference(mistaken, *seen[n]):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import wait_until, when_read
 
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.check import Status
@@ -277,12 +278,14 @@ def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: P
     process = spawn(
         "check", "good.litmus", *["endless.litmus"] * 4, "--format", "json", "--jobs", jobs, start_new_session=True
     )
-    time.sleep(2.5)  # the first test is done by then, on a busy machine too
+    writer = when_read(folder / "endless.litmus")
+    time.sleep(0.0 if jobs == "1" else 2.5)  # the first test is done by then, on a busy machine too
     assert process.poll() is None
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
+    os.close(writer)
     assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)  # nobody of its session is left
@@ -297,6 +300,7 @@ def check(self, path):
     if path == "no.litmus":  # like a solver: a C function that no signal makes return
         library, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(128)
         library.pthread_mutex_lock(mutex)
+        open("deaf", "w").close()
         library.pthread_mutex_lock(mutex)
     return before(self, path)
 Checker._check = check
@@ -311,7 +315,8 @@ def test_an_interrupt_is_heard_while_a_solver_computes(folder: Path) -> None:
         [sys.executable, "-c", DEAF, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    time.sleep(2.0)  # the first test is done by then, on a busy machine too
+    wait_until((folder / "deaf").exists)
+    time.sleep(0.2)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import when_read
 
 import ptxmm
 from ptxmm import linting
@@ -262,10 +262,11 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
 def test_stopping_a_run_prints_what_was_finished(folder: Path, number: int, form: str) -> None:
     os.mkfifo(folder / "endless.ptx")  # nobody ever writes to it
     process = spawn("bad.ptx", "endless.ptx", "--format", form)
-    time.sleep(0.7)
+    writer = when_read(folder / "endless.ptx")  # the first file is done by then
     assert process.poll() is None
     process.send_signal(number)
     out, err = process.communicate(timeout=20)
+    os.close(writer)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
     if form == "json":

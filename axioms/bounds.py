@@ -88,7 +88,7 @@ class Bounds:
         if "collective" in program.kinds:
             from axioms.collectives import operations_before
 
-            known.append(operations_before(program))
+            known.append(operations_before(program.threads, program.events))
         if not self.model.uses("mbo"):
             known = []  # a model that does not ask for the order of these operations does not order them either
         found = {} if numbers is None else steps(program, numbers)

@@ -10,30 +10,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 from axioms.events import Event
 from axioms.flow import MOST, Numbers, torn, union
+from axioms.memory import Cell
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
-
-if TYPE_CHECKING:
-    from axioms.program import Program
 
 #: So many combinations of operands are tried.
 _MOST_TOGETHER = 4096
 
 
 class Carried:
-    """What the writes of a program's copies may write."""
+    """What the writes of copies may write. `written` says what other writes may write to a cell."""
 
-    def __init__(self, program: Program) -> None:
-        self._sizes = [c.size for c in program.cells]
-        self._held: list[Numbers] = [frozenset((c.initial,)) for c in program.cells]
+    def __init__(
+        self, cells: Sequence[Cell], events: Iterable[Event], written: Callable[[Event, int], Numbers]
+    ) -> None:
+        self._sizes = [c.size for c in cells]
+        self._held: list[Numbers] = [frozenset((c.initial,)) for c in cells]
         self._sources: dict[Term, set[int]] = {}
         self._copied: list[tuple[int, Value]] = []
         copies = 0
-        for e in program.events:
+        for e in events:
             if e.effect is not None and e.effect.kind == "copy":
                 copies += e.kind == "W"
                 for cell, value in zip(e.cells, e.values, strict=True):
@@ -43,7 +43,7 @@ class Carried:
                         self._sources.setdefault(value, set()).add(cell)
             elif e.kind == "W":
                 for cell in e.cells:
-                    self._held[cell] = union(self._held[cell], program.written(e, cell))
+                    self._held[cell] = union(self._held[cell], written(e, cell))
         for _ in range(copies):
             if not self._grows():
                 break

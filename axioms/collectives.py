@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
 from ptxcore.machine.collective import flows, resolve
 from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.machine.run import Trace
 from ptxcore.values.terms import Term, Value, conj, negate
-
-if TYPE_CHECKING:
-    from axioms.program import Program
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
@@ -173,12 +170,12 @@ class Flows:
                     waiting += [(u, i, conj(condition, c)) for i, c in brought.items()]
 
 
-def operations_before(program: Program) -> list[int]:
+def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> list[int]:
     """Which operations on mbarrier objects are over before which others begin, as rows: what a thread did before it brought
     something, before what is done by who was told. No order of memory comes of it, but nobody is told by who is not there."""
-    rows = [0] * program.size
-    operations = [[e for e in program.events if e.thread == t and _on_object(e)] for t in range(len(program.threads))]
-    for t, told, u, brought in Flows(program.threads).meetings():
+    rows = [0] * len(events)
+    operations = [[e for e in events if e.thread == t and _on_object(e)] for t in range(len(threads))]
+    for t, told, u, brought in Flows(threads).meetings():
         later = sum(
             1 << e.index
             for e in operations[t]

@@ -43,7 +43,7 @@ def order_choices(program: Program, wrong: Wrong, tick: Callable[[], None]) -> I
     if "collective" in program.kinds:
         from axioms.collectives import operations_before
 
-        before = operations_before(program)
+        before = operations_before(program.threads, program.events)
     by_object = [
         [o for o in _orders(members, wrong, tick) if not _goes_against(o, before)]
         for members in steps(program, lambda v: program.flow().numbers(v)).values()

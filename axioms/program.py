@@ -157,7 +157,7 @@ class Program:
             return frozenset((self.cells[cell].initial,))
         if write.effect.kind == "copy":
             if self._carried is None:
-                self._carried = Carried(self)
+                self._carried = Carried(self.cells, self.events, self.written)
             return self._carried.numbers(write, cell)
         if write.effect.kind not in ("store", "atom", "red"):
             return None

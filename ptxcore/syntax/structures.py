@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
+from ptxcore.diagnostics import Span
 from ptxcore.syntax.declarations import LINKAGE, SPACES, read_declaration
 from ptxcore.syntax.directives import HEADS, SHAPES, misplaced, read_directive
 from ptxcore.syntax.functions import read_function, read_prototype
@@ -13,9 +15,6 @@ from ptxcore.syntax.operands import OperandReader
 from ptxcore.syntax.sections import read_section
 from ptxcore.syntax.tree import AnyStatement, Label, Operand
 
-if TYPE_CHECKING:
-    from ptxcore.syntax.reader import Reader
-
 _PLACE = r"(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)\s++(0|[1-9]\d{0,14}+)(?![\w$.])"
 #: `.loc 1 2 3, function_name label, inlined_at 1 2 3`.
 LOC = re.compile(
@@ -23,6 +22,22 @@ LOC = re.compile(
     rf"\s*+,\s*+(inlined_at)\s++{_PLACE})?+(?!\s*+,)",
     re.ASCII,
 )
+
+
+class Text(Protocol):
+    """What a directive has to know of the text around it, and what changes with it there."""
+
+    operands: OperandReader
+    thread: bool
+    strayed: bool
+    body_follows: bool
+    allowance: int
+    statements: list[AnyStatement]
+
+    @property
+    def blocks(self) -> Sequence[object]: ...
+
+    def span(self, start: int, end: int) -> Span: ...
 
 
 def place_of(m: re.Match[str], known: OperandReader) -> tuple[Operand, ...]:
@@ -35,9 +50,9 @@ def place_of(m: re.Match[str], known: OperandReader) -> tuple[Operand, ...]:
     return *place, known[function_name], name, known[inlined_at], *map(known.__getitem__, call)
 
 
-def read_structure(reader: Reader, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
+def read_structure(around: Text, cursor: Cursor, word: str) -> tuple[AnyStatement, int]:
     """The directive on which the cursor stands, and the offset where it ends."""
-    place = "body" if reader.blocks or reader.thread else "module"
+    place = "body" if around.blocks or around.thread else "module"
     linkage = ""
     if word in LINKAGE and place == "module":
         linkage = word
@@ -48,18 +63,18 @@ def read_structure(reader: Reader, cursor: Cursor, word: str) -> tuple[AnyStatem
             bad.hint = f"write .{cursor.text}" if cursor.text in (*HEADS, *SPACES) else None
             raise bad
     if word in SPACES or word == "align":
-        declaration = read_declaration(cursor, reader.span, reader.operands, linkage)
+        declaration = read_declaration(cursor, around.span, around.operands, linkage)
         return declaration, cursor.start
     statement: AnyStatement
-    reader.body_follows = word in HEADS
+    around.body_follows = word in HEADS
     if word in HEADS and place == "module":
-        function = read_function(cursor, reader.span, linkage)
-        reader.strayed = False
-        reader.body_follows = function.defined
+        function = read_function(cursor, around.span, linkage)
+        around.strayed = False
+        around.body_follows = function.defined
         statement = function
     elif word == "callprototype" and place == "body":
-        _needs_label(reader, cursor)
-        statement = read_prototype(cursor, reader.span)
+        _needs_label(around, cursor)
+        statement = read_prototype(cursor, around.span)
     elif word == "section" and place == "module":
         statement = read_section(cursor)
     else:
@@ -67,13 +82,13 @@ def read_structure(reader: Reader, cursor: Cursor, word: str) -> tuple[AnyStatem
         if shape is None or place not in shape.places:
             raise misplaced(cursor, place)
         if shape.labelled:
-            _needs_label(reader, cursor)
-        cursor.allowance = reader.allowance
+            _needs_label(around, cursor)
+        cursor.allowance = around.allowance
         statement = read_directive(cursor, shape)
-        reader.allowance = cursor.allowance
+        around.allowance = cursor.allowance
     return statement, cursor.start
 
 
-def _needs_label(reader: Reader, cursor: Cursor) -> None:
-    if not reader.statements or not isinstance(reader.statements[-1], Label):
+def _needs_label(around: Text, cursor: Cursor) -> None:
+    if not around.statements or not isinstance(around.statements[-1], Label):
         raise Bad(cursor.start, cursor.stop, f"'{cursor.text}' needs a label before it", f"as in T: {cursor.text}")

@@ -57,8 +57,9 @@ class Gathered:
         self.absences: list[
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
-        # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for ever.
-        self.cut = formula.disj([lowering.condition(t.execution.cut) for t in program.threads], BOTH)
+        # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for it for ever.
+        self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
+        self.cut = formula.disj(self.stopped, BOTH)
 
     def same(self, a: Arrival, b: Arrival) -> int:
         """The literal of "at one barrier"."""

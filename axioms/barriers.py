@@ -139,7 +139,7 @@ class Barriers(Gathered):
         reason = "bar.warp.sync by a thread that its member mask does not name"
         strange = [m for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
         self.misuse += [Misuse(m.executed, reason, (m.arrive,)) for m in strange]
-        self._meet(Meeting(tuple(meeting)), members, -self.formula.disj((m.executed for m in strange), BOTH))
+        self._meet(Meeting(tuple(meeting)), members, meeting, -self.formula.disj((m.executed for m in strange), BOTH))
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         self.strange(members)
@@ -155,7 +155,7 @@ class Barriers(Gathered):
             if meeting is None or self._may_come_too_early(some):
                 self._numbered(threads, some)
             else:
-                self._meet(meeting, some)
+                self._meet(meeting, some, threads)
 
     def _may_come_too_early(self, members: list[Arrival]) -> bool:
         """Whether somebody may arrive without waiting, and again where others never come: rounds do not tell."""
@@ -164,8 +164,9 @@ class Barriers(Gathered):
         arriving = collections.Counter(m.arrive.thread for m in members)
         return len(set(arriving.values())) > 1 or any(m.executed != TRUE for m in members)
 
-    def _meet(self, meeting: Meeting, members: list[Arrival], used_well: int = TRUE) -> None:
-        """The barrier of threads that all meet, with their arrivals and waits there. Who misuses it waits for nobody."""
+    def _meet(self, meeting: Meeting, members: list[Arrival], threads: Sequence[int], used_well: int = TRUE) -> None:
+        """The barrier of threads that all meet, with their arrivals and waits there. Who misuses it waits for nobody.
+        `threads` might come there."""
         self._barriers += 1
         parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
         rounds = Rounds(meeting, parts, self.formula)
@@ -173,7 +174,7 @@ class Barriers(Gathered):
         by_event = {m.arrive.index: m for m in members}
         self._waits(rounds, self.rows, used_well)
         self._renew(rounds)
-        broken = [self.cut]
+        broken: list[int] = []
         for k, arrivals in enumerate(rounds.arrivals):
             before = len(self.misuse)
             kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
@@ -183,19 +184,28 @@ class Barriers(Gathered):
             broken += [m.literal for m in self.misuse[before:]]
             for p, literal in arrivals:
                 broken += [self.formula.conj(literal, odd, BOTH) for odd in self.odd.get(p.event.index, ())]
-            self._warps(rounds, k, broken)
+            self._warps(rounds, k, threads, broken)
         if any(m.effect.result is not None for m in members):
             for arrivals in rounds.arrivals:
                 for (p, x), (q, y) in itertools.permutations(arrivals, 2):
                     self.meet(p.event, q.event, self.formula.conj(x, y, BOTH))
             self.reduce(members)
 
-    def _warps(self, rounds: Rounds, k: int, broken: list[int]) -> None:
-        """Nobody passes without somebody of each warp that counts. A misused barrier owes nothing."""
-        for some in rounds.present(k) if k < len(rounds.waits) else ():
-            if some != TRUE:
+    def _warps(self, rounds: Rounds, k: int, threads: Sequence[int], broken: list[int]) -> None:
+        """Nobody passes without somebody of each warp that counts, unless a thread was stopped that may still come. A misused
+        barrier owes nothing."""
+        missing = [some for some in rounds.present(k) if some != TRUE] if k < len(rounds.waits) else []
+        if missing:
+            absent = dict(rounds.absent(k))
+            stopped = [
+                self.formula.conj(self.stopped[t], absent.get(t, FALSE if t in rounds.threads else TRUE), BOTH)
+                for t in threads
+                if self.stopped[t] != FALSE
+            ]
+            coming = self.formula.disj(stopped, BOTH)
+            for some in missing:
                 for _, passes in rounds.waits[k]:
-                    self.formula.add([-passes, some, *broken])
+                    self.formula.add([-passes, some, coming, *broken])
 
     def _renew(self, rounds: Rounds) -> None:
         """Who arrives again without having waited must know in another way that everybody has come, and they must have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
 from axioms.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, Arrival, Gathered
 from axioms.encounters import WARP
@@ -25,7 +26,6 @@ class Instances:
         self.number = [self._numbers(m) for m in members]
         self.same = self._same_barrier()
         self._in_order()
-        self.broken: list[int] = [whole.cut]  # and literals of "this barrier was misused in an instance up to this one"
         misused = [self._misused(k) for k in range(self.bound)]
         self._arrived: dict[tuple[int, int, int], int] = {}
         for x in range(len(members)):
@@ -88,7 +88,7 @@ class Instances:
         warps: dict[int, list[int]] = {}
         for t in self.threads:
             warps.setdefault(places[t].warp, []).append(t)
-        broken = [self.whole.cut, *self.whole.odd.get(b.arrive.index, ())]
+        broken = list(self.whole.odd.get(b.arrive.index, ()))
         for k in range(self.bound):
             arrives = self.number[x][k]
             passes = FALSE if b.wait is None else formula.conj(arrives, b.passes, BOTH)
@@ -106,8 +106,9 @@ class Instances:
                 for t in mates:  # a warp arrives as a whole, but for those of its threads that have exited
                     here = formula.conj(passes, some, BOTH)
                     self._left_before(t, x, k, arrived[t], here, [-here, *broken])
+            coming = self._may_still_come(x, k, arrived)
             for count, holds in self.whole.counts(b.effect.count):
-                self._exactly(count, present, [-holds, *broken], arrives, passes)
+                self._exactly(count, present, [-holds, *broken], arrives, passes, coming)
 
     def _left_before(self, t: int, x: int, k: int, arrived: int, passes: int, unless: list[int]) -> None:
         """A thread that does not arrive in instance k has exited: it has no arrival at this barrier from there on."""
@@ -119,6 +120,20 @@ class Instances:
                     self.formula.add([*unless, -self.same[x][y], -self.number[y][j], arrived])
         self.whole.exits(t, self.members[x].wait, self.formula.conj(passes, -arrived, BOTH))
 
+    def _may_still_come(self, x: int, k: int, arrived: Mapping[int, int]) -> int:
+        """The literal of "some thread was stopped before it could arrive in the instance in which member x is number k"."""
+        formula, found = self.formula, []
+        for t in self.threads:
+            if self.whole.stopped[t] != FALSE:
+                later = [
+                    formula.conj(self.same[x][y], self.number[y][j], BOTH)
+                    for y in self.by_thread.get(t, ())
+                    for j in range(k + 1, self.bound)
+                ]
+                absent = (-arrived[t], -formula.disj(later, BOTH))
+                found.append(formula.conj_all((self.whole.stopped[t], *absent), BOTH))
+        return formula.disj(found, BOTH)
+
     def arrived(self, thread: int, x: int, k: int) -> int:
         """The literal of "this thread arrives in the instance in which member x is number k"."""
         key = (thread, -1 if self.same[x] is self.same[0] else x, k)
@@ -128,8 +143,10 @@ class Instances:
             known = self._arrived[key] = self.formula.disj(mine, BOTH)
         return known
 
-    def _exactly(self, count: int, present: list[int], unless: list[int], arrives: int, passes: int) -> None:
-        """As many warps as `count` asks for are present, or fewer where nobody waits."""
+    def _exactly(
+        self, count: int, present: list[int], unless: list[int], arrives: int, passes: int, coming: int
+    ) -> None:
+        """As many warps as `count` asks for are present, or fewer where nobody waits or some may still be `coming`."""
         formula = self.formula
         if count % WARP:
             return  # that is misuse
@@ -137,7 +154,7 @@ class Instances:
         at_least = formula.count(present, wanted + 1)
         if wanted + 1 < len(at_least):
             formula.add([*unless, -arrives, -at_least[wanted + 1]])
-        formula.add([*unless, -passes, at_least[wanted] if wanted < len(at_least) else FALSE])
+        formula.add([*unless, -passes, coming, at_least[wanted] if wanted < len(at_least) else FALSE])
 
     def _misused(self, k: int) -> list[tuple[int, int]]:
         """Arrivals of instance k (by position) with the literal of "another one there disagrees with it".

@@ -18,6 +18,7 @@ from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Program, UnsupportedProgram
 from axioms.result import Decision, OutOfTime
+from axioms.values import TooManyValues
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms
@@ -289,7 +290,8 @@ def _answer(question: Question, result: Result) -> Decision:
         _JUDGES[wanted.kind](question, decision, wanted, checked)
     answers = {c.holds for c in result.checks}
     if False not in answers and None in answers:
-        result.error = "no execution ends within the bounds of loops"
+        open_ = next(c for c in result.checks if c.holds is None)
+        result.error = open_.message or "no execution ends within the bounds of loops"
     else:
         result.verdict = "no" if False in answers else "ok"
     return decision
@@ -392,7 +394,10 @@ def _judge_nothing(question: Question, decision: Decision, check: Check, checked
         return
     checked.holds = False
     checked.message = f"{check} does not hold: no execution ends"
-    stall = None if question.engine == "enumerate" else question.stall(_WAITS)
+    try:
+        stall = None if question.engine == "enumerate" else question.stall(_WAITS)
+    except TooManyValues:
+        return
     if stall is not None:
         _tell_waits(question, stall, checked)
         checked.message = f"{check} does not hold: no execution ends; {checked.message}"
@@ -449,7 +454,11 @@ _FOUND = {"no_deadlock": "a deadlock", "terminates": "a thread that waits for ev
 
 def _judge_stalls(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
     """`no_deadlock`, `terminates`, `no_trap`: no execution in which a thread waits for ever, or traps."""
-    stall = question.stall(_STALLS[check.kind])
+    try:
+        stall = question.stall(_STALLS[check.kind])
+    except TooManyValues:
+        checked.message = f"{check} is not decided: it hangs on values that no finite set bounds"
+        return
     checked.holds = check.wanted == (stall is None)
     if stall is None:
         checked.message = "" if checked.holds else f"{check}, but there is no execution with {_FOUND[check.kind]}"

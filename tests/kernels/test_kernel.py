@@ -118,6 +118,18 @@ def test_shared_memory_that_nothing_wrote_may_hold_anything() -> None:
     assert result(exists="x[0] == 1").verdict == "ok" and result(exists="x[0] == 4").verdict == "no"
 
 
+def test_who_waits_for_ever_is_undecided_where_values_have_no_bound() -> None:
+    text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
+        "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.global.u32 [%rd2+4], %c;\nL:  ld"
+    )
+    x = {"type": "u32", "elements": 2, "init": [4]}
+    result = ptxmm.Kernel(
+        text, params={"x": x, "n": N}, forall="x[0] == 4", exists="x[1] != 3", terminates=True, grid=1, block=1
+    ).check()
+    assert [c.holds for c in result.checks] == [True, True, None]
+    assert result.verdict == "undecided" and "terminates is not decided" in (result.error or "")
+
+
 def test_a_kernel_that_never_ends_keeps_no_promise() -> None:
     made = ptxmm.Kernel(SPIN, params={"x": X, "n": N}, forall="x[0] == 0", never="x[1] == 5", grid=1, block=1)
     result = made.check()

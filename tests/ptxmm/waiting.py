@@ -27,4 +27,5 @@ def when_read(pipe: Path) -> int:
         return True
 
     wait_until(opened)
+    time.sleep(0.5)  # a signal that comes between the opening and the reading does not end the reading
     return found[0]

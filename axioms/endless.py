@@ -15,21 +15,23 @@ and an execution in which every thread ends or gives up is one in which threads 
 So it is decided by the same formula, and every execution is re-checked by the same evaluation. All threads count as running:
 each gets on as long as it can. Executions that a loop bound cuts off are not looked at.
 
-With `trap` as a third way to end, the same program tells whether any thread executes one: then nobody needs a reason to
-give up, for what the others would have done behind does not undo it.
+With `trap` and `assertion` as further ways to end, the same program tells whether any thread executes a trap, or fails an
+assertion: then nobody needs a reason to give up, for what the others would have done behind does not undo it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
+from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
 from axioms.encounters import WARP
+from axioms.engine import unbounded
 from axioms.events import Event
 from axioms.execution import Execution
 from axioms.facts import fitted
@@ -39,23 +41,28 @@ from axioms.program import Program, Thread
 from axioms.result import EngineDefect, OutOfTime
 from axioms.rounds import Part, Rounds
 from axioms.shared_waits import SharedWaits
+from axioms.values import TooManyValues
 from ptxcore.machine.effects import Effect, Stuck
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
+#: Ways to end at once, and the whole launch with it.
+ABORTS = ("trap", "assertion")
+
 
 class Wait(NamedTuple):
-    """Where a thread waits, or traps. `kind`: `barrier`, `mbarrier` or `loop` (that waits for such an object, or for
-    something else), `trap`."""
+    """Where a thread waits, or ends the launch. `kind`: `barrier`, `mbarrier` or `loop` (that waits for such an object, or for
+    something else), or one of `ABORTS`; `says`: what the assertion says that failed."""
 
     kind: str
     thread: int
     instruction: Instruction | None
+    says: str = ""
 
 
 class Stall(NamedTuple):
-    """Threads that wait for ever (or trap), and the execution in which they do."""
+    """Threads that wait for ever (or end the launch), and the execution in which they do."""
 
     waits: tuple[Wait, ...]
     execution: Execution
@@ -70,11 +77,19 @@ class _Stop(NamedTuple):
     instruction: Instruction | None
     effect: int = -1  # barrier: the effect; loop: none
     reads: tuple[int, ...] = ()
+    says: str = ""
 
 
-def stalls(program: Program) -> bool:
-    """Whether there is any place where a thread may wait."""
-    return any(thread.execution.stuck or any(_waits(e) for e in thread.execution.effects) for thread in program.threads)
+def may_fail_assertions(program: Program) -> bool:
+    """Whether there is any assertion that a thread may come to and fail."""
+    return any(_aborts(e) == "assertion" for thread in program.threads for e in thread.execution.effects)
+
+
+def _aborts(effect: Effect) -> str | None:
+    """Which of `ABORTS` an effect is."""
+    if effect.kind != "stop" or effect.guard == 0:
+        return None
+    return "trap" if effect.operation in ("trap", "brkpt") else "assertion"
 
 
 def _waits(effect: Effect) -> bool:
@@ -83,21 +98,22 @@ def _waits(effect: Effect) -> bool:
 
 
 class _Giving:
-    """The program in which threads may give up."""
+    """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
+    the launch."""
 
-    def __init__(self, program: Program, *, traps: bool) -> None:
+    def __init__(self, program: Program, *, aborts: bool) -> None:
         self.stops: list[_Stop] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
-        self._shared = None if traps else SharedWaits(program.threads)
+        self._shared = None if aborts else SharedWaits(program.threads)
         self._chosen: set[Value] = set()
-        threads = [self._thread(t, thread, traps) for t, thread in enumerate(program.threads)]
+        threads = [self._thread(t, thread, aborts) for t, thread in enumerate(program.threads)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
         self.program.well_used = True
         self.program.condition = self.program.filter = 1
         self.program.observed = ()
 
-    def _thread(self, number: int, thread: Thread, traps: bool) -> Thread:
+    def _thread(self, number: int, thread: Thread, aborts: bool) -> Thread:
         execution = thread.execution
         effects: list[Effect] = []
         choices: list[Effect] = []
@@ -114,11 +130,12 @@ class _Giving:
                 if type(passes) is Term and passes not in self._chosen:
                     self._chosen.add(passes)
                     choices.append(_choice(len(execution.effects) + len(choices), effect.instruction, passes))
-            elif effect.kind == "stop" and traps:
-                self.stops.append(_Stop("trap", number, guard, effect.instruction, effect.index))
+            elif aborts and (kind := _aborts(effect)):
+                says = effect.operation if kind == "assertion" else ""
+                self.stops.append(_Stop(kind, number, guard, effect.instruction, effect.index, says=says))
             effects.append(changed)
         for stuck in execution.stuck:
-            guard = terms.conj(stuck.forever, through)
+            guard = terms.conj(stuck.guard if aborts else stuck.forever, through)
             kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
             self.stops.append(_Stop(kind, number, guard, _where(stuck, execution.effects), reads=stuck.reads))
         ends = terms.conj(execution.finishes, through)
@@ -128,8 +145,8 @@ class _Giving:
         new = replace(
             execution,
             effects=[*effects, *choices],
-            finishes=terms.any_of([ends, *mine, *([cut] if traps else [])]),
-            cut=0 if traps else cut,
+            finishes=terms.any_of([ends, *mine, *([cut] if aborts else [])]),
+            cut=0 if aborts else cut,
             requirements=[],
             stuck=[],
             cuts=[],
@@ -166,41 +183,78 @@ def find(
     deadline: float | None = None,
 ) -> Stall | None:
     """An execution in which some thread waits for ever in one of these ways (`barrier`, `mbarrier`, `loop`), or one in which
-    some thread traps (`trap` alone). None where there is none; see the module for what bounds leave out.
+    some thread ends the launch in one of these (of `ABORTS` alone). None where there is none; see the module for what bounds
+    leave out.
 
-    Raises TooManyValues, UnsupportedProgram and OutOfTime as the engine does.
+    Raises UnsupportedProgram and OutOfTime as the engine does.
     """
-    from axioms.candidate import Judge
-    from axioms.solve import solver_for
-
-    giving = _Giving(program, traps="trap" in kinds)
+    giving = _Giving(program, aborts=kinds[0] in ABORTS)
     if not any(stop.kind in kinds and stop.guard != 0 for stop in giving.stops):
         return None
     model = fitted(model, giving.program, frozenset())
-    encoding = Encoding(giving.program, model, deadline=deadline)
-    _Reasons(giving, encoding).require(reasons="trap" not in kinds)
-    literals = [encoding.truth(s.guard) for s in giving.stops]
-    wanted = [literal for s, literal in zip(giving.stops, literals, strict=True) if s.kind in kinds]
-    found = encoding.formula.disj(wanted, BOTH)
-    if deadline is not None and time.monotonic() > deadline:
-        raise OutOfTime
-    solver = solver_for(encoding, backend, deadline)
     try:
-        if found == FALSE or not solver.solve([l for l in (encoding.finishes, found, -encoding.troubled) if l != TRUE]):
+        return _Search(giving, model, kinds, deadline, finite=True).answer(backend)
+    except TooManyValues:
+        if backend == "sat":
+            raise unbounded() from None
+        return _Search(giving, model, kinds, deadline, finite=False).answer(backend)
+
+
+class _Search:
+    """The formula of the executions in which somebody gives up in one of these ways, and has to."""
+
+    def __init__(
+        self, giving: _Giving, model: Model, kinds: Sequence[str], deadline: float | None, *, finite: bool
+    ) -> None:
+        self.giving, self.model, self.deadline = giving, model, deadline
+        self.encoding = Encoding(giving.program, model, finite=finite, deadline=deadline)
+        aborts = kinds[0] in ABORTS
+        _Reasons(giving, self.encoding).require(reasons=not aborts)
+        stops = [s for s in giving.stops if s.kind in kinds or not aborts]
+        self.stops = [(s, self.encoding.truth(s.guard)) for s in stops]
+        self.found = self.encoding.formula.disj([l for s, l in self.stops if s.kind in kinds], BOTH)
+        if deadline is not None and time.monotonic() > deadline:
+            raise OutOfTime
+
+    def answer(self, backend: str | None) -> Stall | None:
+        if self.found == FALSE:
             return None
-        values = solver.model()
+        return self._by_literals(backend) if self.encoding.finite else self._by_numbers()
+
+    def _wanted(self) -> list[int]:
+        return [l for l in (self.encoding.finishes, self.found, -self.encoding.troubled) if l != TRUE]
+
+    def _by_literals(self, backend: str | None) -> Stall | None:
+        """Values are literals too."""
+        from axioms.solve import solver_for
+
+        solver = solver_for(self.encoding, backend, self.deadline)
+        try:
+            if not solver.solve(self._wanted()):
+                return None
+            values = solver.model()
+        finally:
+            solver.close()
 
         def true(literal: int) -> bool:
             return literal == TRUE or (literal != FALSE and (values[literal] if literal > 0 else not values[-literal]))
 
-        candidate = encoding.candidate(Judge(giving.program, model), true)
+        candidate = self.encoding.candidate(Judge(self.giving.program, self.model), true)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(broken)}")
-        waits = [Wait(s.kind, s.thread, s.instruction) for s, l in zip(giving.stops, literals, strict=True) if true(l)]
-        return Stall(tuple(w for w in waits if w.kind in kinds or "trap" not in kinds), candidate.execution({}))
-    finally:
-        solver.close()
+        return self._stall(candidate, true)
+
+    def _by_numbers(self) -> Stall | None:
+        """Values are bit-vectors, since no finite set bounds them."""
+        from axioms.symbolic import Symbolic
+
+        symbolic = Symbolic(self.encoding, self.deadline)
+        return self._stall(symbolic.candidate(), symbolic.truths()) if symbolic.check(*self._wanted()) else None
+
+    def _stall(self, candidate: Candidate, true: Callable[[int], bool]) -> Stall:
+        waits = [Wait(s.kind, s.thread, s.instruction, s.says) for s, literal in self.stops if true(literal)]
+        return Stall(tuple(waits), candidate.execution({}))
 
 
 class _Reasons:

@@ -77,9 +77,12 @@ def _decided(
         )  # fmt: skip
     except TooManyValues:
         if backend == "sat":
-            raise UnsupportedProgram(
-                "values that no finite set bounds: only Z3 decides them, not --backend sat"
-            ) from None
+            raise unbounded() from None
         from axioms.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races, settles=settles)
+
+
+def unbounded() -> UnsupportedProgram:
+    """What a SAT solver alone says of values that are too many to be told apart by literals."""
+    return UnsupportedProgram("values that no finite set bounds: only Z3 decides them, not --backend sat")

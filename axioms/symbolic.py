@@ -37,11 +37,11 @@ def decide_symbolic(
     `time.monotonic`, `settles` the truth of the condition that one outcome with it decides the matter: once that is clear,
     outcomes are listed as far as that is quickly done."""
     encoding = Encoding(program, model, finite=False, deadline=deadline)
-    decision = _Symbolic(encoding, deadline).decide(max_states, races, settles)
+    decision = Symbolic(encoding, deadline).decide(max_states, races, settles)
     if program.is_bounded:
         encoding = Encoding(program, model, finite=False, ended=False, deadline=deadline)
         cut = encoding.cut_off()
-        decision.complete = not _Symbolic(encoding, deadline).check(cut)
+        decision.complete = not Symbolic(encoding, deadline).check(cut)
     return decision
 
 
@@ -49,7 +49,7 @@ def _literal(literal: int) -> str:
     return f"k!{literal}" if literal > 0 else f"(not k!{-literal})"
 
 
-class _Symbolic:
+class Symbolic:
     """A formula and its values in Z3. Literals that are asked for later must be in the formula when this is made."""
 
     def __init__(self, encoding: Encoding, deadline: float | None) -> None:
@@ -102,7 +102,7 @@ class _Symbolic:
         for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
-                decision.culprits = encoding.culprits(reason, self._truths())
+                decision.culprits = encoding.culprits(reason, self.truths())
         if races or decision.undefined is None:
             for found_race in encoding.flags.search(self.program, encoding.formula, self._ask):
                 decision.races.append(found_race)
@@ -161,9 +161,9 @@ class _Symbolic:
         )
         if not self.check(new, self.encoding.finishes, -self.encoding.troubled):
             return None
-        return self._candidate()
+        return self.candidate()
 
-    def _truths(self) -> Callable[[int], bool]:
+    def truths(self) -> Callable[[int], bool]:
         """Which literals hold in the current model."""
         z3, model = self.z3, self.solver.model()
 
@@ -173,7 +173,7 @@ class _Symbolic:
 
         return true
 
-    def _candidate(self) -> Candidate:
+    def candidate(self) -> Candidate:
         """The current model, written out and re-checked."""
         z3, model = self.z3, self.solver.model()
 
@@ -185,7 +185,7 @@ class _Symbolic:
                 return int(z3.is_true(model.eval(z3.Bool(name), model_completion=True)))
             return int(model.eval(z3.BitVec(name, symbol.width), model_completion=True).as_long())
 
-        candidate = self.encoding.candidate(self.judge, self._truths(), number)
+        candidate = self.encoding.candidate(self.judge, self.truths(), number)
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
@@ -193,7 +193,7 @@ class _Symbolic:
 
     def _outcome(self) -> Outcome:
         """The current model, written out, re-checked, and forbidden for the rest of the search."""
-        z3, candidate = self.z3, self._candidate()
+        z3, candidate = self.z3, self.candidate()
         state = candidate.state()
         other = []
         for i, (o, _) in enumerate(self.outcome):

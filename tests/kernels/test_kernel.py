@@ -118,16 +118,34 @@ def test_shared_memory_that_nothing_wrote_may_hold_anything() -> None:
     assert result(exists="x[0] == 1").verdict == "ok" and result(exists="x[0] == 4").verdict == "no"
 
 
-def test_who_waits_for_ever_is_undecided_where_values_have_no_bound() -> None:
+def test_who_waits_for_ever_is_decided_where_values_have_no_bound() -> None:
     text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
         "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.global.u32 [%rd2+4], %c;\nL:  ld"
     )
-    x = {"type": "u32", "elements": 2, "init": [4]}
-    result = ptxmm.Kernel(
-        text, params={"x": x, "n": N}, forall="x[0] == 4", exists="x[1] != 3", terminates=True, grid=1, block=1
-    ).check()
-    assert [c.holds for c in result.checks] == [True, True, None]
-    assert result.verdict == "undecided" and "terminates is not decided" in (result.error or "")
+
+    def result(first: int, **checks: Any) -> ptxmm.Result:
+        x = {"type": "u32", "elements": 2, "init": [first]}
+        return ptxmm.Kernel(text, params={"x": x, "n": N}, **checks, grid=1, block=1).check()
+
+    checks = {"forall": "x[0] == 4", "exists": "x[1] != 3", "terminates": True}
+    assert [c.holds for c in result(4, **checks).checks] == [True, True, True]
+    endless = result(3, terminates=True).checks[0]
+    assert not endless.holds and "waits for ever" in endless.message and "x[0] is 3" in endless.message
+
+
+def test_who_waits_for_ever_hangs_on_values_without_bound() -> None:
+    """A thread waits for what another has made of a clock: a square is 4 for one value, and 3 for none."""
+    text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
+        "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.relaxed.gpu.global.u32 [%rd2], %c;\nL:  ld"
+    )
+
+    def waits(number: int, exact: str) -> bool | None:
+        made = text.replace("setp.ne.u32 %p1, %r2, %r1", f"setp.{exact}.u32 %p1, %r2, %r1")
+        n = {**N, "value": number}
+        return ptxmm.Kernel(made, params={"x": X, "n": n}, terminates=True, grid=1, block=1).check().checks[0].holds
+
+    assert waits(4, "ne") is False  # the clock may have another value
+    assert waits(4, "eq") is False and waits(3, "eq") is True  # no square is 3
 
 
 def test_a_kernel_that_never_ends_keeps_no_promise() -> None:

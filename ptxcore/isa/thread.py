@@ -129,5 +129,5 @@ class Thread(Protocol):
         ...
 
     def stop(self, how: Use, reason: str) -> None:
-        """Ends the whole launch with an error (`trap`), or stops for a debugger (`brkpt`)."""
+        """Ends the whole launch with an error (`trap`, or an assertion's words), or stops for a debugger (`brkpt`)."""
         ...

@@ -30,7 +30,7 @@ class Effect:
     `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
     cluster, a warp); `mbarrier`; `issue`, `copy`, `commit`, `wait_group` (asynchronous operations); `collective` (what the
     threads of a warp compute together); `input` (a value that nothing determines: a clock); `grid` (`griddepcontrol`);
-    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`).
+    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`, an assertion that fails).
     `guard`: the truth value of "this happens" (path condition and predicate).
     `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
     scope `sys`.
@@ -71,8 +71,9 @@ class Effect:
     restrict: str = ""
 
     # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `increment` (an arrival more is expected:
-    # `cp.async.mbarrier.arrive` without `.noinc`, when it is issued), `wait`; grid, host: what is done; stop: `trap`, `brkpt`;
-    # input: the special register that is asked, `try_wait` where a wait may say no although the phase is over
+    # `cp.async.mbarrier.arrive` without `.noinc`, when it is issued), `wait`; grid, host: what is done; stop: `trap`, `brkpt`,
+    # or what the assertion says that fails; input: the special register that is asked, `try_wait` where a wait may say no
+    # although the phase is over
     operation: str = ""
     complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
 

@@ -17,15 +17,16 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.dependencies import choose, gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck
-from ptxcore.machine.private import Memory
+from ptxcore.machine.private import Memory, Top
 from ptxcore.machine.state import State
 from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
 
-#: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing.
-_LOOKING = frozenset(("load", "fence", "proxy_fence", "input"))
+#: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing. Who stops in it
+#: does not go round.
+_LOOKING = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
 #: Effects by which a thread sees what others did.
 _LOOKS = frozenset(("load", "atom", "mbarrier"))
 #: Turns of a loop that nobody chose, where the bound does not count them.
@@ -74,7 +75,7 @@ class Thread(Actions):
             [int(r.known) for r in registers],
             [NO_DEPENDENCIES] * len(registers),
             NO_DEPENDENCIES,
-            None if self.code.private is None else Memory(),
+            None if self.code.private is None else Memory(Top(self.code.private.top)),
         )
         blocks = self.code.blocks
         last = len(blocks) - 1

@@ -13,12 +13,11 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from axioms.endless import Stall, Wait, find
+from axioms.endless import ABORTS, Stall, Wait, find, may_fail_assertions
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Program, UnsupportedProgram
 from axioms.result import Decision, OutOfTime
-from axioms.values import TooManyValues
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms
@@ -26,7 +25,7 @@ from ptxcore.values.terms import Value
 from ptxmm.findings import shape
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
-from ptxmm.kernels.test import Check, KernelTest, observed, resolver
+from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest, observed, resolver
 from ptxmm.races import entry
 from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 from ptxmm.story import Cast, Story
@@ -112,9 +111,11 @@ class Question:
         )
 
     def stall(self, kinds: tuple[str, ...]) -> Stall | None:
-        """An execution in which threads wait for ever in one of these ways, or trap."""
+        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion."""
         if self.engine == "enumerate":
-            raise UnsupportedProgram("who waits for ever, or traps, is decided by --engine solve only")
+            raise UnsupportedProgram(
+                "who waits for ever, traps, or fails an assertion is decided by --engine solve only"
+            )
         return find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
 
     # Who is who.
@@ -235,12 +236,21 @@ def check(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
             explain=explain, options=options,
         )  # fmt: skip
+        _add_assertions(question, result)
         result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError):
         result.error = out_of_time(timeout)
     finally:
         result.seconds = time.perf_counter() - start
     return result
+
+
+def _add_assertions(question: Question, result: Result) -> None:
+    """What a kernel asserts itself is a check too, where it may be wrong and nobody asks of traps."""
+    test = question.test
+    if may_fail_assertions(question.built.program) and all(c.kind != "no_trap" for c in test.checks):
+        question.test = replace(test, checks=(*test.checks, Check(ASSERTIONS)))
+        result.checks.append(Checked(kind=ASSERTIONS, text=ASSERTIONS, spot=result.spot))
 
 
 def name_of(test: KernelTest) -> str:
@@ -385,19 +395,16 @@ def _judge_all(question: Question, decision: Decision, check: Check, checked: Ch
         what = "does not hold" if check.kind == "forall" else "happens"
         checked.state = decision.states[bad]
         checked.message = f"{check} {what}: {_shown(checked.state)}"
-        _tell(question, decision.witnesses[bad], checked)
+        _tell_story(question, Story(decision.witnesses[bad], question.cast), checked)
 
 
 def _judge_nothing(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
-    """Where no execution ends, threads wait for ever in all; unless bounds hide the end."""
+    """Where no execution ends, threads wait for ever in all, or trap; unless bounds hide the end."""
     if not decision.complete:
         return
     checked.holds = False
     checked.message = f"{check} does not hold: no execution ends"
-    try:
-        stall = None if question.engine == "enumerate" else question.stall(_WAITS)
-    except TooManyValues:
-        return
+    stall = None if question.engine == "enumerate" else question.stall(_WAITS) or question.stall(ABORTS)
     if stall is not None:
         _tell_waits(question, stall, checked)
         checked.message = f"{check} does not hold: no execution ends; {checked.message}"
@@ -422,9 +429,8 @@ def _shown(state: dict[str, int]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in state.items()) or "an outcome"
 
 
-def _tell(question: Question, execution: Execution, checked: Checked) -> None:
+def _tell_story(question: Question, story: Story, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
-    story = Story(execution, question.cast)
     reasons = story.explanations(checked.state)
     checked.story = story.told_with(reasons)
     places = [culprit for reason in reasons for culprit in reason.culprits]
@@ -448,17 +454,18 @@ def _judge_races(question: Question, decision: Decision, check: Check, checked: 
 
 
 _WAITS = ("barrier", "mbarrier", "loop")
-_STALLS = {"no_deadlock": ("barrier", "mbarrier"), "terminates": _WAITS, "no_trap": ("trap",)}
+_STALLS = {
+    "no_deadlock": ("barrier", "mbarrier"),
+    "terminates": _WAITS,
+    "no_trap": ABORTS,
+    ASSERTIONS: ("assertion",),
+}
 _FOUND = {"no_deadlock": "a deadlock", "terminates": "a thread that waits for ever", "no_trap": "a trap"}
 
 
 def _judge_stalls(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
-    """`no_deadlock`, `terminates`, `no_trap`: no execution in which a thread waits for ever, or traps."""
-    try:
-        stall = question.stall(_STALLS[check.kind])
-    except TooManyValues:
-        checked.message = f"{check} is not decided: it hangs on values that no finite set bounds"
-        return
+    """`no_deadlock`, `terminates`, `no_trap`, assertions: no execution in which a thread waits for ever, traps, or fails."""
+    stall = question.stall(_STALLS[check.kind])
     checked.holds = check.wanted == (stall is None)
     if stall is None:
         checked.message = "" if checked.holds else f"{check}, but there is no execution with {_FOUND[check.kind]}"
@@ -468,30 +475,45 @@ def _judge_stalls(question: Question, decision: Decision, check: Check, checked:
 
 def _tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
     """Who waits where, and the execution."""
-    places: dict[tuple[str, int], list[Wait]] = {}
+    places: dict[tuple[str, int, str], list[Wait]] = {}
     for wait in stall.waits:
-        places.setdefault((wait.kind, wait.instruction.span.line if wait.instruction else 0), []).append(wait)
+        line = wait.instruction.span.line if wait.instruction else 0
+        places.setdefault((wait.kind, line, wait.says), []).append(wait)
     said = []
-    for (kind, line), waits in places.items():
-        alone = len(waits) == 1
-        what = ("traps" if alone else "trap") if kind == "trap" else f"{'waits' if alone else 'wait'} for ever"
+    for (kind, line, says), waits in places.items():
+        what = _DONE[kind][len(waits) > 1]
         who = _few([question.cast.name(w.thread) for w in waits])
-        text = _instruction(waits[0])
         source = question.source_of(waits[0].thread, line)
         where = f"line {line}" + (f" ({source})" if source else "")
-        said.append(f"{who} {what} at {where}: {text}{_lacking(question, stall, waits)}")
+        text = f"{_instruction(waits[0])}{_lacking(question, stall, waits)}"
+        said.append(f"{who}, {where}: {says}" if says else f"{who} {what} at {where}: {text}")
         spot = source if source and os.path.exists(source.path) else question.ptx_spot(waits[0].thread, line)
         checked.spots.append((spot, f"{who} {what} here"))
     checked.message = "; ".join(said)
-    checked.place = " / ".join(sorted({shape(_instruction(w)) for w in stall.waits}))
-    there = {(w.thread, w.instruction.span.line) for w in stall.waits if w.instruction}
-    concerned = [e.index for e in stall.execution.events if (e.thread, e.line) in there]
-    checked.story = Story(stall.execution, question.cast).steps(concerned)
+    checked.place = " / ".join(sorted({shape(w.says or _instruction(w)) for w in stall.waits}))
+    story = Story(stall.execution, question.cast)
+    if set(ABORTS) & {w.kind for w in stall.waits}:
+        _tell_story(question, story, checked)  # what the thread has seen that it ends is of interest, and why
+    else:
+        there = {(w.thread, w.instruction.span.line) for w in stall.waits if w.instruction}
+        checked.story = story.steps(e.index for e in stall.execution.events if (e.thread, e.line) in there)
     title = f"{name_of(question.test)}  ({question.model.name})  {_WAITING.get(checked.kind, checked.kind)}"
     checked.witness = Witness(replace(_renamed(question, stall.execution), title=title))
 
 
-_WAITING = {"no_deadlock": "a deadlock", "terminates": "waiting for ever", "no_trap": "a trap"}
+#: What one does, and what several do.
+_DONE = {
+    "trap": ("traps", "trap"),
+    "assertion": ("fails an assertion", "fail an assertion"),
+    **dict.fromkeys(_WAITS, ("waits for ever", "wait for ever")),
+}
+#: What the picture of a check is called.
+_WAITING = {
+    "no_deadlock": "a deadlock",
+    "terminates": "waiting for ever",
+    "no_trap": "a trap",
+    ASSERTIONS: "an assertion that fails",
+}
 
 
 def _few(names: list[str]) -> str:
@@ -533,4 +555,5 @@ _JUDGES: dict[str, _Judge] = {
     "no_deadlock": _judge_stalls,
     "terminates": _judge_stalls,
     "no_trap": _judge_stalls,
+    ASSERTIONS: _judge_stalls,
 }

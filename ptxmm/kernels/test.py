@@ -14,6 +14,8 @@ from ptxmm.result import Spot
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
 QUANTIFIERS = ("forall", "exists", "never")
 PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
+#: What is checked unasked: the assertions that kernels make themselves.
+ASSERTIONS = "assertions"
 #: The verdicts that a test may expect.
 EXPECTED = ("ok", "no", "undefined")
 
@@ -23,7 +25,7 @@ Parameter = Buffer | Scalar
 @dataclass(frozen=True, slots=True)
 class Check:
     """`kind` is one of `QUANTIFIERS`, with its `expression`, or of `PROPERTIES`: that it is so, or with `wanted` False
-    that it is not so."""
+    that it is not so; or `ASSERTIONS`."""
 
     kind: str
     expression: Expression | None = None

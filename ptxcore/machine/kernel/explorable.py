@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ptxcore.diagnostics import fail
-from ptxcore.isa import data_movement
+from ptxcore.isa import data_movement, stack
 from ptxcore.isa.form import Use
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.flow import Shape, kernel_blocks, pruned
@@ -345,6 +345,10 @@ class _Maker:
             size = formal.size if passed.source is not None else min(passed.size, formal.size)
             step = _transfer(op, self.returned(inner, formal), self.wanted(at, passed, size), size)
             self.blocks[back].steps.append(step)
+        if any(op.use.form.run in _GROWING for op in code.ops):
+            saved = self.register("the stack pointer", 64)
+            here.steps.append(_saving(op, saved))
+            self.blocks[back].steps.append(_restoring(op, saved))
         here.follows = self.block()
         self.blocks[back].follows = following
         self.waiting.append((inner, here.follows))
@@ -402,7 +406,7 @@ class _Maker:
             places = [thread.get(at.frame + a.offset, a.size) for a in call.arguments if a.source is None]
             texts = [self.text(place) for place in places]
             where = f": {texts[1]}:{places[2]}: '{texts[0]}'" if len(texts) > 2 and texts[0] and texts[1] else ""
-            thread.require(0, "assertion", f"assertion failed{where}")
+            thread.stop(how, f"assertion failed{where}")
 
         return fails
 
@@ -582,6 +586,22 @@ def _transfer(op: Op, given: Given, taken: Taken, size: int) -> Step:
 
 def _forgetting(op: Op, address: int, size: int) -> Step:
     return _step(op, "effect", lambda how, thread: thread.forget(address, size), space="param")
+
+
+#: What moves the end of the stack, which comes back when a function returns.
+_GROWING = (stack.alloca, stack.stackrestore)
+
+
+def _saving(op: Op, register: int) -> Step:
+    target = StepTarget(register, 64, 64, False)
+    return _step(op, "effect", lambda how, thread: thread.stack_pointer(), targets=(target,), space="local")
+
+
+def _restoring(op: Op, register: int) -> Step:
+    def restore(how: Use, thread: KernelThread, pointer: Value) -> None:
+        thread.stack_pointer(pointer)
+
+    return _step(op, "effect", restore, sources=(fetch(register, 64, 64, False),), reads=(register,), space="local")
 
 
 def _moving(op: Op, to: int, source: int, size: int) -> Step:

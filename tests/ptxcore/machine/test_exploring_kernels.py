@@ -330,10 +330,11 @@ NAMES = "mov.u64 %d11, what; mov.u64 %d12, file; mov.u64 %d13, fun; "
 def test_assertions_that_fail() -> None:
     body = f"{NAMES} ld.global.u32 %r1, [%d1]; setp.gt.s32 %p1, %r1, 0; @%p1 bra OK; {FAILS} OK: st.global.u32 [%d2], 1; ret;"
     x = one(kernel(body, before=ASSERT))
-    (failed,) = x.requirements
-    assert failed.message == "assertion failed: k.cu:7: 'n > 0'"
-    assert evaluate(failed.guard, {x.effects[0].result: 0}) == 1
-    assert evaluate(x.effects[1].guard, {x.effects[0].result: 0}) == 0  # the thread ends there
+    load, store, failed = x.effects
+    assert (failed.kind, failed.operation) == ("stop", "assertion failed: k.cu:7: 'n > 0'")
+    assert evaluate(failed.guard, {load.result: 0}) == 1
+    assert evaluate(store.guard, {load.result: 0}) == 0  # the thread stops there,
+    assert evaluate(x.finishes, {load.result: 0}) == 0  # and the launch with it
 
 
 def test_assertions_that_cannot_fail_do_not_hide_that_a_loop_waits() -> None:
@@ -350,8 +351,8 @@ def test_assertions_that_cannot_fail_do_not_hide_that_a_loop_waits() -> None:
         return True
 
     x = one(kernel(body, before=ASSERT, impossible=never))
-    assert effects(x) == [("load", X), ("store", Y, 1)] and len(asked) == 1 and not x.requirements
-    assert one(kernel(body, before=ASSERT)).requirements
+    assert effects(x) == [("load", X), ("store", Y, 1)] and len(asked) == 1
+    assert [e.kind for e in one(kernel(body, before=ASSERT)).effects] == ["load", "input", "stop", "store"]
 
 
 # What else threads ask for.

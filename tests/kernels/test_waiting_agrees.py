@@ -9,7 +9,9 @@ import pytest
 from schedules import Runs
 
 import ptxmm
+from axioms import endless
 from axioms.endless import find
+from axioms.values import TooManyValues
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
 from ptxmm.story import Story
@@ -96,3 +98,20 @@ def test_runs_and_the_question_find_the_same_of_random_kernels() -> None:
 def test_runs_and_the_question_find_the_same_of_many_random_kernels() -> None:
     alone = [seed for seed in range(1000, 3000) if compare(seed, 30)[2]]
     assert len(alone) < 10, alone
+
+
+def test_bit_vectors_and_literals_say_the_same_of_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where values have no bound they are bit-vectors: put to kernels with few values, the answers are those of literals."""
+    model = model_named("ptx-9.0")
+    for seed in range(12):
+        program = Question(kernel(seed).test, model).built.program
+        for kinds in (("barrier", "mbarrier", "loop"), ("trap",)):
+            literals = find(program, model, kinds=kinds)
+            with monkeypatch.context() as patched:
+                patched.setattr(endless._Search, "_by_literals", too_many)
+                numbers = find(program, model, kinds=kinds)
+            assert (literals is None) == (numbers is None), f"seed {seed}, {kinds}"
+
+
+def too_many(self: object, backend: str | None) -> None:
+    raise TooManyValues

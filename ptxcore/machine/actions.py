@@ -440,11 +440,11 @@ class Actions:
         """Launches that are still to come are not explored."""
         self._refuse("cannot be explored: what is launched is fixed")
 
-    def allocate(self, how: Use, size: Value, alignment: Value) -> NoReturn:
-        """Memory of the thread's own has a fixed place."""
+    def allocate(self, how: Use, size: Value, alignment: Value) -> Value:
+        """Threads of litmus tests have no memory of their own."""
         self._refuse("cannot be explored")
 
-    def stack_pointer(self, restored: Value | None = None) -> NoReturn:
+    def stack_pointer(self, restored: Value | None = None) -> Value:
         """See `allocate`."""
         self._refuse("cannot be explored")
 

@@ -199,7 +199,7 @@ class Thread(Actions):
             elif e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
         forever = 0 if timed else substitute(guard, asked) if asked else guard
-        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever)
+        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
 
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
         """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects

@@ -1,5 +1,5 @@
-"""Memory that no other thread sees: the stack with `.local` variables, spills and the parameters of functions, and what
-never changes: parameters of the kernel, `.const` variables.
+"""Memory that no other thread sees: the stack with `.local` variables, spills and the parameters of functions, what `alloca`
+puts on top of it, and what never changes: parameters of the kernel, `.const` variables.
 
 It is part of a path's state as registers are: a map from addresses to values, joined under conditions where paths meet.
 """
@@ -14,6 +14,8 @@ from ptxcore.values.terms import Value, concat, conj, extract, ite
 
 #: The largest piece of memory that an instruction writes at once, in bytes.
 _LARGEST = 16
+#: The stack begins and ends at multiples of this.
+STACK_ALIGN = 16
 
 
 class Constants(NamedTuple):
@@ -31,6 +33,26 @@ class Private(NamedTuple):
     size: int
     constants: tuple[Constants, ...] = ()
 
+    @property
+    def top(self) -> int:
+        """Where the stack ends, and `alloca` begins."""
+        return behind(self.stack + self.size, STACK_ALIGN)
+
+
+class Grown(NamedTuple):
+    """Memory that `alloca` gave: `size` bytes, there while `live` holds."""
+
+    start: int
+    size: Value
+    live: Value
+
+
+class Top(NamedTuple):
+    """The stack pointer, and what `alloca` has put below it."""
+
+    pointer: Value
+    grown: tuple[Grown, ...] = ()
+
 
 class Piece(NamedTuple):
     """A value in memory: its bytes, the condition under which it was written, what it depends on."""
@@ -45,18 +67,19 @@ _UNWRITTEN = Piece(1, 0, 0, NO_DEPENDENCIES)
 
 
 class Memory:
-    """The stack on one path, by address."""
+    """The stack on one path, by address; `top` is where it ends."""
 
-    __slots__ = ("_owned", "_pieces")
+    __slots__ = ("_owned", "_pieces", "top")
 
-    def __init__(self, pieces: dict[int, Piece] | None = None) -> None:
+    def __init__(self, top: Top, pieces: dict[int, Piece] | None = None) -> None:
+        self.top = top
         self._pieces = {} if pieces is None else pieces
         self._owned = pieces is None
 
     def copy(self) -> Memory:
         """Another path's. Both copy before they write."""
         self._owned = False
-        return Memory(self._pieces)
+        return Memory(self.top, self._pieces)
 
     def _own(self) -> dict[int, Piece]:
         if not self._owned:
@@ -124,6 +147,8 @@ class Memory:
 
     def merge(self, condition: Value, other: Memory) -> None:
         """Joins another path's, which is the one taken where `condition` holds."""
+        if other.top is not self.top:
+            self.top = _joined(condition, other.top, self.top)
         if other._pieces is self._pieces:
             return
         for start in {**self._pieces, **other._pieces}:
@@ -143,7 +168,21 @@ class Memory:
         return all(self._byte(address + i) is _UNWRITTEN for i in range(size))
 
 
+def _joined(condition: Value, a: Top, b: Top) -> Top:
+    """The one end of the stack where the condition holds, the other elsewhere."""
+    live: dict[tuple[int, Value], tuple[Value, Value]] = {(g.start, g.size): (0, g.live) for g in b.grown}
+    for g in a.grown:
+        live[g.start, g.size] = (g.live, live.get((g.start, g.size), (0, 0))[1])
+    grown = [Grown(start, size, ite(condition, one, other, 1)) for (start, size), (one, other) in live.items()]
+    return Top(ite(condition, a.pointer, b.pointer, 64), tuple(grown))
+
+
 def chosen(condition: Value, a: Piece, b: Piece) -> Piece:
     """The one piece where the condition holds, the other elsewhere. Where one is not written, its value is as good as any."""
     value = a.value if b.defined == 0 else b.value if a.defined == 0 else ite(condition, a.value, b.value, 8 * a.size)
     return Piece(a.size, value, ite(condition, a.defined, b.defined, 1), choose(condition, a.sources, b.sources))
+
+
+def behind(address: int, align: int) -> int:
+    """The first multiple of `align` from an address on."""
+    return -(-address // align) * align

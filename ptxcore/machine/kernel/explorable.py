@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement, stack
@@ -23,6 +23,18 @@ from ptxcore.machine.kernel.lowering import DROPPED, Call, Code, Op, Parameter, 
 from ptxcore.machine.kernel.own_memory import KernelThread
 from ptxcore.machine.kernel.promotion import direct, promotable
 from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
+from ptxcore.machine.kernel.unspelled import (
+    Given,
+    Taken,
+    forgetting,
+    refusing,
+    restoring,
+    same,
+    saving,
+    step_of,
+    taken,
+    transfer,
+)  # fmt: skip
 from ptxcore.machine.operands import Fetch, Read, constant, fetch, together
 from ptxcore.machine.private import Constants, Private
 from ptxcore.machine.repetition import without_repetition
@@ -257,14 +269,14 @@ class _Maker:
                 self.call(at, op, op.call, block, number[i + 1])
                 return
             if op.refused or (op.use.form.run is None and kind not in ("nothing", "jump", "exit", "branch")):
-                here.steps.append(_refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
+                here.steps.append(refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
             elif kind == "branch":
-                here.end, here.target = _step(op, "branch", _taken, guard=self.guard(at, op)), goal(op.labels[0])
+                here.end, here.target = step_of(op, "branch", taken, guard=self.guard(at, op)), goal(op.labels[0])
                 here.follows = None if op.guard is None else number[i + 1]
                 return
             elif kind == "exit":
                 leaves = 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
-                here.end, here.target = _step(op, "exit", None, guard=self.guard(at, op)), leaves
+                here.end, here.target = step_of(op, "exit", None, guard=self.guard(at, op)), leaves
                 here.follows = None if op.guard is None else number[i + 1]
                 return
             elif kind == "jump":
@@ -280,7 +292,7 @@ class _Maker:
             return block
         here = self.blocks[block]
         slot, negated = op.guard
-        here.end = _step(op, "branch", _taken, guard=(at.registers + slot, not negated))
+        here.end = step_of(op, "branch", taken, guard=(at.registers + slot, not negated))
         here.target, here.follows = otherwise, self.block()
         self.widths[at.registers + slot] = 1
         return here.follows
@@ -296,14 +308,14 @@ class _Maker:
     def choice(self, op: Op, block: int, index: Fetch, reads: tuple[int, ...], number: int, goal: int) -> int:
         """A branch to `goal` where a value is a number; gives the block for all others."""
         here = self.blocks[block]
-        here.end = _step(op, "branch", lambda how, value: eq(value, number), sources=(index,), reads=reads)
+        here.end = step_of(op, "branch", lambda how, value: eq(value, number), sources=(index,), reads=reads)
         here.target, here.follows = goal, self.block()
         return here.follows
 
     def ends(self, op: Op, block: int, kind: str, message: str) -> None:
         """The thread must not come here."""
         here = self.blocks[block]
-        here.steps.append(_step(op, "effect", lambda how, thread: thread.require(0, kind, message)))
+        here.steps.append(step_of(op, "effect", lambda how, thread: thread.require(0, kind, message)))
         here.follows = 1
 
     # Calls.
@@ -330,25 +342,25 @@ class _Maker:
             return
         if at.around.count(code.name) >= _DEEPEST:
             message = f"'{name}' calls itself more than {_DEEPEST} times, which is not explored"
-            here.steps.append(_refusing(op, message))
+            here.steps.append(refusing(op, message))
             here.follows = following
             return
         frame = -(-(at.frame + at.code.frame) // _FRAME_ALIGN) * _FRAME_ALIGN
         back = self.block()
         inner = self.instance(code, frame, back, at.around)
         if code.frame and not inner.is_promoted:
-            here.steps.append(_forgetting(op, frame, code.frame))
+            here.steps.append(forgetting(op, frame, code.frame))
         for passed, formal in zip(call.arguments, code.parameters, strict=False):
             size = formal.size if passed.source is not None else min(passed.size, formal.size)
-            here.steps.append(_transfer(op, self.given(at, passed), self.taking(inner, formal), size))
+            here.steps.append(transfer(op, self.given(at, passed), self.taking(inner, formal), size))
         for formal, passed in zip(code.results, call.results, strict=False):
             size = formal.size if passed.source is not None else min(passed.size, formal.size)
-            step = _transfer(op, self.returned(inner, formal), self.wanted(at, passed, size), size)
+            step = transfer(op, self.returned(inner, formal), self.wanted(at, passed, size), size)
             self.blocks[back].steps.append(step)
         if any(op.use.form.run in _GROWING for op in code.ops):
             saved = self.register("the stack pointer", 64)
-            here.steps.append(_saving(op, saved))
-            self.blocks[back].steps.append(_restoring(op, saved))
+            here.steps.append(saving(op, saved))
+            self.blocks[back].steps.append(restoring(op, saved))
         here.follows = self.block()
         self.blocks[back].follows = following
         self.waiting.append((inner, here.follows))
@@ -393,11 +405,11 @@ class _Maker:
         here = self.blocks[block]
         here.follows = following
         if name == "__assertfail":
-            here.steps.append(_step(op, "effect", self.assertion(at, call)))
+            here.steps.append(step_of(op, "effect", self.assertion(at, call)))
             here.follows = 1
             self.failing.append(block)
         elif name not in ("vprintf", "free"):
-            here.steps.append(_refusing(op, f"a call of '{name}' cannot be explored"))
+            here.steps.append(refusing(op, f"a call of '{name}' cannot be explored"))
 
     def assertion(self, at: _Instance, call: Call) -> Callable[..., None]:
         """An assertion that does not hold; its text, and where it stands."""
@@ -448,9 +460,11 @@ class _Maker:
             assert stored is not None
             source, reads = self.source(at, stored)
             target = StepTarget(register, width, width, False)
-            return _step(op, "value", _same, guard=guard, sources=(source,), reads=reads, targets=(target,))
+            return step_of(op, "value", same, guard=guard, sources=(source,), reads=reads, targets=(target,))
         value = fetch(register, width, width, False)
-        return _step(op, "value", _same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op))
+        return step_of(
+            op, "value", same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op)
+        )
 
     def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
         """How an operand is read. Steps that it needs go to `before`."""
@@ -515,6 +529,8 @@ class _Maker:
         return layout.shared_variables[source.value].offset + source.offset
 
 
+#: What moves the end of the stack, which comes back when a function returns.
+_GROWING = (stack.alloca, stack.stackrestore)
 _ENDS = ("branch", "exit", "jump", "call", "return")
 
 
@@ -533,90 +549,3 @@ def _offset(value: Fetch, offset: int, width: int) -> Fetch:
 def _agrees(call: Call, code: Code) -> bool:
     """Whether a function may be the one that a call through a pointer means: as many arguments and results."""
     return len(call.arguments) == len(code.parameters) and len(call.results) == len(code.results)
-
-
-# Steps that no instruction spells out.
-
-
-def _taken(how: Use) -> Value:
-    return 1
-
-
-def _same(how: Use, value: Value) -> Value:
-    return value
-
-
-def _step(
-    op: Op,
-    kind: str,
-    run: Callable[..., Any] | None,
-    *,
-    guard: tuple[int, bool] | None = None,
-    sources: tuple[Fetch, ...] = (),
-    reads: tuple[int, ...] = (),
-    targets: tuple[StepTarget | None, ...] = (),
-    space: str = "generic",
-) -> Step:
-    predicate, negated = guard or (None, False)
-    return Step(
-        op.instruction, op.use, kind, run or _taken, predicate, negated, sources, targets, reads, (), reads, space, 32
-    )
-
-
-def _refusing(op: Op, message: str, guard: tuple[int, bool] | None = None) -> Step:
-    def refuse(how: Use, thread: KernelThread) -> NoReturn:
-        raise fail(op.instruction.span, message)
-
-    return _step(op, "effect", refuse, guard=guard)
-
-
-#: Where a value comes from: a register's reading, or an address on the stack; and where it goes.
-Given = tuple[Fetch, tuple[int, ...]] | int
-Taken = StepTarget | int
-
-
-def _transfer(op: Op, given: Given, taken: Taken, size: int) -> Step:
-    """Something that a call hands over."""
-    if isinstance(taken, int):
-        return _moving(op, taken, given, size) if isinstance(given, int) else _putting(op, taken, size, *given)
-    if isinstance(given, int):
-        return _getting(op, given, size, taken)
-    return _step(op, "value", _same, sources=(given[0],), reads=given[1], targets=(taken,))
-
-
-def _forgetting(op: Op, address: int, size: int) -> Step:
-    return _step(op, "effect", lambda how, thread: thread.forget(address, size), space="param")
-
-
-#: What moves the end of the stack, which comes back when a function returns.
-_GROWING = (stack.alloca, stack.stackrestore)
-
-
-def _saving(op: Op, register: int) -> Step:
-    target = StepTarget(register, 64, 64, False)
-    return _step(op, "effect", lambda how, thread: thread.stack_pointer(), targets=(target,), space="local")
-
-
-def _restoring(op: Op, register: int) -> Step:
-    def restore(how: Use, thread: KernelThread, pointer: Value) -> None:
-        thread.stack_pointer(pointer)
-
-    return _step(op, "effect", restore, sources=(fetch(register, 64, 64, False),), reads=(register,), space="local")
-
-
-def _moving(op: Op, to: int, source: int, size: int) -> Step:
-    return _step(op, "effect", lambda how, thread: thread.move(to, source, size), space="param")
-
-
-def _putting(op: Op, address: int, size: int, value: Fetch, reads: tuple[int, ...]) -> Step:
-    def put(how: Use, thread: KernelThread, what: Value) -> None:
-        thread.put(address, size, what)
-
-    return _step(op, "effect", put, sources=(value,), reads=reads, space="param")
-
-
-def _getting(op: Op, address: int, size: int, target: StepTarget) -> Step:
-    def get(how: Use, thread: KernelThread) -> Value:
-        return thread.get(address, size)
-
-    return _step(op, "effect", get, targets=(target._replace(from_width=8 * size),), space="param")

@@ -10,18 +10,44 @@ from ptxcore.machine.actions import resize
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
 from ptxcore.machine.engine import Thread
-from ptxcore.machine.private import Memory, Piece, Private, chosen
+from ptxcore.machine.private import STACK_ALIGN, Grown, Memory, Piece, Private, Top, behind, chosen
 from ptxcore.machine.state import State
 from ptxcore.machine.steps import Step
+from ptxcore.machine.windows import CONST, LOCAL
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult
 
 #: State spaces of the thread's own.
 OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
-#: Address, size, and the bytes where those never change.
-Region = tuple[int, int, bytes | None]
 #: An address that is not known is compared with this many at most.
 _MOST_PLACES = 2048
+
+
+#: Bytes that the stack of one thread may take.
+_STACK = 512 << 10
+#: Between two pieces of memory that `alloca` gives, so that who leaves one does not come to another.
+_GAP = 16
+#: An address this far before the stack is one before the first thing that is there.
+_BEFORE = 1 << 16
+
+
+class Region(NamedTuple):
+    """A stretch of own memory: address, size, and the bytes where those never change. Of what `alloca` gave, `size` is the
+    most it may be, `extent` what it is, and `live` the condition under which it is there."""
+
+    start: int
+    size: int
+    data: bytes | None = None
+    live: Value = 1
+    extent: Value | None = None
+
+    def holds(self, address: int, size: int) -> Value:
+        """The truth value of "an access to so many bytes lies in it"."""
+        if address < self.start or address + size > self.start + self.size:
+            return 0
+        if self.extent is None:
+            return self.live
+        return conj(self.live, ule(address + size - self.start, self.extent, 64))
 
 
 class OwnPlace(NamedTuple):
@@ -139,10 +165,13 @@ class KernelThread(Thread):
     def _regions(self, space: str) -> Iterator[Region]:
         """The stretches of own memory that a state space has."""
         private = self._private
-        if private.size and space in ("generic", "local", "param", "param::func"):
-            yield private.stack, private.size, None
+        if space in ("generic", "local", "param", "param::func"):
+            if private.size:
+                yield Region(private.stack, private.size)
+            for start, size, live in self._memory.top.grown:
+                yield Region(start, spread(size).high, None, live, None if type(size) is int else size)
         for constants in private.constants:
-            yield constants.address, len(constants.data), constants.data
+            yield Region(constants.address, len(constants.data), constants.data)
 
     def _inside(self, address: Value) -> Value:
         """The truth value of "the access goes to memory of the thread's own"."""
@@ -153,32 +182,38 @@ class KernelThread(Thread):
             return 0
         regions = list(self._regions(space))
         if type(address) is int:
-            return int(any(start <= address < start + size for start, size, _ in regions))
+            return int(any(r.start <= address < r.start + r.size for r in regions))
         # An address that is not computed from one of a region does not lie there, or is out of bounds wherever it lies.
         near = self._near(address, regions)
         low, high, _ = spread(address)
-        if any(start <= low and high < start + size for start, size, _ in near):
+        if any(r.start <= low and high < r.start + r.size for r in near):
             return 1
-        return any_of(conj(ule(start, address, 64), ult(address, start + size, 64)) for start, size, _ in near)
+        return any_of(conj(ule(r.start, address, 64), ult(address, r.start + r.size, 64)) for r in near)
 
     def _near(self, address: Value, regions: Sequence[Region]) -> list[Region]:
-        """The regions in which a number lies that an address is computed from."""
+        """The regions that an address is computed from: those in which some number in it lies. What is on the stack is near
+        to all that is there, since offsets are added to addresses before anything else is known."""
         numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
-        return [r for r in regions if any(r[0] <= n < r[0] + r[1] for n in numbers)]
+        on_stack = any(LOCAL - _BEFORE <= n < CONST for n in numbers)
+        return [
+            r
+            for r in regions
+            if (on_stack if r.data is None else any(r.start <= n < r.start + r.size for n in numbers))
+        ]
 
     def _places(self, address: Value, size: int) -> list[OwnPlace]:
         """Where an access to own memory may go."""
         regions = list(self._regions(self._step.space))
         if type(address) is int:
-            found = [
-                OwnPlace(1, address, data, start)
-                for start, length, data in regions
-                if start <= address and address + size <= start + length
-            ]
+            held = [(r, r.holds(address, size)) for r in regions]
+            found = [OwnPlace(here, address, r.data, r.start) for r, here in held if here != 0]
         else:
-            found = self._possible(address, size, self._near(address, regions) or regions)
+            near = self._near(address, regions) or regions
+            found = self._possible(address, size, near)
             low, high, step = spread(address)
-            if step and len(found) == (high - low) // step + 1:  # all that it may be: the last one where it is no other
+            sure = all(r.live == 1 and r.extent is None for r in near)
+            if sure and step and len(found) == (high - low) // step + 1:
+                # All that it may be: the last one where it is no other.
                 found[-1] = found[-1]._replace(condition=negate(any_of(p.condition for p in found[:-1])))
                 return found
         self.require(
@@ -189,16 +224,52 @@ class KernelThread(Thread):
 
     def _possible(self, address: Value, size: int, regions: Sequence[Region]) -> list[OwnPlace]:
         """The places that an address may be."""
-        if sum(length // size for _, length, _ in regions) > _MOST_PLACES:
+        if sum(r.size // size for r in regions) > _MOST_PLACES:
             self._refuse("has an address that is not known, in memory of the thread's own that is too large to explore")
         low, high, step = spread(address)
         found = []
-        for start, length, data in regions:
-            for at in range(start, start + length - size + 1, size):
-                here = eq(address, at)
+        for r in regions:
+            for at in range(r.start, r.start + r.size - size + 1, size):
+                here = conj(eq(address, at), r.holds(at, size))
                 if here != 0 and low <= at <= high and not (at - low) % (step or 1):
-                    found.append(OwnPlace(here, at, data, start))
+                    found.append(OwnPlace(here, at, r.data, r.start))
         return found
+
+    # The end of the stack.
+
+    def allocate(self, how: Use, size: Value, alignment: Value) -> Value:
+        """Memory on top of the stack. Where the stack ends in one of several places, behind all of them."""
+        most = spread(size).high
+        if most > _STACK or type(alignment) is not int:
+            self._refuse("has a size that is not known" if type(size) is not int else f"asks for {most} bytes of stack")
+        memory = self._memory
+        top = memory.top
+        start = behind(spread(top.pointer).high, max(alignment, STACK_ALIGN))
+        end = start + behind(most, STACK_ALIGN) + _GAP
+        self.require(
+            int(end - self._private.stack <= _STACK), "stack-overflow", f"the stack has more than {_STACK} bytes"
+        )
+        here = self._here()
+        memory.forget(start, most)
+        memory.top = Top(ite(here, end, top.pointer, 64), (*top.grown, Grown(start, size, here)))
+        return start
+
+    def stack_pointer(self, restored: Value | None = None) -> Value:
+        """Where the stack ends; whatever lies behind what is restored is gone."""
+        memory = self._memory
+        top = memory.top
+        if restored is None:
+            return top.pointer
+        known = conj(ule(self._private.top, restored, 64), ule(restored, top.pointer, 64))
+        self.require(known, "bad-stack", "the stack is restored to what no stacksave of this call gave")
+        here = self._here()
+        left = [g._replace(live=conj(g.live, negate(conj(here, ule(restored, g.start, 64))))) for g in top.grown]
+        memory.top = Top(ite(here, restored, top.pointer, 64), tuple(g for g in left if g.live != 0))
+        return restored
+
+    def _here(self) -> Value:
+        """The condition under which the step is executed, where its path is."""
+        return 1 if self._step.predicate is None else self._predicate(self._step, self._state)
 
     # What stands there.
 
@@ -216,20 +287,21 @@ class KernelThread(Thread):
         return (tuple(values) if vector else values[0]), depends
 
     def _read(self, address: Value, size: int) -> Piece:
-        found = Piece(size, 0, 0, NO_DEPENDENCIES)
+        """What stands at an address. Elsewhere than where it may be, behaviour is undefined, and any value is as good."""
+        found: Piece | None = None
         for here, at, data, start in self._places(address, size):
             if data is None:
                 piece = self._memory.read(at, size)
             else:
                 number = int.from_bytes(data[at - start : at - start + size], "little")
                 piece = Piece(size, number, 1, NO_DEPENDENCIES)
-            found = piece if here == 1 else chosen(here, piece, found)
-        return found
+            found = piece if found is None or here == 1 else chosen(here, piece, found)
+        return Piece(size, 0, 1, NO_DEPENDENCIES) if found is None else found
 
     def _store_own(self, how: Use, address: Value, value: Any, inside: Value) -> None:
         size = how.width // 8
         step, state = self._step, self._state
-        condition = conj(inside, 1 if step.predicate is None else self._predicate(step, state))
+        condition = conj(inside, self._here())
         elements = value if isinstance(value, tuple) else (value,)
         address_depends = NO_DEPENDENCIES if type(address) is int else gather(state.sources, step.address_reads)
         for i, element in enumerate(elements):

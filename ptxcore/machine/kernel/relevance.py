@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.isa import data_movement, fences, mbarrier
+from ptxcore.isa import data_movement, fences, mbarrier, stack
 from ptxcore.machine.kernel.layout import Layout
 from ptxcore.machine.kernel.lowering import Program, Source
 from ptxcore.machine.kernel.own_memory import OWN_SPACES
@@ -11,8 +11,10 @@ from ptxcore.machine.windows import GLOBAL_BITS
 
 #: Effects that only compute: where nobody uses the result they may be left out.
 _COMPUTING = (
-    data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value,
+    data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value, stack.stacksave,
 )  # fmt: skip
+#: Effects that move the end of the stack.
+_GROWING = (stack.alloca, stack.stackrestore)
 #: Effects that change nothing for other threads.
 _LOOKING = (
     data_movement.ld, fences.fence, mbarrier.test_wait, mbarrier.test_wait_parity, mbarrier.try_wait,
@@ -36,7 +38,7 @@ def looks(step: Step) -> bool:
 
 def changes_memory(step: Step) -> bool:
     """Whether a step writes memory of the thread's own."""
-    return step.kind == "effect" and step.space in OWN_SPACES and not step.targets
+    return step.run in _GROWING or (step.kind == "effect" and step.space in OWN_SPACES and not step.targets)
 
 
 def never_written(program: Program) -> frozenset[int]:

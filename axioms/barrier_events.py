@@ -24,9 +24,9 @@ def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
         else:
             tags = tags_of("MB", "MW", READ_TAGS[effect.semantics], scope_tag(effect))
         guard = terms.conj(effect.guard, effect.complete)
-        return [collector.new(thread, "X", tags, guard, effect)]
+        return [] if effect.complete == 0 else [collector.new(thread, "X", tags, guard, effect)]
     events = [collector.new(thread, "B", tags_of("BA"), effect.guard, effect)]
-    if effect.barrier != "arrive":
+    if effect.barrier != "arrive" and effect.complete != 0:
         guard = terms.conj(effect.guard, effect.complete)
         events.append(collector.new(thread, "B", tags_of("BW"), guard, effect))
     return events

@@ -108,7 +108,7 @@ def barrier_choices(
     groups = [list(_named(program, members, reached, tick, cut)) for members in named.values()]
     groups += [list(_counted(program, cta, members, tick, cut)) for (cta, _), members in counted.items()]
     groups += [[_of_warp(program, warp, mask, members)] for (warp, mask), members in of_warps.items()]
-    groups += [[choice] for choice in _of_clusters(program)]
+    groups += [[choice] for choice in cluster_choices(program)]
     for combination in itertools.product(*groups):
         tick()
         whole = BarrierChoice(
@@ -378,7 +378,7 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
     return BarrierChoice(tuple(pairs), (), None, tuple(exits), ended=tuple(ended))
 
 
-def _of_clusters(program: Program) -> Iterator[BarrierChoice]:
+def cluster_choices(program: Program) -> Iterator[BarrierChoice]:
     """The barrier of each cluster: everybody's first arrival before everybody's first wait, and so on."""
     clusters: dict[int, dict[int, list[Event]]] = {}
     for t, thread in enumerate(program.threads):
@@ -432,4 +432,4 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
     return BarrierChoice((), (), None, tuple(exits), tuple(phases), tuple(order), ended=tuple(ended))
 
 
-__all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices"]
+__all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices", "cluster_choices"]

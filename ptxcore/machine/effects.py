@@ -150,6 +150,8 @@ class Stuck(NamedTuple):
     #: The condition under which the next turn goes round as well, and so for ever: as `guard`, but a wait that may say no
     #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
     forever: Value
+    #: The first effect of the turn.
+    start: int
 
 
 @dataclass(slots=True)

@@ -17,7 +17,8 @@ class Trace:
     returned.
 
     `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
-    anything, so that another choice of what it reads is the execution that counts.
+    anything, so that another choice of what it reads is the execution that counts. Then `turn` is the first effect of that
+    turn, and `looks` are those of its effects that saw what others did.
     """
 
     effects: list[Effect]
@@ -25,6 +26,8 @@ class Trace:
     status: str
     requirements: list[Requirement] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
+    turn: int = -1
+    looks: tuple[int, ...] = ()
 
 
 def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DEFAULT_UNROLL) -> Trace:
@@ -43,4 +46,7 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
     thread = thread_type(code)(code, known, unroll)
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
-    return Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)
+    trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)
+    if status == "waits" and thread.stuck:
+        trace.turn, trace.looks = thread.stuck[-1].start, thread.stuck[-1].reads
+    return trace

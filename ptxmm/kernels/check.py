@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.endless import ABORTS, Stall, Wait, find, may_fail_assertions
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
-from axioms.program import Program, UnsupportedProgram
+from axioms.program import Program
 from axioms.result import Decision, OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
@@ -113,9 +113,9 @@ class Question:
     def stall(self, kinds: tuple[str, ...]) -> Stall | None:
         """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion."""
         if self.engine == "enumerate":
-            raise UnsupportedProgram(
-                "who waits for ever, traps, or fails an assertion is decided by --engine solve only"
-            )
+            from axioms import standstill
+
+            return standstill.find(self.built.program, self.model, kinds=kinds, deadline=self.deadline)
         return find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
 
     # Who is who.
@@ -404,7 +404,7 @@ def _judge_nothing(question: Question, decision: Decision, check: Check, checked
         return
     checked.holds = False
     checked.message = f"{check} does not hold: no execution ends"
-    stall = None if question.engine == "enumerate" else question.stall(_WAITS) or question.stall(ABORTS)
+    stall = question.stall(_WAITS) or question.stall(ABORTS)
     if stall is not None:
         _tell_waits(question, stall, checked)
         checked.message = f"{check} does not hold: no execution ends; {checked.message}"

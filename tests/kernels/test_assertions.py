@@ -106,10 +106,11 @@ def test_it_is_found_where_others_would_wait_for_ever_for_who_fails() -> None:
     assert [(c.kind, c.holds) for c in result.checks] == [("forall", True), ("terminates", True), ("assertions", False)]
 
 
-def test_brute_force_refuses_by_name() -> None:
-    kernel = ptxmm.Kernel(WEAK, grid=2, block=1, params={"x": WORD, "flag": WORD, "y": WORD}, forall="y[0] <= 1")
-    with pytest.raises(Exception, match="fails an assertion is decided by --engine solve only"):
-        kernel.check(engine="enumerate")
+def test_brute_force_finds_them() -> None:
+    params = {"x": WORD, "flag": WORD, "y": WORD}
+    for text, verdict in ((WEAK, "no"), (SOUND, "ok")):
+        result = ptxmm.Kernel(text, grid=2, block=1, params=params, forall="y[0] <= 1").check(engine="enumerate")
+        assert result.verdict == verdict
 
 
 def test_reports_have_one_finding(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:

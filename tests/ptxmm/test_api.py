@@ -97,6 +97,7 @@ def test_checking_one_file_imports_nothing_that_it_does_not_need(tmp_path: Path)
 #: Files that are about what a plain test has nothing of: barriers, copies, fences, kernels, warps, floating point, modules.
 NOT_FOR_PLAIN_TESTS = """
 axioms.arrivals axioms.asynchronous axioms.barrier_events axioms.barriers axioms.collectives axioms.endless axioms.enumerate
+axioms.standstill
 axioms.fences axioms.kernels axioms.mbarrier_states axioms.mbarriers axioms.named_barriers axioms.numbered_barriers
 axioms.phases axioms.rounds axioms.sketch axioms.smt axioms.staged axioms.symbolic axioms.why
 litmus.formats.host litmus.formats.short litmus.launches

@@ -1,0 +1,214 @@
+"""Who waits for ever, or ends the launch, without a solver: by brute force, as `axioms.enumerate` finds outcomes.
+
+    all ways of each thread: to its end; to a barrier, where it waits; to a turn of a waiting loop that goes round; to a trap
+    for each choice of one way a thread:
+        for each play of their barriers in which those who wait still do when nobody can go on:
+            for each consistent execution:
+                who goes round in a loop must see what it sees for ever: nothing comes after what the turn reads
+
+Where somebody ends the launch, others may be anywhere: nothing that they would have done undoes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.barrier_plays import Part, Play, Plays
+from axioms.candidate import Candidate
+from axioms.cat.evaluate import bits
+from axioms.cat.model import Model
+from axioms.concrete_executions import Executions
+from axioms.concrete_runs import Runs, assembled
+from axioms.endless import ABORTS, Stall, Wait
+from axioms.facts import fitted
+from axioms.origins import TooLarge
+from axioms.program import Event, Program
+from axioms.result import OutOfTime
+from axioms.staged import StagedEvaluation
+from ptxcore.machine.effects import Effect
+from ptxcore.machine.run import Trace
+from ptxcore.syntax.tree import Instruction
+
+#: What changes nothing for anybody else: a thread that stops there may as well have stopped before it.
+_UNSEEN = frozenset(("load", "fence", "proxy_fence", "input", "collective"))
+
+
+class Way(NamedTuple):
+    """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `looks` are the
+    effects by which a turn that goes round sees the world."""
+
+    kind: str
+    trace: Trace
+    instruction: Instruction | None = None
+    looks: tuple[int, ...] = ()
+    says: str = ""
+
+    @property
+    def part(self) -> Part:
+        return Part(self.trace.effects, self.kind == "barrier", self.kind == "end")
+
+
+def find(program: Program, model: Model, *, kinds: Sequence[str], deadline: float | None = None) -> Stall | None:
+    """What `axioms.endless.find` finds. Raises TooLarge and OutOfTime."""
+    return _Search(program, model, kinds, deadline).result()
+
+
+class _Search:
+    def __init__(self, program: Program, model: Model, kinds: Sequence[str], deadline: float | None) -> None:
+        self.program, self.model, self.kinds, self.deadline = program, model, kinds, deadline
+        self.aborts = not set(ABORTS).isdisjoint(kinds)
+        if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
+            raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
+        self.runs = Runs(program, model, self.check_time)
+
+    def check_time(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
+    def result(self) -> Stall | None:
+        ways = [_ways(traces, self.aborts) for traces in self.runs.of_threads()]
+        if not any(way.kind in self.kinds for some in ways for way in some):
+            return None
+        for chosen in itertools.product(*ways):
+            self.check_time()
+            if not any(way.kind in self.kinds for way in chosen):
+                continue
+            if not self.runs.meetings.agree([_told(way) for way in chosen]):
+                continue
+            plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.check_time))
+            if plays:
+                execution = next(self._standing(chosen, plays), None)
+                if execution is not None:
+                    waits = tuple(
+                        Wait(way.kind, t, way.instruction, *([way.says] if way.says else []))
+                        for t, way in enumerate(chosen)
+                        if way.kind in self.kinds or (way.kind != "end" and not self.aborts)
+                    )
+                    return Stall(waits, execution.execution({}))
+        return None
+
+    def _standing(self, chosen: Sequence[Way], plays: Iterable[Play]) -> Iterator[Candidate]:
+        """The consistent executions in which threads come so far and no further."""
+        program = assembled(self.program, [way.trace for way in chosen])
+        if program.troubles:
+            return
+        model = fitted(self.model, program, frozenset())
+        stages = StagedEvaluation.stages_of(model)
+        executions = Executions(program, model, stages, self.runs.contents.wrong, self.check_time)
+        for barrier, orders in executions.arrangements(play.choice(program) for play in plays):
+            if barrier.misuse is None:
+                for candidate in executions.of(barrier, orders, finals=False):
+                    if self.aborts or all(_stays(program, t, way, candidate, chosen) for t, way in enumerate(chosen)):
+                        yield candidate
+
+
+# How far threads come.
+
+
+def _ways(traces: Sequence[Trace], aborts: bool) -> list[Way]:
+    """All ways of a thread, given its runs."""
+    found: dict[object, Way] = {}
+
+    def note(way: Way) -> None:
+        effects = way.trace.effects
+        answers = tuple(str(e.answer) for e in effects)
+        if way.kind == "barrier":
+            answers = answers[:-1]  # who waits at an instruction is not told anything
+        found.setdefault((way.kind, len(effects), answers), way)
+
+    for trace in traces:
+        last = trace.effects[-1] if trace.effects else None
+        if trace.status == "finished":
+            note(Way("end", trace))
+        if last is not None and last.kind == "stop" and aborts:
+            kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
+            note(Way(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
+        if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
+            looked = [trace.effects[i] for i in trace.looks]
+            kind = "mbarrier" if any(e.kind == "mbarrier" for e in looked) else "loop"
+            note(Way(kind, trace, looked[0].instruction if looked else None, trace.looks))
+        for i, effect in enumerate(trace.effects):
+            if aborts:
+                if effect.kind not in _UNSEEN:
+                    note(Way("on", _up_to(trace, i + 1)))
+            elif _waits(effect):
+                note(Way("barrier", _up_to(trace, i + 1), effect.instruction))
+        if aborts:
+            note(Way("on", _up_to(trace, 0)))
+    return list(found.values())
+
+
+def _waits(effect: Effect) -> bool:
+    if effect.kind == "collective":
+        return effect.how is not None and bool(effect.how.form.mask)
+    return effect.kind == "barrier" and effect.barrier != "arrive"
+
+
+def _up_to(trace: Trace, count: int) -> Trace:
+    """The beginning of a run, which comes no further than to its last effect."""
+    effects = trace.effects[:count]
+    if effects and effects[-1].kind == "barrier":
+        effects[-1] = replace(effects[-1], complete=0)
+    return Trace(effects, {}, "stopped")
+
+
+def _told(way: Way) -> Trace:
+    """What a thread was told by its warp on the way."""
+    effects = way.trace.effects
+    if way.kind == "barrier" and effects[-1].kind == "collective":
+        return replace(way.trace, effects=effects[:-1])
+    return way.trace
+
+
+def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
+    """Whether a turn that goes round would do so whatever clocks say, and although no wait says no for no reason."""
+    turn = trace.effects[trace.turn :]
+    if any(e.operation == "try_wait" and e.kind == "input" and not e.answer for e in turn):
+        return False
+    clocks = {e.index for e in turn if e.kind == "input" and e.operation != "try_wait"}
+    return not clocks or not any(_leaves(other, trace, clocks) for other in traces)
+
+
+def _leaves(other: Trace, trace: Trace, clocks: set[int]) -> bool:
+    """Whether another run, to which only clocks said something else, leaves the loop where this one goes round."""
+    for i, effect in enumerate(trace.effects):
+        if i >= len(other.effects) or other.effects[i].instruction is not effect.instruction:
+            return i > min(clocks)
+        if other.effects[i].answer != effect.answer and i not in clocks:
+            return False
+    return other.status != "waits" or len(other.effects) != len(trace.effects)
+
+
+# Seeing the same for ever.
+
+
+def _stays(program: Program, thread: int, way: Way, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+    """Whether nothing comes after what a turn sees that goes round."""
+    return all(
+        _sees_last(program, event, candidate, chosen)
+        for index in way.looks
+        for event in program.by_effect[thread][index]
+        if event.kind in "RX"
+    )
+
+
+def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+    if event.kind == "X":
+        sequence = next(s for s in candidate.sequences if event.index in s)
+        return all(_only_looks(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
+    for cell, write in zip(event.cells, candidate.sources(event), strict=True):
+        later = candidate.co[write] & candidate.judge.writes[cell]
+        if not all(_only_looks(program.events[w], chosen) for w in bits(later)):
+            return False
+    return True
+
+
+def _only_looks(event: Event, chosen: Sequence[Way]) -> bool:
+    """Whether it is part of a turn that goes round, so that it leaves what it found; or a wait."""
+    assert event.effect is not None
+    waits = event.effect.kind == "mbarrier" and event.effect.operation == "wait"
+    return waits or event.effect.index in chosen[event.thread].looks

@@ -16,9 +16,9 @@ KINDS = {
     "exists": "no execution ends with buffers that satisfy a condition which some must",
     "never": "an execution ends with buffers that satisfy a condition which none must",
     "data-race": "conflicting accesses that nothing orders: weak ones, or out of each other's scope",
-    "mixed-size-race": "conflicting accesses of different sizes that nothing orders",
+    "mixed-size-race": "conflicting accesses of different sizes that nothing orders, which have no defined meaning",
     "proxy-race": "conflicting accesses through different proxies without a proxy fence between them",
-    "async-race": "an asynchronous operation and an access that its completion does not order",
+    "async-race": "an asynchronous operation and an access that its completion does not order, which have no defined meaning",
     "initialisation-race": "an operation on an mbarrier object before which its initialisation does not certainly come",
     "war-race": "a write through another proxy that may overtake an earlier read",
     "race_free": "a kernel has races, or has none, other than its test says",
@@ -33,6 +33,8 @@ KINDS = {
     "incomplete": "the answer rests on loop bounds, and complete ones are required",
     "error": "a test that cannot be read or decided",
 }
+#: Races that leave a program without a meaning.
+_MEANINGLESS = ("mixed-size", "async")
 #: Findings that no baseline accepts: they say nothing of the test.
 _NEVER_KNOWN = frozenset({"assumption", "undecided", "incomplete", "error"})
 
@@ -68,7 +70,8 @@ def findings(result: Result, *, require_complete: bool = False) -> list[Finding]
             return []
         return [_of(result, "incomplete", bound_of(result), spots=[(loop.spot, str(loop)) for loop in cut])]
     if result.verdict == "undefined" and "undefined" not in result.expectation:
-        return [_undefined(result), *_races(result)]
+        races = list(_races(result))
+        return races if undefined_by_race(result) else [_undefined(result), *races]
     if result.verdict == "no":
         found = [*_checks(result), *_races(result)]
         if found:
@@ -140,6 +143,14 @@ def _undefined(result: Result) -> Finding:
     return _of(result, "undefined", reason, spots=result.places, place=shape(reason))
 
 
+def undefined_by_race(result: Result) -> bool:
+    """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
+    from axioms.races import UNDEFINED  # late: it takes longer to import than some tests to decide
+
+    reason = result.error or ""
+    return any(reason.startswith(UNDEFINED.get(race["kind"], reason + " ")) for race in result.races)
+
+
 def _condition(result: Result) -> Finding:
     quantifier = {"not exists": "~exists"}.get(result.kind or "", result.kind)
     total = result.positive + result.negative
@@ -175,6 +186,8 @@ def _races(result: Result) -> Iterator[Finding]:
         spots = [(_event_spot(result, e), event_text(e)) for e in events]
         place = " / ".join(sorted(shape(e["instruction"]) for e in events))
         message = f"{race['kind']} race between {' and '.join(event_text(e) for e in events)}"
+        if result.verdict == "undefined" and race["kind"] in _MEANINGLESS:
+            message += "; the behaviour is undefined"
         details = [text for text in (*race.get("execution", ()), race.get("reason")) if text]
         yield _of(result, f"{race['kind']}-race", message, spots=spots, place=place, details=details)
 

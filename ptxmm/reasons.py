@@ -147,7 +147,21 @@ class Reasons:
     def unordered(self, one: int, other: int) -> Reason:
         """Why nothing orders two events that race: in the direction in which the least is missing."""
         pairs = [(one, other), (other, one)]
-        return self.apart(one, other) or self.explained(*min(pairs, key=lambda pair: self._rank(*pair)))
+        before, after = min(pairs, key=lambda pair: self._rank(*pair))
+        return self.apart(one, other) or self._weak_one(before, after) or self.explained(before, after)
+
+    def _weak_one(self, before: int, after: int) -> Reason | None:
+        """Of a weak access and a strong one to one place, where nothing may have been meant to order them: were both strong,
+        they would not race."""
+        a, b = self.events[before], self.events[after]
+        way = self.way(before, after)
+        lost = way is None or any(leap.kind == "read" and self._is_weak(leap) for leap in way.leaps)
+        if not lost or {"ASY", "IW"} & (a.tags | b.tags) or ("WEAK" in a.tags) == ("WEAK" in b.tags):
+            return None
+        which, weak = ("former", a) if "WEAK" in a.tags else ("latter", b)
+        text = f"the {which} is weak, so that the two are not morally strong, and {self._nothing_read(a, b)}"
+        said = Reason(text, ((weak.index, "a weak access"),))
+        return self._headed(f"{self.what(a)} and {self.what(b)} are in no order", a, b, said)
 
     def _rank(self, before: int, after: int) -> tuple[int, ...]:
         a, b = self.events[before], self.events[after]
@@ -185,8 +199,8 @@ class Reasons:
     def _tells(self, before: int, leaps: Sequence[Leap], after: int) -> bool:
         """Whether a way is more than chance: data that was passed on weakly is none, but for a flag that should be strong."""
         weak = [leap for leap in leaps if leap.kind == "read" and self._is_weak(leap)]
-        meant = {self.events[before].location, self.events[after].location}
-        return not weak or (len(weak) == 1 and self.events[weak[0].before].location not in meant)
+        meant = {_variable(self.events[before]), _variable(self.events[after])}
+        return not weak or (len(weak) == 1 and _variable(self.events[weak[0].before]) not in meant)
 
     def _is_weak(self, leap: Leap) -> bool:
         return "WEAK" in self.events[leap.before].tags and "WEAK" in self.events[leap.after].tags
@@ -226,7 +240,7 @@ class Reasons:
             return [Lack(w.index, text, "a weak access, which synchronizes nothing")]
         lacks: list[Lack] = []
         observed = first and w.index == start.index  # whoever reads the event itself follows it
-        released = w if observed else self._released(start, w)
+        released = w if observed else self._released(start, w, first)
         acquired = r if observed else self._acquired(r, end)
         saw = ", which the other thread saw," if chain[0].kind == "read" else ""
         by = ", which saw it," if chain[0].kind == "read" else ""
@@ -248,10 +262,10 @@ class Reasons:
     def _partial(self, fence: ExecutedEvent) -> Lack:
         return Lack(fence.index, f"{self.what(fence)} is about other operations only", "about other operations only")
 
-    def _released(self, start: ExecutedEvent, w: ExecutedEvent) -> ExecutedEvent | None:
+    def _released(self, start: ExecutedEvent, w: ExecutedEvent, first: bool) -> ExecutedEvent | None:
         """What makes a write or an arrival a release for an event before it: itself, an earlier release to the same place,
-        or a fence between the two."""
-        if "REL" in w.tags and w.index != start.index:
+        or a fence between the two. Unless it is the `first` event, it follows itself: as the completion that leads to it."""
+        if "REL" in w.tags and (w.index != start.index or not first):
             return w
         between = [e for e in self._of_thread[w.thread] if start.index < e.index < w.index and "ASY" not in e.tags]
         fences = [f for f in between if f.kind == "F" and f.tags & (_FENCES | {"REL"}) and "ONEWAY" not in f.tags]
@@ -341,17 +355,23 @@ class Reasons:
         if missed is not None:
             w, r = missed
             text = f"{self.what(r)} returned {r.number}, from before {self.what(w)}, so that these did not synchronize"
-            return Reason(text, ((r.index, "this read did not synchronize"),), (w.index, r.index))
+            lacks = self.reach(w, r)
+            text += "".join(f", and {lack.text}" for lack in lacks)
+            culprits = [(lack.event, lack.brief) for lack in lacks] or [(r.index, "this read did not synchronize")]
+            return Reason(text, tuple(culprits), (w.index, r.index))
         way = self.way(a.index, b.index, everything=True)
         if way is not None and not way.lacks:
             first = next(e for leap in way.leaps if "ASY" in (e := self.events[leap.after]).tags)
             text = f"all that leads there is {self.what(first)}, which publishes that operation, and not what came before it"
             return Reason(text, ((first.index, "it does not publish what came before"),), (first.index,))
+        return Reason(self._nothing_read(a, b))
+
+    def _nothing_read(self, a: ExecutedEvent, b: ExecutedEvent) -> str:
+        """That nothing at all leads from one event to another."""
         who, other = self.name(b.thread), self.name(a.thread)
-        text = f"{who} has read nothing before that {other} wrote after it"
-        if self._may_have_barriers(a.thread, b.thread):
-            text += ", and no barrier joins them in between"
-        return Reason(text)
+        text = f"before the latter, {who} reads nothing that {other} writes after the former"
+        joined = self._may_have_barriers(a.thread, b.thread)
+        return f"{text}, and no barrier joins them in between" if joined else text
 
     def _crossed(self, a: ExecutedEvent, b: ExecutedEvent) -> Reason | None:
         """Each of two threads writes, and then misses what the other wrote: a fence.sc in both rules that out."""
@@ -456,6 +476,39 @@ class Reasons:
                     return Reason(text, ((why[0].event, why[0].brief),), (one, other))
         return None
 
+    def torn(self) -> Reason | None:
+        """A vector access that is seen in part: each of its elements is an access of its own."""
+        vector = self._vectors()
+        missed: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        later = successors((a, b) for a, b in self.co if b in vector)
+        for w, r in sorted(self.rf):
+            for b in later.get(w, ()) if r in vector else ():
+                missed.setdefault((vector[b], vector[r]), []).append((b, r))
+        for w, r in sorted(self.rf):
+            for other, missing in missed.get((vector.get(w, -1), vector.get(r, -1)), ()):
+                if w != other and r != missing:
+                    writer, x, y = self.events[w], self.events[missing], self.events[r]
+                    text = (
+                        f"of what {self.name(writer.thread)} writes at {self.place(writer)}, {self.name(y.thread)} sees "
+                        f"{y.location} = {y.number} at {self.place(y)} and misses {x.location}: the elements of a vector are "
+                        "accessed each by itself, in any order"
+                    )
+                    return Reason(text, ((r, "a vector, accessed element by element"),), (w, other, r, missing))
+        return None
+
+    def _vectors(self) -> dict[int, int]:
+        """The events that are elements of vectors, with the first of the same access: they stand next to one another, and
+        program order does not relate them."""
+        found: dict[int, int] = {}
+        before: ExecutedEvent | None = None
+        for e in self.events:
+            if before and _instruction(before) == _instruction(e) and e.kind in ("R", "W") and "ASY" not in e.tags:
+                first = found.get(before.index, before.index)
+                if e.index not in self._po.get(first, ()):
+                    found[first] = found[e.index] = first
+            before = e
+        return found
+
     # Words.
 
     def what(self, event: ExecutedEvent) -> str:
@@ -478,6 +531,15 @@ class Reasons:
 
 
 _OPERATIONS = (("MA", "arrival"), ("MW", "wait"), ("MBINIT", "initialisation"))
+
+
+def _variable(event: ExecutedEvent) -> str:
+    """What an event is in: a word, or an array."""
+    return (event.location or "").partition("[")[0]
+
+
+def _instruction(event: ExecutedEvent) -> tuple[int, int | None, str, str]:
+    return event.thread, event.line, event.text, event.kind
 
 
 def _is_at_one_place(one: ExecutedEvent, other: ExecutedEvent) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 
 from axioms.execution import ExecutedEvent, Execution
 from ptxmm.reasons import Reason, Reasons, successors
@@ -19,6 +19,8 @@ from ptxmm.result import Spot
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
 _MOST_REASONS = 3
+#: So many pairs that nothing orders are looked at for these.
+_MOST_PAIRS = 30
 #: So many threads that do the same are told of in one line.
 _MANY = 3
 _BARRIERS = ("barrier", "syncbar", "sync_barrier")
@@ -240,20 +242,21 @@ class Story:
 
     def explanations(self, state: dict[str, int] | None = None) -> list[Reason]:
         """Why the execution is not what its author may have meant: what is out of date, atomic to nobody, or overtaken."""
-        doubled = self.why.doubled()
+        doubled, torn = self.why.doubled(), self.why.torn()
         told = set(doubled.involved) if doubled else set[int]()
         missed = [
             (w, r)
             for r, w in self.stale()
             if (w, r) not in self.cause and not told.issuperset(self.why.instructions(w, r))
         ]
-        found = [*([doubled] if doubled else []), *(self.why.explained(w, r) for w, r in missed)]
+        found = [*filter(None, (doubled, torn)), *(self.why.explained(w, r) for w, r in missed)]
         for kept, later in self.endings(state or {}):
             event = self.events[kept]
-            reason = self.why.apart(kept, later) or self.why.explained(kept, later)
+            reason = self.why.unordered(kept, later)
             found.append(reason._replace(text=f"{event.location} keeps {event.number}: {reason.text}"))
         if not found:
-            found = [self.why.explained(a, b) for a, b in self.unordered()]
+            found = [self.why.explained(a, b) for a, b in islice(self.unordered(), _MOST_PAIRS)]
+            found.sort(key=lambda reason: not reason.culprits)  # where something is known to be missing first
         return list(dict.fromkeys(found))[:_MOST_REASONS]
 
     def reasons(self, state: dict[str, int] | None = None) -> list[str]:

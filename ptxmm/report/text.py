@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import bound_of, event_text
+from ptxmm.findings import bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
 from ptxmm.result import Result
 
@@ -83,7 +83,7 @@ class TextReport:
     def _notes(self, result: Result, *, brief: bool = False) -> list[str]:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
-            brief = brief or (result.verdict == "undefined" and bool(result.races))  # told below
+            brief = brief or (result.verdict == "undefined" and undefined_by_race(result))  # told below
             notes.append(plain(result.error.partition(" (")[0] if brief else result.trouble))
         if result.verdict == "error":
             notes.append("see the message")

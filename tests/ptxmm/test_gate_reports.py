@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from axioms.races import UNDEFINED
 from ptxmm.baseline import Baseline, BaselineError, write
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
@@ -89,6 +90,16 @@ def test_what_is_wrong_with_each_test() -> None:
     ]  # fmt: skip
     assert [f.kind for f in findings(SOME[-1], require_complete=True)] == ["incomplete"]
     assert all(kind in KINDS for kinds in found for kind in kinds)
+
+
+def test_a_race_that_leaves_no_meaning_is_one_finding() -> None:
+    reason = f"{UNDEFINED['mixed-size']} (P0, line 3: st.u8 [x], 1; P1, line 4: ld.u32 %r0, [x])"
+    races = [RACE | {"kind": "mixed-size"}, RACE]
+    (mixed, data) = findings(result(verdict="undefined", error=reason, observation=None, races=races))
+    assert (mixed.kind, data.kind) == ("mixed-size-race", "data-race")
+    assert mixed.message.endswith("; the behaviour is undefined") and not data.message.endswith("undefined")
+    misuse = findings(result(verdict="undefined", error="a barrier of no threads", observation=None, races=races))
+    assert [f.kind for f in misuse] == ["undefined", "mixed-size-race", "data-race"]
 
 
 def test_findings_say_where() -> None:

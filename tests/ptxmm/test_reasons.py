@@ -53,6 +53,53 @@ def test_accesses_through_different_proxies_are_told_of_these() -> None:
     assert "the former goes through the generic proxy and the latter through the texture proxy" in found
 
 
+def test_of_a_weak_and_a_strong_access_the_weak_one_is_named() -> None:
+    found = reason(GENERIC, "st.relaxed.gpu.u32 [x], 1;", "ld.weak.u32 %r0, [x];")
+    assert "are in no order: the latter is weak, so that the two are not morally strong" in found
+
+
+def test_data_that_is_exchanged_weakly_is_no_flag() -> None:
+    """Each thread reads what the other one wrote, elsewhere in one array: neither was meant to tell of the other."""
+    found = races(
+        ".global .u32 x[2];",
+        "st.weak.u32 [x], 1; ld.weak.u32 %r0, [x+4];",
+        "st.weak.u32 [x+4], 1; ld.weak.u32 %r0, [x];",
+    )
+    assert len(found) == 2 and all("weak" not in each and "reads nothing that" in each for each in found)
+
+
+def test_scopes_are_named_where_a_flag_was_not_seen_either() -> None:
+    found = races(
+        GENERIC, "st.weak.u32 [x], 1; st.release.cta.u32 [f], 1;", "ld.acquire.gpu.u32 %r0, [f]; ld.weak.u32 %r1, [x];"
+    )
+    assert any("the .cta scope of the store to f by P0 at line 3 does not reach P1" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("arrive", "wait", "lack"),
+    [
+        ("release.cluster", "acquire.cta", "the .cta scope of the wait on bar@cta1 by P1 at line 4 does not reach P0"),
+        (
+            "release.cta",
+            "acquire.cluster",
+            "the .cta scope of the arrival on bar@cta1 by P0 at line 3 does not reach P1",
+        ),
+        ("relaxed.cluster", "acquire.cluster", "the arrival on bar@cta1 by P0 at line 3 has no release semantics"),
+        ("release.cluster", "relaxed.cluster", "the wait on bar@cta1 by P1 at line 4 has no acquire semantics"),
+    ],
+)
+def test_what_a_hand_over_by_an_mbarrier_object_lacks_is_named(arrive: str, wait: str, lack: str) -> None:
+    found = races(
+        ".global .u32 g = 0; .shared .b64 bar = 0;",
+        "barrier.cluster.arrive; barrier.cluster.wait; mapa.shared::cluster.u32 %r1, bar, 1; st.weak.global.u32 [g], 1; "
+        f"mbarrier.arrive.{arrive}.shared::cluster.b64 _, [%r1];",
+        "mbarrier.init.shared.b64 [bar], 1; barrier.cluster.arrive; barrier.cluster.wait; "
+        f"L: mbarrier.try_wait.parity.{wait}.shared.b64 %p0, [bar], 0; @!%p0 bra L; ld.weak.global.u32 %r0, [g];",
+        places=CLUSTER,
+    )
+    assert any(each.endswith(lack) for each in found), found
+
+
 def test_the_completion_that_nobody_waits_for_is_told() -> None:
     copy = "cp.async.ca.shared.global [s], [g], 4; ld.weak.shared.u32 %r0, [s];"
     memory = ".global .u32 g = 7; .shared .u32 s = 0;"
@@ -70,7 +117,7 @@ MBARRIER = (
 def handed_over(arrive: str, wait: str) -> list[str]:
     first, second = (text.format(arrive=arrive, wait=wait) for text in MBARRIER)
     found = races(BAR, first, second, places=("cta 0", "cta 0"))
-    return [text for text in found if "read nothing" not in text]
+    return [text for text in found if "reads nothing" not in text]
 
 
 @pytest.mark.parametrize(

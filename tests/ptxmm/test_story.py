@@ -61,8 +61,23 @@ def test_threads_that_nothing_links_are_told() -> None:
     told = story(" st.weak.u32 [x], 1 | ld.weak.u32 %r1, [x] ;", "1:r1 = 0 /\\ x = 1")
     assert told.reasons() == [
         "the load of x by P1 at line 4 is not ordered before the store to x by P0 at line 4: "
-        "P0 has read nothing before that P1 wrote after it"
+        "before the latter, P0 reads nothing that P1 writes after the former"
     ]
+
+
+def test_vectors_that_are_seen_in_part_are_told() -> None:
+    text = (
+        "PTX t\n{ .global .u32 x[2] = {0,0}; }\nP0@cta 0,gpu 0 { st.relaxed.gpu.v2.u32 [x], {1, 2}; }\n"
+        "P1@cta 1,gpu 0 { ld.relaxed.gpu.v2.u32 {%r0, %r1}, [x]; }\nexists (1:r0 = 0 /\\ 1:r1 = 2)\n"
+    )
+    result = ptxmm.check(ptxmm.parse(text), why=True)
+    assert result.why is not None and result.why["text"][-1] == (
+        "of what P0 writes at line 3, P1 sees x[1] = 2 at line 4 and misses x[0]: the elements of a vector are accessed each "
+        "by itself, in any order"
+    )
+    whole = text.replace("/\\ 1:r1 = 2", "/\\ 1:r1 = 0")
+    result = ptxmm.check(ptxmm.parse(whole), why=True)
+    assert result.why is not None and not any("vector" in line for line in result.why["text"])
 
 
 def test_atomics_that_do_not_reach_each_other_are_told() -> None:

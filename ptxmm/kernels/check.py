@@ -25,6 +25,7 @@ from ptxcore.values.terms import Value
 from ptxmm.findings import shape
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
+from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest, observed, resolver
 from ptxmm.races import entry
 from ptxmm.result import Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
@@ -70,6 +71,7 @@ class Question:
             place = next((span for key, span in test.bounds.items() if f"'{key}'" in message), Span(0, 0, 0))
             raise InputError([Diagnostic(place, message)], test.path, test.text) from None
         self.cast = Cast(self._name, self._spot, self._source)
+        self.declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
 
     def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:
         self._elements = {key: final(*key) for key in elements}
@@ -96,11 +98,12 @@ class Question:
         """The outcomes, and races where the test asks for them; with a condition of its own at least one outcome for which
         its truth is `settles`, where there is any."""
         program = self.built.program if condition is None else _asking(self.built.program, condition)
-        return decide(
+        decision = decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
             races=self.races and condition is None, settles=self._settles() if condition is None else settles,
             why=self.why and condition is None, explain=self.explain and condition is None,
         )  # fmt: skip
+        return self.declared(decision)
 
     def _settles(self) -> bool | None:
         """The truth of the program's condition that fails the test, or passes it, by a single outcome."""
@@ -116,15 +119,16 @@ class Question:
             from axioms import standstill
 
             return standstill.find(self.built.program, self.model, kinds=kinds, deadline=self.deadline)
-        return find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
+        stall = find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
+        return stall and stall._replace(execution=self.declared.execution(stall.execution))
 
     # Who is who.
 
     def _name(self, thread: int) -> str:
         info = self.built.threads[thread]
         launch = self.test.launches[info.launch]
-        kernel = f"{launch.name or launch.entry}, " if len(self.test.launches) > 1 else ""
-        return f"{kernel}CTA {_numbers(info.cta)} thread {_numbers(info.thread)}"
+        kernel = f" of {launch.name or launch.entry}" if len(self.test.launches) > 1 else ""
+        return f"CTA {_numbers(info.cta)} thread {_numbers(info.thread)}{kernel}"
 
     def readable(self, text: str) -> str:
         """The engine's words with the names by which people know the threads."""

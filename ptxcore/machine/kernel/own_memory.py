@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ptxcore.isa.data_movement import pack
 from ptxcore.isa.form import Use
 from ptxcore.machine.actions import resize
 from ptxcore.machine.dependencies import gather, union
@@ -14,6 +15,7 @@ from ptxcore.machine.private import STACK_ALIGN, Grown, Memory, Piece, Private, 
 from ptxcore.machine.state import State
 from ptxcore.machine.steps import Step
 from ptxcore.machine.windows import CONST, LOCAL
+from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult
 
@@ -75,7 +77,8 @@ class KernelThread(Thread):
         return memory
 
     def _check(self, step: Step, state: State, guard: Value) -> None:
-        """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used."""
+        """Registers that nothing wrote may be copied and computed with, as compilers do where the result is not used. Packed
+        with others into a wider one, such a register is any number, and the others stay what they are."""
         self._known = 1
         if step.kind == "warp":
             self._leave_open(step, state, guard)
@@ -83,9 +86,10 @@ class KernelThread(Thread):
         if step.kind != "value" and step.space not in OWN_SPACES:
             super()._check(step, state, guard)
             return
+        in_part = step.run is pack and _has_parts_written(step, state)
         for register in step.reads:
             defined = state.defined[register]
-            if type(defined) is int:
+            if type(defined) is int and (defined or not in_part):
                 self._known = conj(self._known, defined)
             elif conj(guard, negate(defined)) != 0:
                 self._open(register, step, guard, state)
@@ -343,3 +347,10 @@ class KernelThread(Thread):
     def forget(self, address: int, size: int) -> None:
         """A frame begins, in which nothing is written yet."""
         self._memory.forget(address, size)
+
+
+def _has_parts_written(step: Step, state: State) -> bool:
+    """Whether something is packed that has a value: a number, or a register that was written."""
+    whole = step.instruction.operands[-1]
+    assert isinstance(whole, Vector)
+    return len(whole.elements) > sum(state.defined[register] == 0 for register in step.reads)

@@ -14,7 +14,7 @@ from ptxcore.machine.explore import explore
 from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
 from ptxcore.machine.kernel.lowering import lower
 from ptxcore.machine.windows import SHARED
-from ptxcore.values.terms import evaluate, render
+from ptxcore.values.terms import evaluate, render, symbols_of
 
 X, Y = 1 << 32, 2 << 32
 
@@ -204,6 +204,16 @@ def test_memory_that_nothing_wrote_may_be_copied_but_not_shown() -> None:
     for shown in ("%r2", "%r3"):
         with pytest.raises(InputError, match="before anything wrote it"):
             one(kernel(body.format(f"st.global.u32 [%d2], {shown};")))
+
+
+def test_registers_packed_with_one_that_nothing_wrote_stay_what_they_are() -> None:
+    x = one(kernel("mov.b64 %d3, {%r1, 7}; mov.b64 {%r2, %r3}, %d3; st.global.u32 [%d2], %r3; mov.b64 %d4, {5, %r4};"
+                   "cvt.u32.u64 %r5, %d4; bar.warp.sync %r5; st.global.u64 [%d1], %d4; ret;"))  # fmt: skip
+    stores = [e for e in x.effects if e.kind == "store"]
+    assert stores[0].value == 7 and [e.mask for e in x.effects if e.kind == "barrier"] == [5]
+    assert stores[1].value is not None
+    (anything,) = symbols_of(stores[1].value)
+    assert anything.width == 32 and evaluate(stores[1].value, {anything: 3}) == 3 << 32 | 5
 
 
 def test_out_of_bounds_of_the_own_memory() -> None:

@@ -458,8 +458,21 @@ def all_of(values: Iterable[Value]) -> Value:
             known = numbers.get(inner.args[0]) if inner.op == "eq" else None
             if known is not None and type(inner.args[1]) is int and known != inner.args[1]:
                 continue  # x = 1 says already that x is not 2
+        truth = _compared(inner or p, numbers) if numbers else None
+        if truth is not None:
+            if truth == (inner is not None):
+                return 0
+            continue  # x = 1 says already that x is below 3
         kept.append(p)
     return _join("all", kept, 1)
+
+
+def _compared(p: Term, numbers: Mapping[Value, int]) -> int | None:
+    """Which is less, where it is known by now what is compared."""
+    if p.op == "eq" or p.op not in _COMPARISON:
+        return None
+    a, b = (numbers.get(x) if type(x) is Term else x for x in p.args[:2])
+    return None if a is None or b is None else apply(p, (a, b, *p.args[2:]))
 
 
 #: More alternatives than this are not compared pair by pair: paths that meet are few, and a question may list thousands.

@@ -23,6 +23,7 @@ from ptxcore.values.terms import (
     evaluate,
     extract,
     ite,
+    mask,
     ne,
     negate,
     sext,
@@ -32,6 +33,7 @@ from ptxcore.values.terms import (
     substitute,
     symbol,
     symbols_of,
+    ule,
     ult,
     zext,
 )
@@ -134,6 +136,15 @@ def test_a_path_that_goes_on_where_another_one_ended_cannot_be() -> None:
     went_on = disj(conj(negate(b), c), conj(negate(a), b))
     assert conj(conj(a, b), went_on) == 0
     assert conj(a, went_on) is conj(a, conj(negate(b), c))
+
+
+def test_what_is_said_to_be_a_number_is_compared_as_that_number() -> None:
+    x, y = symbol("compared x", 32), symbol("compared y", 32)
+    for value in (ult(x, 3, 32), ule(1, x, 32), slt(mask(32), x, 32), negate(ult(x, 1, 32))):
+        assert conj(value, eq(x, 1)) is eq(x, 1)
+        assert conj(eq(x, 1), negate(value)) == 0
+    assert conj(ult(x, y, 32), eq(x, 1)) is not eq(x, 1)
+    assert all_of((eq(x, 1), eq(y, 2), ult(y, x, 32))) == 0
 
 
 def test_a_question_with_thousands_of_alternatives_is_not_compared_pair_by_pair() -> None:

@@ -39,11 +39,13 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
         if "\0" in name:
             reason = "there is no such name"
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
+    if not text.strip():
+        raise InputError([Diagnostic(Span(0, 0, 0), "the model is empty: it would allow everything")], name)
     return compile_model(name, text, functools.partial(_beside, os.path.dirname(name)), chosen)
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         return file.read()
 
 

@@ -15,7 +15,9 @@ from typing import NamedTuple
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
 _PATIENCE = 300  # seconds for one compilation
 _LONGEST = 64 << 20  # bytes of a module
-_ENTRY = re.compile(r"^\s*(?:\.(?:visible|weak|extern)\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
+_ENTRY = re.compile(r"(?<![\w$.])\.entry\s+([\w$]+)")
+#: Strings and comments; either may hold what looks like the other.
+_NO_CODE = re.compile(r'"[^"\r\n]*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 
 
 class Module(NamedTuple):
@@ -26,7 +28,12 @@ class Module(NamedTuple):
 
     def entries(self) -> list[str]:
         """The names of its kernels."""
-        return _ENTRY.findall(self.text)
+        return list(dict.fromkeys(_ENTRY.findall(bare(self.text))))
+
+
+def bare(text: str) -> str:
+    """A module without its strings and comments."""
+    return _NO_CODE.sub(" ", text)
 
 
 class ModuleError(Exception):
@@ -46,10 +53,7 @@ def read(path: str) -> Module:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > _LONGEST:
         raise ModuleError(f"{path} is longer than {_LONGEST >> 20} MiB: no PTX module")
-    try:
-        return Module(data.decode("utf-8"), path)
-    except UnicodeDecodeError as error:
-        raise ModuleError(f"{path}: byte 0x{data[error.start]:02x} at {error.start} is not UTF-8") from None
+    return Module(data.decode("utf-8", "surrogateescape"), path)  # PTX is ASCII: who reads it will say so
 
 
 def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:

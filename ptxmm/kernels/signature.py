@@ -11,9 +11,8 @@ from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Scalar, Triple
-from ptxmm.kernels.modules import Module
+from ptxmm.kernels.modules import Module, bare
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _PARAMETER = re.compile(
     r"\.param\s+(?:\.align\s+\d+\s+)?\.(?P<type>\w+)\s*(?P<pointer>\.ptr\b)?[^,\[]*?(?P<name>[\w$%]+)\s*(?:\[(?P<count>\d+)\])?\s*$"
 )
@@ -40,7 +39,7 @@ class Formal(NamedTuple):
 
 def formals(text: str, entry: str) -> list[Formal] | None:
     """The parameters of a kernel, in order; None where its head cannot be read (who reads the module will say why)."""
-    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])\s*(?:\((?P<list>[^()]*)\))?", _COMMENT.sub(" ", text))
+    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])\s*(?:\((?P<list>[^()]*)\))?", bare(text))
     if head is None:
         return None
     found: list[Formal] = []

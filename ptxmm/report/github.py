@@ -7,6 +7,7 @@ import sys
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions
+from ptxmm.report import plain
 from ptxmm.report.text import TextReport
 from ptxmm.result import Spot
 
@@ -51,7 +52,7 @@ def shown_path(spot: Spot) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from axioms.cat.model import Model
 from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
-from axioms.races import MISUSE, UNSET, wanted_flags
+from axioms.races import FREED, MISUSE, UNSET, wanted_flags
 from axioms.result import Decision, states_to_list
 from axioms.tearing import with_tearing
 
@@ -36,6 +36,8 @@ def decide(
     """
     if max_states is None:
         max_states = states_to_list(program.size)
+    if "free" in program.kinds and all(flag.name != FREED for flag in model.flags):
+        raise UnsupportedProgram(f"the model has no flag '{FREED}': it does not say when memory may be given back")
     program = with_tearing(program, model)
     whole, model = model, fitted(model, program, wanted_flags(model, races))
     decision = _decided(program, model, engine, backend, deadline, max_states, witnesses, races, settles)

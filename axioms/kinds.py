@@ -22,6 +22,7 @@ HOMES = {
     "barrier_events": "barrier mbarrier",
     "collectives": "collective",
     "kernels": "grid host",
+    "heap": "malloc free",
 }
 #: Of those, the kinds that access memory: they are in `SPANS` of their file, too.
 ACCESSES = frozenset(("load", "store", "atom", "red", "copy", "clear", "discard"))

@@ -18,7 +18,8 @@ from ptxcore.values.terms import Term, Value
 class Object(NamedTuple):
     """A stretch of physical memory. `initial` are its first bytes, zeros follow. `width` and `elements` (None for a
     scalar) say what it was declared as and `owner` whose it is, for the names of its pieces only. `cta`: whose shared memory
-    it is; `ends`: it is there no longer than that CTA; `unset`: it may hold anything at first, `initial` being one example."""
+    it is; `ends`: it is there no longer than that CTA; `unset`: it may hold anything at first, `initial` being one example;
+    `heap`: `malloc` gives it."""
 
     name: str
     size: int
@@ -30,6 +31,7 @@ class Object(NamedTuple):
     cta: int | None = None
     ends: bool = False
     unset: bool = False
+    heap: bool = False
 
     def label(self, offset: int, size: int) -> str:
         """What people call some of its bytes: `x`, `b[2]`, `b[0..3]`, or `x.u8[1]` for a part that was not declared as one."""

@@ -205,14 +205,17 @@ class Program:
         return [s for s in asked if isinstance(s.args[0], tuple) and s.args[0][0] == _FINAL]
 
     def _pieces(self, finals: list[Term]) -> dict[Term, Value]:
-        """What stands for more than one cell: results of reads, and final values."""
+        """What stands for more than one cell, or for none: results of reads, and final values."""
         found: dict[Term, Value] = {}
         cells = self.cells
+        wrong = {trouble.result for trouble in self.collector.troubles}
         for t, effect in self._accessed:
             if effect.result is None:
                 continue
             places = self.collector.places[t, effect.index][0]
-            if places:
+            if not places and effect.result not in wrong:
+                found[effect.result] = 0  # it is never executed: its address would be none that it can be
+            elif places:
                 covered = self.layout.covering(places[0].object, places[0].offset, effect.width // 8)
                 if len(covered) > 1:
                     sizes = [cells[c].size for c in covered]
@@ -256,7 +259,7 @@ class Program:
         return Grids(self.collector, self.kernels)
 
     def _relate(self) -> None:
-        """The relations of kernels, asynchronous operations and fences, where there are any."""
+        """The relations of kernels, asynchronous operations, fences and the heap, where there are any."""
         collector = self.collector
         found: dict[str, list[int] | None] = {}
         if "issue" in self.kinds:
@@ -267,6 +270,10 @@ class Program:
             from axioms.fences import covers
 
             found["covers"] = covers(collector)
+        if "free" in self.kinds:
+            from axioms.heap import freed
+
+            found["freed"] = freed(self.events)
         if self.grids is not None:
             found["api"] = self.grids.api()
         self.relations |= {name: rows for name, rows in found.items() if rows is not None}

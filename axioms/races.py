@@ -28,6 +28,8 @@ from axioms.program import Event, Program, UnsupportedProgram
 from axioms.relations import Relation
 from axioms.result import EngineDefect, Race, RaceEvent, instruction_of
 
+#: The flag of what is done to memory that `free` takes back.
+FREED = "freed"
 #: Flags that leave a program without a meaning, and why.
 UNDEFINED = {
     "mixed-size": "a mixed-size race: accesses of different sizes to the same bytes, which nothing orders",
@@ -36,6 +38,7 @@ UNDEFINED = {
     "early": "an arrival at a barrier by a thread that has arrived there before, maybe before others have",
     "unfinished": "an asynchronous operation that nobody waited for when its kernel ended",
     "exited": "an access to the shared memory of a CTA that may have ended by then",
+    FREED: "memory that is given back by free, and accessed or given back by what does not certainly come before",
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }
 

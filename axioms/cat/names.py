@@ -24,7 +24,7 @@ BASE: dict[str, BaseName] = {
     "M": BaseName(_SET, "memory events: `R | W`"),
     "F": BaseName(_SET, "fences, proxy fences included"),
     "IW": BaseName(_SET, "initial writes"),
-    "UNSET": BaseName(_SET, "those of memory that may hold anything at first: the shared memory of kernels"),
+    "UNSET": BaseName(_SET, "those of memory that may hold anything at first: shared memory of kernels, and what `malloc` gives"),
     "FOREIGN": BaseName(
         _SET,
         "what kernels do to the shared memory of another CTA, which ends with that CTA; operations on mbarrier objects too",
@@ -129,6 +129,10 @@ BASE: dict[str, BaseName] = {
     "owner": BaseName(
         _REL,
         "from a kernel's access to the shared memory of another CTA, in `FOREIGN`, to what the threads of that CTA do",
+    ),
+    "freed": BaseName(
+        _REL,
+        "from a call of `free` to the memory events that access what it takes back, and to other such calls",
     ),
     "sync_barrier": BaseName(_REL, "older name of `syncbar & scta`"),
     "sync_fence": BaseName(

@@ -30,7 +30,8 @@ class Effect:
     `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
     cluster, a warp); `mbarrier`; `issue`, `copy`, `commit`, `wait_group` (asynchronous operations); `collective` (what the
     threads of a warp compute together); `input` (a value that nothing determines: a clock); `grid` (`griddepcontrol`);
-    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`, an assertion that fails).
+    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`, an assertion that fails); `malloc`, `free`
+    (memory at `address`).
     `guard`: the truth value of "this happens" (path condition and predicate).
     `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
     scope `sys`.
@@ -92,7 +93,7 @@ class Effect:
     # `cp.async`), "" (by nothing). commit, wait_group: `group` or `bulk_group`.
     mechanism: str = ""
     source: Value = 0  # copy: where it reads
-    size: Value | None = None  # copy, clear, proxy_fence: bytes
+    size: Value | None = None  # copy, clear, proxy_fence, malloc: bytes
     fill: Value = 0  # copy: zeros that follow
     selected: Value = 0xFFFF  # copy: which of each 16 bytes
     combine: Callable[[Value, Value], Value] | None = None  # copy: what becomes of (old, new), element by element

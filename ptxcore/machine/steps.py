@@ -6,7 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 
@@ -82,7 +82,7 @@ class ThreadCode(NamedTuple):
 
     `bounds` has the turns of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
     the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
-    are read by steps.
+    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is.
     """
 
     blocks: tuple[Block, ...]
@@ -91,6 +91,7 @@ class ThreadCode(NamedTuple):
     bounds: Mapping[int, int] = {}
     private: Private | None = None
     special: Mapping[str, int] = {}
+    heap: Callable[[Hashable], int] | None = None
 
 
 # One instruction.

@@ -263,13 +263,13 @@ def name_of(test: KernelTest) -> str:
     return f"{file}:{test.variant}" if test.variant else os.path.splitext(file)[0] or file
 
 
-#: What shared memory holds that nothing wrote, as far as anybody can try.
+#: What memory holds that nothing wrote, as far as anybody can try.
 _CONTENTS = {"1 in every word": b"\1\0\0\0", "every bit set": b"\xff", "0xa7 in every byte": b"\xa7"}
 
 
 def _answer_for_all_contents(question: Question, result: Result) -> Result:
-    """The answer with zeros in shared memory; where a read may find there what nothing wrote, the answer must be the same
-    with other things in it, and is told with the first that changes it."""
+    """The answer with zeros in memory that may hold anything at first; where a read may find there what nothing wrote, the
+    answer must be the same with other things in it, and is told with the first that changes it."""
     blank = deepcopy(result)
     decision = _answer(question, result)
     found = _unset(question, decision)
@@ -282,7 +282,7 @@ def _answer_for_all_contents(question: Question, result: Result) -> Result:
         question.built.program = question.built.holding(contents)
         _answer(question, other)
         if other.verdict in wanted:
-            other.notes += [*found, f"shared memory that nothing wrote holds {what} in this answer"]
+            other.notes += [*found, f"memory that nothing wrote holds {what} in this answer"]
             return other
     result.notes += [
         *found,
@@ -342,12 +342,12 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         result.observation = observation_of(result.positive, result.negative)
 
 
-#: So many reads of shared memory that nothing wrote are named.
+#: So many reads of what nothing wrote are named.
 _MOST_UNSET = 3
 
 
 def _unset(question: Question, decision: Decision) -> list[str]:
-    """Reads of shared memory to which nothing was written."""
+    """Reads of memory to which nothing was written."""
     found: dict[str, str] = {}  # of each read, however many pieces of memory it is of
     for race in decision.unset:
         for _, r in race.execution.relations["race"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from axioms.events import Thread, UnsupportedProgram
@@ -99,6 +99,7 @@ class Explored:
                 if not error.text:
                     error.path, error.text = launch.path, launch.text
                 raise
+        self.on_heap()
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
@@ -151,16 +152,16 @@ class Explored:
             lanes: list[tuple[ThreadInfo, Lane]] = []
             for place in places(shape.block):
                 name = f"{_name(number if len(self.launches) > 1 else None, cta)}t{_dots(place.at)}"
-                code = self.code(kernel, {**known, **place.special})
+                code = self.code(kernel, {**known, **place.special}, name)
                 lanes.append((ThreadInfo(name, number, cta, place.at), Lane(place.lane, code, name)))
             for begin in range(0, size, WARP):
                 self.warp(launch, lanes[begin : begin + WARP])
             self.ctas += 1
         self.clusters += 1
 
-    def code(self, kernel: Explorable, special: dict[str, int]) -> ThreadCode:
+    def code(self, kernel: Explorable, special: dict[str, int], name: str) -> ThreadCode:
         try:
-            return kernel.thread(special)
+            return kernel.thread(special, partial(self.memory.heap.address, name))
         except KeyError as error:
             raise UnsupportedProgram(f"the kernel reads %{error.args[0]}, of which nothing is known") from None
 
@@ -178,6 +179,20 @@ class Explored:
         for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
+
+    def on_heap(self) -> None:
+        """What the threads' calls of `malloc` gave."""
+        effects = [(t, e) for t in self.threads for e in t.execution.effects if e.kind in ("malloc", "free")]
+        calls = [(t, e) for t, e in effects if e.kind == "malloc"]
+        for thread, e in calls:
+            if type(e.size) is not int or type(e.address) is not int:
+                line = e.instruction.span.line
+                raise UnsupportedProgram(f"line {line}: a call of 'malloc' whose size is not known is not supported")
+            self.memory.given(e.address, e.size, f"@{thread.name}" if len(self.threads) > 1 else "")
+        if calls:
+            self.notes["malloc is taken to find memory whenever it is asked"] = None
+        if len(calls) > 1 and len(calls) < len(effects):
+            self.notes["memory that free takes back is taken not to be given out again"] = None
 
     def loops(self) -> list[LoopNote]:
         """What was cut, and what was reduced, by loop."""

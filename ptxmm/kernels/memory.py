@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.kernel.heap import Heap
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.machine.kernel.special import RESERVED, reserved_offset
 from ptxcore.machine.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
@@ -35,6 +36,7 @@ class Memory:
         self._modules: set[str] = set()
         self._variables = False
         self._next = 1
+        self.heap = Heap()
 
     # Global memory.
 
@@ -97,6 +99,16 @@ class Memory:
 
         self.views.append(View(len(self.objects), address, 0, threads))
         self.objects.append(Object(name, size, initial, width, elements, owner, space, cta, *[space == "shared"] * 2))
+
+    def given(self, address: int, size: int, owner: str) -> None:
+        """What a call of `malloc` gave a thread."""
+        from axioms.memory import Object, View
+
+        number = sum(thing.heap for thing in self.objects)
+        name = f"malloc{f' {number + 1}' if number else ''}"
+        elements = None if size == 4 else max(1, size // 4)
+        self.views.append(View(len(self.objects), address))
+        self.objects.append(Object(name, size, b"", 32, elements, owner, unset=True, heap=True))
 
     def initial(self, address: int, size: int) -> int:
         """The number that stands at an address of global memory at the start."""

@@ -21,6 +21,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ptxcore.machine.effects import Effect
+from ptxcore.machine.kernel.heap import on_heap
 from ptxcore.machine.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
@@ -37,10 +38,10 @@ _WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
 
 
 def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
-    """The addresses in global memory at which an atomic operation that writes what it reads is a look."""
+    """The addresses in global memory, but not on the heap, at which an atomic operation that writes what it reads is a look."""
     always: dict[int, bool] = {}
     for _, e in _effects(threads):
-        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS:
+        if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and not on_heap(e.address):
             same = e.value is e.result
             if same or type(e.value) is int:
                 always[e.address] = always.get(e.address, False) or same

@@ -8,19 +8,18 @@ Special registers are registers that are known at the start; a thread is the sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement, stack
-from ptxcore.isa.form import Use
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.flow import Shape, kernel_blocks, pruned
 from ptxcore.machine.kernel.assertions import Impossible, drop_impossible
+from ptxcore.machine.kernel.explored_runtime import Argument, Runtime
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
-from ptxcore.machine.kernel.own_memory import KernelThread
 from ptxcore.machine.kernel.promotion import direct, promotable
 from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
 from ptxcore.machine.kernel.unspelled import (
@@ -42,7 +41,7 @@ from ptxcore.machine.steps import CHANGING, RegisterInfo, Step, ThreadCode, aski
 from ptxcore.machine.steps import Target as StepTarget
 from ptxcore.machine.windows import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import Value, add, eq, mask
+from ptxcore.values.terms import add, eq, mask
 
 #: How deep a function may call itself.
 _DEEPEST = 8
@@ -68,14 +67,14 @@ class Explorable:
         assert self.code.private is not None
         return frozenset(c.address for c in self.code.private.constants)
 
-    def thread(self, special: Mapping[str, int]) -> ThreadCode:
-        """The code of one thread, whose special registers are known (`SHARED_BASE` among them). Raises KeyError with one
-        that is not."""
+    def thread(self, special: Mapping[str, int], heap: Callable[[Hashable], int] | None = None) -> ThreadCode:
+        """The code of one thread, whose special registers are known (`SHARED_BASE` among them), and which has its part of a
+        heap. Raises KeyError with a register that is not known."""
         registers = list(self.code.registers)
         for name, register in self.special.items():
             value = 0 if name.endswith(".w") else special[name]
             registers[register] = registers[register]._replace(initial=value & mask(registers[register].width))
-        return self.code._replace(registers=tuple(registers), special=special)
+        return self.code._replace(registers=tuple(registers), special=special, heap=heap)
 
     def bounded(self, bounds: Mapping[str, int]) -> Explorable:
         """The same with bounds for single loops, by a label, a line of the PTX, or `FILE:LINE` of the source. Raises KeyError
@@ -401,33 +400,17 @@ class _Maker:
         return at.frame + offset if register is None else StepTarget(register, 8 * size, 8 * size, False)
 
     def call_runtime(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
-        """What the CUDA runtime gives: printing is nobody's business here, a failed assertion ends the thread."""
+        """A function that the CUDA runtime gives. A failed assertion ends the thread."""
         here = self.blocks[block]
         here.follows = following
+        arguments = [Argument(self.given(at, a), a.size) for a in call.arguments]
+        size = (call.results[0].size or 8) if call.results else 0
+        result = self.wanted(at, call.results[0], size) if call.results else None
+        step = Runtime(self.program.layout).call(op, name, arguments, result, size)
+        here.steps.append(step or refusing(op, f"a call of '{name}' cannot be explored"))
         if name == "__assertfail":
-            here.steps.append(step_of(op, "effect", self.assertion(at, call)))
             here.follows = 1
             self.failing.append(block)
-        elif name not in ("vprintf", "free"):
-            here.steps.append(refusing(op, f"a call of '{name}' cannot be explored"))
-
-    def assertion(self, at: _Instance, call: Call) -> Callable[..., None]:
-        """An assertion that does not hold; its text, and where it stands."""
-
-        def fails(how: Use, thread: KernelThread) -> None:
-            places = [thread.get(at.frame + a.offset, a.size) for a in call.arguments if a.source is None]
-            texts = [self.text(place) for place in places]
-            where = f": {texts[1]}:{places[2]}: '{texts[0]}'" if len(texts) > 2 and texts[0] and texts[1] else ""
-            thread.stop(how, f"assertion failed{where}")
-
-        return fails
-
-    def text(self, address: Value) -> str:
-        """The text at an address, up to a zero, where a variable has it at the start."""
-        for placed in self.program.layout.variables:
-            if type(address) is int and placed.address <= address < placed.address + len(placed.data):
-                return placed.data[address - placed.address :].partition(b"\0")[0].decode("utf-8", "replace")
-        return ""
 
     # Instructions.
 

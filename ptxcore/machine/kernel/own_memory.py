@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ptxcore.isa.data_movement import pack
 from ptxcore.isa.form import Use
-from ptxcore.machine.actions import resize
+from ptxcore.machine.actions import Answer, resize
 from ptxcore.machine.dependencies import gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
 from ptxcore.machine.engine import Thread
 from ptxcore.machine.private import STACK_ALIGN, Grown, Memory, Piece, Private, Top, behind, chosen
 from ptxcore.machine.state import State
-from ptxcore.machine.steps import Step
+from ptxcore.machine.steps import Step, ThreadCode
 from ptxcore.machine.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import spread
-from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult
+from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
 
 #: State spaces of the thread's own.
 OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
@@ -27,6 +27,8 @@ _MOST_PLACES = 2048
 
 #: Bytes that the stack of one thread may take.
 _STACK = 512 << 10
+#: The most bytes that `malloc` gives.
+_LARGEST = 1 << 31
 #: Between two pieces of memory that `alloca` gives, so that who leaves one does not come to another.
 _GAP = 16
 #: An address this far before the stack is one before the first thing that is there.
@@ -63,6 +65,10 @@ class OwnPlace(NamedTuple):
 
 class KernelThread(Thread):
     """See the module. Accesses whose addresses may lie in either memory are split in two."""
+
+    def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
+        super().__init__(code, answer, unroll)
+        self._calls: dict[Hashable, int] = {}  # of malloc, by place
 
     @property
     def _private(self) -> Private:
@@ -340,6 +346,16 @@ class KernelThread(Thread):
         self._returned, self._known = piece.sources, piece.defined
         return piece.value
 
+    def passed(self, address: int, size: int) -> Value:
+        """An argument for the runtime, which is on the stack."""
+        piece = self._memory.read(address, size)
+        self._returned, self._known = union(self._returned, piece.sources), conj(self._known, piece.defined)
+        return piece.value
+
+    def put_back(self, address: int, size: int, value: Value) -> None:
+        """What a function of the runtime returns goes to the stack."""
+        self._memory.write(address, Piece(size, value, 1, self._returned))
+
     def move(self, to: int, source: int, size: int) -> None:
         """One goes from a place on the stack to another."""
         self._memory.move(source, to, size)
@@ -347,6 +363,49 @@ class KernelThread(Thread):
     def forget(self, address: int, size: int) -> None:
         """A frame begins, in which nothing is written yet."""
         self._memory.forget(address, size)
+
+    # What the runtime gives.
+
+    def malloc(self, how: Use, size: Value) -> Value:
+        """Memory on the heap; a null pointer for no bytes, and for too many."""
+        self._refuse_unwritten()
+        size = zext(size, 64)
+        given = conj(ult(0, size, 64), ule(size, _LARGEST, 64))
+        if given == 0:
+            return 0
+        heap = self.code.heap
+        if heap is None:
+            self._refuse("cannot be explored: there is no heap")
+        effect = self.effect("malloc", how, address=heap(self._call()), size=size)
+        effect.guard = conj(effect.guard, given)
+        self._returned = NO_DEPENDENCIES if given == 1 else self._returned
+        return ite(given, effect.address, 0, 64)
+
+    def free(self, how: Use, address: Value) -> None:
+        """Gives memory back; nothing where the address is null."""
+        self._refuse_unwritten()
+        address = zext(address, 64)
+        before, self._guard = self._guard, conj(self._guard, negate(eq(address, 0)))
+        if self._guard != 0:
+            effect = self.effect("free", how, address=address)
+            effect.address_dependencies = union(effect.address_dependencies, self._returned)
+        self._guard = before
+
+    def ask_runtime(self, name: str, width: int) -> Value:
+        """What a function of the runtime gives may be anything."""
+        return self._answered(self.effect("input", self._step.how, operation=name, width=width), width)
+
+    def _refuse_unwritten(self) -> None:
+        if conj(self._guard, negate(self._known)) != 0:
+            self._refuse("is given something that may not have been written")
+        self._known = 1
+
+    def _call(self) -> Hashable:
+        """Where the call in progress is: the place in the unrolled code, and which of that place's calls it is."""
+        span = self._step.instruction.span
+        place = self.node, span.line, span.column
+        count = self._calls[place] = self._calls.get(place, -1) + 1
+        return *place, count
 
 
 def _has_parts_written(step: Step, state: State) -> bool:

@@ -42,6 +42,11 @@ def _text(thread: Thread, address: int) -> str:
     return data.decode("utf-8", "replace")
 
 
+def conversions(text: str) -> int:
+    """How many things a format prints."""
+    return sum(found[5] != "%" for found in _CONVERSION.finditer(text))
+
+
 def _vprintf(thread: Thread, form: int, arguments: int) -> int:
     """Prints as C's printf does; the arguments lie behind each other, each aligned to its size. Gives their number."""
     text, at, count = _text(thread, form), arguments, 0

@@ -27,7 +27,7 @@ _MODULES = (
 #: Not compared: what is not explored, races that old warps do not have, loops that data bound and asynchronous copies, which
 #: a schedule of effects as simple as this one does not follow.
 _LEFT_OUT = words(
-    """fibonacci heap warp_synchronous argmax interpreter collatz radix merge fnv1a number_theory
+    """fibonacci warp_synchronous argmax interpreter collatz radix merge fnv1a number_theory
     producer_consumer grid_barrier double_buffer ragged phases bulk cluster_sum cluster_histogram ring
     structures"""
 )

@@ -13,9 +13,20 @@ from axioms.cat.model import Axiom, Model, Node
 Rows = list[int]
 
 
+#: Rows of so many events at most are taken apart bit by bit: for longer ones each bit would cost a copy.
+_SHORT = 256
+
+
 def bits(row: int) -> list[int]:
     """The members of a bitset, ascending."""
     members = []
+    if row >> _SHORT:
+        digits = bin(row)[:1:-1]
+        at = digits.find("1")
+        while at >= 0:
+            members.append(at)
+            at = digits.find("1", at + 1)
+        return members
     while row:
         low = row & -row
         members.append(low.bit_length() - 1)
@@ -55,6 +66,9 @@ def inverse(a: Rows) -> Rows:
 
 def closure(a: Rows) -> Rows:
     """The transitive closure."""
+    order = _backwards(a) if len(a) > _SHORT else None
+    if order is not None:
+        return _gathered(a, order)
     rows = list(a)
     for k in range(len(rows)):
         through = rows[k]
@@ -66,7 +80,47 @@ def closure(a: Rows) -> Rows:
     return rows
 
 
+def _backwards(a: Rows) -> list[int] | None:
+    """The events, each behind all that it leads to; None where there is a cycle."""
+    found: list[int] = []
+    unseen, open_ = (1 << len(a)) - 1, 0
+    for root in range(len(a)):
+        stack = [root] if unseen >> root & 1 else []
+        unseen &= ~(1 << root)
+        open_ |= 1 << root if stack else 0
+        while stack:
+            row = a[stack[-1]]
+            new = row & unseen
+            if new:
+                low = new & -new
+                unseen ^= low
+                open_ |= low
+                stack.append(low.bit_length() - 1)
+            elif row & open_:
+                return None
+            else:
+                found.append(stack.pop())
+                open_ ^= 1 << found[-1]
+    return found
+
+
+def _gathered(a: Rows, order: Iterable[int]) -> Rows:
+    """The closure of what has no cycle: each event reaches what those that it leads to reach."""
+    rows = [0] * len(a)
+    for i in order:
+        reached = left = a[i]
+        while left:
+            low = left & -left
+            through = rows[low.bit_length() - 1]
+            reached |= through
+            left = (left ^ low) & ~through  # who is reached already brings nothing more
+        rows[i] = reached
+    return rows
+
+
 def is_acyclic(a: Rows) -> bool:
+    if len(a) > _SHORT:
+        return _backwards(a) is not None
     return not any(row >> i & 1 for i, row in enumerate(closure(a)))
 
 

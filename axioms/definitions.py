@@ -3,11 +3,11 @@ returns of what other threads bring. Definitions are put in wherever their symbo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ptxcore.machine.effects import Effect, ThreadExecution
+from ptxcore.machine.effects import Effect, Stuck, ThreadExecution
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -83,9 +83,13 @@ class Definitions:
             cut=self(execution.cut),
             requirements=[r._replace(guard=self(r.guard), condition=self(r.condition)) for r in execution.requirements],
             cuts=[c._replace(guard=self(c.guard)) for c in execution.cuts],
-            stuck=[s._replace(guard=self(s.guard), forever=self(s.forever)) for s in execution.stuck],
+            stuck=self._waiting(execution.stuck),
+            repeating=self._waiting(execution.repeating),
             control=self._anywhere(execution.control),
         )
+
+    def _waiting(self, turns: Sequence[Stuck]) -> list[Stuck]:
+        return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in turns]
 
 
 _FIELDS = [

@@ -134,7 +134,7 @@ class _Giving:
                 says = effect.operation if kind == "assertion" else ""
                 self.stops.append(_Stop(kind, number, guard, effect.instruction, effect.index, says=says))
             effects.append(changed)
-        for stuck in execution.stuck:
+        for stuck in [*execution.stuck, *([] if aborts else execution.repeating)]:
             guard = terms.conj(stuck.guard if aborts else stuck.forever, through)
             kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
             self.stops.append(_Stop(kind, number, guard, _where(stuck, execution.effects), reads=stuck.reads))
@@ -142,6 +142,8 @@ class _Giving:
         self.ends.append(ends)
         mine = [s.guard for s in self.stops if s.thread == number]
         cut = terms.conj(execution.cut, through)
+        if not aborts:
+            cut = terms.conj(cut, terms.negate(terms.any_of(stuck.forever for stuck in execution.repeating)))
         new = replace(
             execution,
             effects=[*effects, *choices],
@@ -149,6 +151,7 @@ class _Giving:
             cut=0 if aborts else cut,
             requirements=[],
             stuck=[],
+            repeating=[],
             cuts=[],
         )
         return thread._replace(execution=new, source=None)

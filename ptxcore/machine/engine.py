@@ -17,7 +17,7 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.dependencies import choose, gather, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck
-from ptxcore.machine.private import Memory, Top
+from ptxcore.machine.private import Mark, Memory, Top
 from ptxcore.machine.state import State
 from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
@@ -35,12 +35,15 @@ _MOST_SURE_TURNS = 4096
 
 class _Turn:
     """A turn of a loop: the effects before it, the guard under which it began, how many turns before it count, and whether it
-    is sure, so that it does not count itself."""
+    is sure, so that it does not count itself. `mark`: what was in memory of the thread's own, where that is asked for;
+    `before`: the state, where it is."""
 
-    __slots__ = ("counted", "guard", "start", "sure")
+    __slots__ = ("before", "counted", "guard", "mark", "start", "sure")
 
     def __init__(self, start: int, guard: Value, counted: int) -> None:
         self.start, self.guard, self.counted, self.sure = start, guard, counted, False
+        self.mark: Mark | None = None
+        self.before: State | None = None
 
 
 class Thread(Actions):
@@ -57,6 +60,14 @@ class Thread(Actions):
         ] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
+        self.repeating: list[Stuck] = []
+        #: Turns without effects that changed memory of the thread's own, with the headers of their loops; and the headers of
+        #: those loops where somebody saw that.
+        self._marks: list[tuple[int, Mark]] = []
+        self._unsteady: set[int] = set()
+        #: Turns that nobody chose, as found here, and as known before (where only one path is executed).
+        self.sure: set[tuple[int, ...]] = set()
+        self.known_sure: frozenset[tuple[int, ...]] | None = None
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
         self.silent: Mapping[int, Collection[int] | None] = {}
@@ -100,7 +111,7 @@ class Thread(Actions):
             for depth in range(len(iterations)):
                 begun = key[: 2 * depth + 2]
                 if begun not in turns:
-                    turns[begun] = _Turn(len(self.effects), state.guard, self._counted(begun, turns))
+                    turns[begun] = self._begun_turn(block, depth, state, self._counted(begun, turns))
             self._block(block, state, edges)
             for following, arriving in edges:
                 to = blocks[following]
@@ -161,22 +172,80 @@ class Thread(Actions):
                 # A turn that did nothing but look can be left out: only those that had side effects go on.
                 guard, silent = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
-                for effect in silent:
-                    effect.writes = conj(effect.writes, negate(looked))
-                if looked != 0:
-                    self.stuck.append(self._stuck(looked, to, following, turn.start))
-                if guard == 0:
-                    return None
-                arriving.guard = guard
-            bound = self.code.bounds.get(following, self.unroll)
-            if self.code.private is not None and arriving.guard is turn.guard and iterations[level] < _MOST_SURE_TURNS:
-                turn.sure = True  # nobody chose: a loop over known numbers
+                if looked == 0 or self._leaves_memory(following, turn, arriving):
+                    for effect in silent:
+                        effect.writes = conj(effect.writes, negate(looked))
+                    if looked != 0:
+                        self.stuck.append(self._stuck(looked, to, following, turn.start))
+                    if guard == 0:
+                        return None
+                    arriving.guard = guard
+            bound = self._bound(following)
+            if self._is_sure(key[: 2 * level + 2], turn, arriving):
+                turn.sure = True
             elif turn.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
                 self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
+                self._repeats(turn, arriving, to, following)
                 return None
             context = (*context[:level], iterations[level] + 1)
         return context
+
+    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> _Turn:
+        """A turn of the loop at this depth around a block, with what its end will be compared with."""
+        turn = _Turn(len(self.effects), state.guard, counted)
+        loop = block.loops[depth]
+        if state.memory is not None and block.waits[depth] and loop.header not in self._unsteady:
+            turn.mark = state.memory.mark()
+        if block.live is not None and loop.single_entry and counted + 1 >= self._bound(loop.header):
+            turn.before = state.copy(state.guard)
+        return turn
+
+    def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State) -> bool:
+        """Whether nobody chose that the turn goes round: a loop over known numbers. On one path nobody ever chooses."""
+        if self.known_sure is not None:
+            return begun in self.known_sure
+        sure = self.code.private is not None and end.guard is turn.guard and begun[-1] < _MOST_SURE_TURNS
+        if sure:
+            self.sure.add(begun)
+        return sure
+
+    def _bound(self, header: int) -> int:
+        return self.code.bounds.get(header, self.unroll)
+
+    def _leaves_memory(self, header: int, turn: _Turn, end: State) -> bool:
+        """Whether nobody sees in memory of the thread's own that a turn has been, as far as is known or assumed."""
+        if end.memory is None:
+            return True
+        if header in self._unsteady or turn.mark is None:
+            return False
+        changed = end.memory.changes(turn.mark.before)
+        if changed is None:
+            return False
+        if changed:
+            turn.mark.changed |= changed
+            self._marks.append((header, turn.mark))
+            if turn.mark.is_seen:
+                self._unsteady.add(header)
+        return not changed or header in self.code.steady
+
+    def found_steady(self) -> frozenset[int]:
+        """The loops, by their headers, whose turns change memory of the thread's own, though nobody reads there what an earlier
+        turn left."""
+        return frozenset(h for h, _ in self._marks) - frozenset(h for h, mark in self._marks if mark.is_seen)
+
+    def _repeats(self, turn: _Turn, end: State, header: Block, number: int) -> None:
+        """Notes where a bound has stopped a turn that may be done again and again: it has written nothing but what it had read,
+        and ends with what it began with, in registers that matter and in memory of the thread's own."""
+        before = turn.before
+        if before is None or any(end.defined[r] != before.defined[r] for r in header.live or ()):
+            return
+        same = [eq(end.values[r], before.values[r]) for r in header.live or ()]
+        if before.memory is not None and end.memory is not None:
+            same.append(end.memory.same(before.memory))
+        guard = all_of((end.guard, *same, *map(_leaves_all, self.effects[turn.start :])))
+        if guard != 0:
+            self.repeating.append(self._stuck(guard, header, number, turn.start))
 
     def _first(self, block: Block, number: int) -> Instruction | None:
         """The first instruction of a block or, where it has none, of the one behind it."""
@@ -386,6 +455,17 @@ class Thread(Actions):
             if r.final:
                 value: Value = r.initial if end is None else end.values[number]
                 self.registers[r.name] = FinalRegister(value, r.width, r.signed)
+
+
+def _leaves_all(effect: Effect) -> Value:
+    """The condition under which an effect does not happen, or changes nothing for others."""
+    if effect.kind in _LOOKING or (effect.kind == "mbarrier" and effect.operation == "wait"):
+        return 1
+    happens = conj(effect.guard, effect.writes)
+    found = effect.result if effect.answer is None else effect.answer
+    if effect.kind in ("atom", "red") and found is not None and effect.value is not None:
+        happens = conj(happens, negate(eq(effect.value, found)))
+    return negate(happens)
 
 
 def _first_label(block: Block) -> str:

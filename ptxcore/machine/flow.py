@@ -32,17 +32,16 @@ def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...
     following = [successors(shape) for shape in shapes]
     found = nest(following)
     live = _live(shapes, following, _bits(observed)) if any(found.loops) else []
-    waits = _waits(shapes, found, live, lambda step: False)
+    waits = _waits(shapes, found, live)
     return tuple([_block(shape, b, found, waits) for b, shape in enumerate(shapes)])
 
 
-def kernel_blocks(shapes: Sequence[Shape], registers: int, changes_memory: Callable[[Step], bool]) -> tuple[Block, ...]:
-    """The blocks, with loops, positions and live registers. No register matters at the end. `changes_memory` knows the steps
-    that change memory of the thread's own, which outlasts a turn of a loop."""
+def kernel_blocks(shapes: Sequence[Shape], registers: int) -> tuple[Block, ...]:
+    """The blocks, with loops, positions and live registers. No register matters at the end."""
     following = [successors(shape) for shape in shapes]
     found = nest(following)
     live = _live(shapes, following, 0)
-    waits = _waits(shapes, found, live, changes_memory)
+    waits = _waits(shapes, found, live)
     return tuple(
         _block(shape, b, found, waits)._replace(live=tuple(r for r in range(registers) if live[b] >> r & 1))
         for b, shape in enumerate(shapes)
@@ -57,15 +56,13 @@ def _block(shape: Shape, number: int, found: Nest, waits: Mapping[int, bool]) ->
     )  # fmt: skip
 
 
-def _waits(
-    shapes: Sequence[Shape], found: Nest, live: Sequence[int], changes_memory: Callable[[Step], bool]
-) -> dict[int, bool]:
-    """By header: whether turns of a loop can be left out."""
+def _waits(shapes: Sequence[Shape], found: Nest, live: Sequence[int]) -> dict[int, bool]:
+    """By header: whether turns of a loop can be left out, as far as registers are concerned."""
     waits: dict[int, bool] = {}
     for around in found.loops:
         for loop in around:
             if loop.header not in waits:
-                waits[loop.header] = _independent(loop, shapes, live[loop.header], changes_memory)
+                waits[loop.header] = _independent(loop, shapes, live[loop.header])
     return waits
 
 
@@ -143,7 +140,7 @@ def only_looks_at(shapes: Sequence[Shape], header: int, looks: Callable[[Step], 
     loop = next((loop for around in found.loops for loop in around if loop.header == header), None)
     if loop is None or not all(looks(step) for b in loop.body for step in shapes[b].steps):
         return False
-    return _independent(loop, shapes, live_registers(shapes)[header], lambda step: False)
+    return _independent(loop, shapes, live_registers(shapes)[header])
 
 
 def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -154,17 +151,14 @@ def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
     return before
 
 
-def _independent(loop: Loop, shapes: Sequence[Shape], live: int, changes_memory: Callable[[Step], bool]) -> bool:
-    """Whether no turn of a loop sees what an earlier turn left in registers or in the thread's own memory. Turns can be left
-    out then."""
+def _independent(loop: Loop, shapes: Sequence[Shape], live: int) -> bool:
+    """Whether no turn of a loop sees what an earlier turn left in registers."""
     if not loop.single_entry:
         return False
     written = 0
     for b in loop.body:
         for step in _all_steps(shapes[b]):
             written |= _writes(step)
-            if changes_memory(step):
-                return False
     return not written & live
 
 

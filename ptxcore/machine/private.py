@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ptxcore.machine.dependencies import choose, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
-from ptxcore.values.terms import Value, concat, conj, extract, ite
+from ptxcore.machine.windows import LOCAL
+from ptxcore.values.terms import Value, all_of, concat, conj, eq, extract, ite
 
 #: The largest piece of memory that an instruction writes at once, in bytes.
 _LARGEST = 16
@@ -66,20 +67,72 @@ class Piece(NamedTuple):
 _UNWRITTEN = Piece(1, 0, 0, NO_DEPENDENCIES)
 
 
-class Memory:
-    """The stack on one path, by address; `top` is where it ends."""
+class Mark:
+    """A turn of a loop: what stood in memory `before`; the bytes, as bits, that somebody read later and that were not surely
+    written between (`seen`), and those that a turn without effects left other than they were (`changed`)."""
 
-    __slots__ = ("_owned", "_pieces", "top")
+    __slots__ = ("before", "changed", "seen")
+
+    def __init__(self, before: Memory) -> None:
+        self.before, self.changed, self.seen = before, 0, 0
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether somebody read what the turn changed."""
+        return self.seen & self.changed != 0
+
+
+class Memory:
+    """The stack on one path, by address; `top` is where it ends. It knows for the turns of loops on this path which bytes, as
+    bits, were surely written since they began."""
+
+    __slots__ = ("_marks", "_owned", "_pieces", "top")
 
     def __init__(self, top: Top, pieces: dict[int, Piece] | None = None) -> None:
         self.top = top
         self._pieces = {} if pieces is None else pieces
         self._owned = pieces is None
+        self._marks: dict[Mark, int] = {}
 
     def copy(self) -> Memory:
         """Another path's. Both copy before they write."""
         self._owned = False
-        return Memory(self.top, self._pieces)
+        other = Memory(self.top, self._pieces)
+        other._marks = dict(self._marks)
+        return other
+
+    def mark(self) -> Mark:
+        """A turn of a loop begins here."""
+        made = Mark(self.copy())
+        self._marks = {m: written for m, written in self._marks.items() if not m.is_seen}
+        self._marks[made] = 0
+        return made
+
+    def changes(self, before: Memory) -> int | None:
+        """The bytes, as bits, that are not what they were before; None where the stack does not end where it ended."""
+        if self.top != before.top:
+            return None
+        if self._pieces is before._pieces:
+            return 0
+        found = 0
+        for start in {**self._pieces, **before._pieces}:
+            mine, theirs = self._pieces.get(start), before._pieces.get(start)
+            if mine != theirs:
+                found |= _bits(start, max(piece.size for piece in (mine, theirs) if piece is not None))
+        return found
+
+    def same(self, before: Memory) -> Value:
+        """The truth value of "all that is written here has the values that it had before"."""
+        if self.top != before.top:
+            return 0
+        alike: list[Value] = []
+        for start in {**self._pieces, **before._pieces}:
+            mine, theirs = self._pieces.get(start), before._pieces.get(start)
+            if mine is not theirs:
+                if mine is None or theirs is None or (mine.size, mine.defined) != (theirs.size, theirs.defined):
+                    return 0
+                alike.append(eq(mine.value, theirs.value))
+        return all_of(alike)
 
     def _own(self) -> dict[int, Piece]:
         if not self._owned:
@@ -87,7 +140,12 @@ class Memory:
         return self._pieces
 
     def read(self, address: int, size: int) -> Piece:
-        """What stands in `size` bytes."""
+        """What stands in `size` bytes, for somebody who looks."""
+        for mark, written in self._marks.items():
+            mark.seen |= _bits(address, size) & ~written
+        return self._at(address, size)
+
+    def _at(self, address: int, size: int) -> Piece:
         piece = self._pieces.get(address)
         if piece is not None and piece.size == size:
             return piece
@@ -109,8 +167,17 @@ class Memory:
                 return Piece(1, extract(piece.value, low + 7, low), piece.defined, piece.sources)
         return _UNWRITTEN
 
-    def write(self, address: int, piece: Piece) -> None:
-        """Puts a piece at an address, over whatever is there."""
+    def write(self, address: int, piece: Piece, when: Value = 1) -> None:
+        """Puts a piece at an address, over whatever is there, where the condition holds."""
+        if when == 1:
+            self._written(address, piece.size)
+        self._put(address, piece if when == 1 else chosen(when, piece, self._at(address, piece.size)))
+
+    def _written(self, address: int, size: int) -> None:
+        for mark in self._marks:
+            self._marks[mark] |= _bits(address, size)
+
+    def _put(self, address: int, piece: Piece) -> None:
         pieces = self._own()
         for start in range(address - _LARGEST + 1, address + piece.size):
             old = pieces.get(start)
@@ -131,6 +198,7 @@ class Memory:
 
     def move(self, source: int, to: int, size: int) -> None:
         """Copies bytes, piece by piece."""
+        self.read(source, size)
         at = source
         while at < source + size:
             piece = self._pieces.get(at)
@@ -141,6 +209,7 @@ class Memory:
 
     def forget(self, address: int, size: int) -> None:
         """Nothing stands in `size` bytes any more."""
+        self._written(address, size)
         pieces = self._own()
         for start in [s for s in pieces if address <= s < address + size]:
             del pieces[start]
@@ -149,6 +218,8 @@ class Memory:
         """Joins another path's, which is the one taken where `condition` holds."""
         if other.top is not self.top:
             self.top = _joined(condition, other.top, self.top)
+        for mark, written in other._marks.items():
+            self._marks[mark] = self._marks.get(mark, written) & written
         if other._pieces is self._pieces:
             return
         for start in {**self._pieces, **other._pieces}:
@@ -158,7 +229,7 @@ class Memory:
             whole = max(piece.size for piece in (mine, theirs) if piece is not None)
             size = whole if self._is_one(start, whole) and other._is_one(start, whole) else 1
             for at in range(start, start + whole, size):
-                self.write(at, chosen(condition, other.read(at, size), self.read(at, size)))
+                self._put(at, chosen(condition, other._at(at, size), self._at(at, size)))
 
     def _is_one(self, address: int, size: int) -> bool:
         """Whether some bytes are one piece, or nothing at all."""
@@ -175,6 +246,11 @@ def _joined(condition: Value, a: Top, b: Top) -> Top:
         live[g.start, g.size] = (g.live, live.get((g.start, g.size), (0, 0))[1])
     grown = [Grown(start, size, ite(condition, one, other, 1)) for (start, size), (one, other) in live.items()]
     return Top(ite(condition, a.pointer, b.pointer, 64), tuple(grown))
+
+
+def _bits(address: int, size: int) -> int:
+    """Bytes of own memory as bits."""
+    return ((1 << size) - 1) << (address - LOCAL)
 
 
 def chosen(condition: Value, a: Piece, b: Piece) -> Piece:

@@ -17,8 +17,9 @@ class Trace:
     returned.
 
     `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
-    anything, so that another choice of what it reads is the execution that counts. Then `turn` is the first effect of that
-    turn, and `looks` are those of its effects that saw what others did.
+    anything, so that another choice of what it reads is the execution that counts. Then, and where the turn that was cut may
+    be done again and again, `turn` is the first effect of that turn, and `looks` are those of its effects that saw what others
+    did.
     """
 
     effects: list[Effect]
@@ -44,9 +45,11 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
         return value & ((1 << width) - 1) if type(value) is int else value
 
     thread = thread_type(code)(code, known, unroll)
+    thread.known_sure = code.sure
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
     trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)
-    if status == "waits" and thread.stuck:
-        trace.turn, trace.looks = thread.stuck[-1].start, thread.stuck[-1].reads
+    turns = {"waits": thread.stuck, "cut": thread.repeating}.get(status)
+    if turns:
+        trace.turn, trace.looks = turns[-1].start, turns[-1].reads
     return trace

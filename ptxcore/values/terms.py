@@ -298,9 +298,21 @@ def eq(a: Value, b: Value) -> Value:
             return eq(a.args[0], (b - a.args[1]) & mask(a.width))
         if a.op in _EQUATIONS:
             return _EQUATIONS[a.op](a, b)
-    elif type(b) is Term and b.serial < a.serial:
-        a, b = b, a
+    else:
+        assert type(b) is Term
+        (base, offset), (other, further) = _offset(a), _offset(b)
+        if base is other:
+            return int(offset == further)
+        if b.serial < a.serial:
+            a, b = b, a
     return make("eq", 1, a, b)
+
+
+def _offset(a: Term) -> tuple[Value, int]:
+    """What a number is added to, and the number."""
+    if a.op == "add" and type(a.args[1]) is int:
+        return a.args[0], a.args[1]
+    return a, 0
 
 
 def _eq_sext(a: Term, b: int) -> Value:

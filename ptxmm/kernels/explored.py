@@ -175,7 +175,7 @@ class Explored:
             self.definitions |= definitions
             if any(e.how is not None and not e.how.form.mask for x in executions for e in x.effects):
                 self.notes["activemask is taken to give all threads of the warp that execute it"] = None
-            alone = [_One(x.code, e, None) for x, e in zip(alone, executions, strict=True)]
+            alone = [_One(_known_of(x.code, e), e, None) for x, e in zip(alone, executions, strict=True)]
         for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
@@ -229,7 +229,15 @@ def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) 
 def _alone(lane: Lane, unroll: int, silent: Silent) -> _One:
     """A thread by itself. Under a name that all have, what it does is the same term for all that do the same."""
     common = explore(lane.code, unroll=unroll, name="thread", silent=silent)
-    return _One(lane.code, explore(lane.code, unroll=unroll, name=lane.name, silent=silent), _essence(common))
+    own = explore(lane.code, unroll=unroll, name=lane.name, silent=silent)
+    return _One(_known_of(lane.code, own), own, _essence(common))
+
+
+def _known_of(code: ThreadCode, execution: ThreadExecution) -> ThreadCode:
+    """The code, with what was found out of its loops."""
+    if not execution.steady and not execution.sure:
+        return code
+    return code._replace(steady=execution.steady, sure=execution.sure)
 
 
 def _essence(execution: ThreadExecution) -> Hashable:
@@ -242,7 +250,7 @@ def _essence(execution: ThreadExecution) -> Hashable:
         effects.append(tuple(tuple(v.items()) if isinstance(v, Mapping) else v for v in values))
     return (
         tuple(effects), execution.finishes, execution.cut, tuple(execution.requirements), tuple(execution.cuts),
-        tuple(execution.stuck), tuple(execution.control.items()),
+        tuple(execution.stuck), tuple(execution.repeating), tuple(execution.control.items()),
     )  # fmt: skip
 
 

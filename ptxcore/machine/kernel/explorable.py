@@ -21,7 +21,7 @@ from ptxcore.machine.kernel.explored_runtime import Argument, Runtime
 from ptxcore.machine.kernel.layout import DYNAMIC
 from ptxcore.machine.kernel.lowering import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
 from ptxcore.machine.kernel.promotion import direct, promotable
-from ptxcore.machine.kernel.relevance import changes_memory, looks, matters, never_written
+from ptxcore.machine.kernel.relevance import looks, matters, never_written
 from ptxcore.machine.kernel.unspelled import (
     Given,
     Taken,
@@ -181,7 +181,7 @@ class _Maker:
             for b in (self.blocks[i] for i in order)
         ]
         shapes = without_repetition(pruned(shapes, matters), looks)
-        made = kernel_blocks(shapes, len(self.widths), changes_memory)
+        made = kernel_blocks(shapes, len(self.widths))
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)

@@ -328,7 +328,7 @@ class KernelThread(Thread):
                     self.require(negate(here), "read-only", "constants and parameters of kernels cannot be written")
                     continue
                 when = conj(condition, here)
-                self._memory.write(at, piece if when == 1 else chosen(when, piece, self._memory.read(at, size)))
+                self._memory.write(at, piece, when)
 
     # Calls.
 

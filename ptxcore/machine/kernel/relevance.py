@@ -13,8 +13,6 @@ from ptxcore.machine.windows import GLOBAL_BITS
 _COMPUTING = (
     data_movement.isspacep, data_movement.mapa, data_movement.getctarank, data_movement.policy_value, stack.stacksave,
 )  # fmt: skip
-#: Effects that move the end of the stack.
-_GROWING = (stack.alloca, stack.stackrestore)
 #: Effects that change nothing for other threads.
 _LOOKING = (
     data_movement.ld, fences.fence, mbarrier.test_wait, mbarrier.test_wait_parity, mbarrier.try_wait,
@@ -34,11 +32,6 @@ def matters(step: Step) -> bool:
 def looks(step: Step) -> bool:
     """Whether a step changes nothing for other threads."""
     return step.kind == "value" or step.run in _LOOKING
-
-
-def changes_memory(step: Step) -> bool:
-    """Whether a step writes memory of the thread's own."""
-    return step.run in _GROWING or (step.kind == "effect" and step.space in OWN_SPACES and not step.targets)
 
 
 def never_written(program: Program) -> frozenset[int]:

@@ -17,7 +17,8 @@ from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
 from ptxcore.machine.collective import flows, resolve
 from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
-from ptxcore.machine.explore import thread_type
+from ptxcore.machine.engine import Thread
+from ptxcore.machine.explore import executed, thread_type
 from ptxcore.machine.steps import ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, negate, substitute, symbol, symbols_of
@@ -126,21 +127,26 @@ def _explore(
     counts: dict[Place, int] = {}
     symbols: dict[int, Term] = {}
 
+    thread: Thread | None = None
+
     def answer(effect: Effect, width: int) -> Value:
+        assert thread is not None
         at = place(thread.node, effect)
         count = counts[at] = counts.get(at, -1) + 1
         site = sites[effect.index] = (*at, count)
         fresh = symbols[effect.index] = symbol((lane.name, site), width)
         return defined.get(fresh, fresh)
 
-    thread = thread_type(lane.code)(lane.code, answer, unroll)
-    thread.run()
+    def begun(code: ThreadCode) -> Thread:
+        nonlocal thread
+        for known in (sites, counts, symbols):
+            known.clear()
+        thread = thread_type(code)(code, answer, unroll)
+        return thread
+
+    execution = executed(lane.code, begun)
     for index, fresh in symbols.items():
-        thread.effects[index].result, thread.effects[index].answer = fresh, None
-    execution = ThreadExecution(
-        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
-        thread.control,
-    )  # fmt: skip
+        execution.effects[index].result, execution.effects[index].answer = fresh, None
     return Explored(execution, sites)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from axioms.cat.evaluate import bits
 from axioms.encounters import WARP
 from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
@@ -14,6 +15,9 @@ from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
+if TYPE_CHECKING:
+    from axioms.collectives import Comings
+
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
 DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
@@ -23,6 +27,17 @@ BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 
 #: Pairs of events, each with literals any of which relates them.
 Rows = dict[int, dict[int, list[int]]]
+
+
+def comings_of(program: Program) -> Comings | None:
+    """What is over at barriers before something else begins, since the threads of a warp wait for each other elsewhere too;
+    None where that says nothing."""
+    if "collective" not in program.kinds:
+        return None
+    from axioms.collectives import Comings
+
+    found = Comings(program.threads, program.events)
+    return found if found.ends or any(found.rows) else None
 
 
 class Arrival(NamedTuple):
@@ -58,6 +73,7 @@ class Gathered:
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for it for ever.
+        self.comings = comings_of(program)
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)
 
@@ -93,6 +109,11 @@ class Gathered:
                 for e in made:
                     if e.effect is not None and e.effect.kind == "barrier":
                         self.relate(self.order, e, wait, literal)
+            for i in bits(self.comings.ends.get(thread, 0) if self.comings is not None else 0):
+                if i == wait.index:
+                    self.formula.add([-literal])
+                else:
+                    self.relate(self.order, self.program.events[i], wait, literal)
             if thread not in self._ends:
                 self._ends[thread] = ends_by(self.program, thread)
             for i, condition in self._ends[thread]:

@@ -60,7 +60,7 @@ class Barriers(Gathered):
         self.again = filled(self.renewed, [0] * size, formula, BOTH)
         self.mbrf = filled(self._cluster_rows, [0] * size, formula, BOTH)
         self.mbo = filled(self._cluster_order, [0] * size, formula, BOTH)
-        if self._barriers > 1:
+        if self._barriers > 1 or self.comings is not None:
             self._no_deadlock()
         self.misuse += self.early
 
@@ -290,6 +290,8 @@ class Barriers(Gathered):
         mask = sum(1 << i for i in events)
         po = [row & mask if i in events else 0 for i, row in enumerate(self.program.relations["po"])]
         dynamic = filled(self.order, [0] * size, self.formula, UP)
+        if self.comings is not None:
+            po = [row | before for row, before in zip(po, self.comings.rows, strict=True)]
         whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
         for _, _, literals in cycles(whole, self.executed, self.formula):
             for l in literals:

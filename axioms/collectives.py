@@ -15,7 +15,7 @@ from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
 from ptxcore.machine.collective import flows, resolve
 from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.machine.run import Trace
-from ptxcore.values.terms import Term, Value, conj, negate
+from ptxcore.values.terms import Term, Value, conj, extract, negate
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
@@ -50,9 +50,12 @@ class Meetings:
         self.check_time = check_time
         warps: dict[tuple[int, int], list[int]] = {}
         for t, thread in enumerate(threads):
-            if any(e.kind == "collective" for e in thread.execution.effects):
-                warps.setdefault((thread.place.gpu, thread.place.warp), []).append(t)
-        self.warps = list(warps.values())
+            warps.setdefault(_warp(thread), []).append(t)
+        self.warps = [
+            warp
+            for warp in warps.values()
+            if any(e.kind == "collective" for t in warp for e in threads[t].execution.effects)
+        ]
         self.lanes = {t: lane_of(threads[t]) for warp in self.warps for t in warp}
         self._known: dict[tuple[int, Site], set[int]] = {}
 
@@ -114,29 +117,40 @@ class Meetings:
                 told = self._told(first, brought)
                 if any(told[t] != e.answer for t, e in group.items()):
                     return False
-                self._tell(group)
+                self._tell(warp, group)
         return True
 
-    def _tell(self, group: Mapping[int, Effect]) -> None:
-        """Tells each effect whose operands its result comes from in this combination of runs."""
+    def _tell(self, warp: Sequence[int], group: Mapping[int, Effect]) -> None:
+        """Tells each effect whose operands its result comes from in this combination of runs, and for whom it waits."""
         there = {self.lanes[t]: e for t, e in group.items()}
         how = next(iter(group.values())).how
         assert how is not None
         found = flows(how, {lane: e.operands for lane, e in there.items()})
         for lane, e in there.items():
             e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
+            if how.form.mask:
+                assert type(e.mask) is int
+                e.mates = tuple(
+                    (other, there[other].index if other in there else -1)
+                    for other in (self.lanes[t] for t in warp)
+                    if other != lane and e.mask >> other & 1
+                )
 
 
 class Flows:
     """What data comes from where, by way of what the threads of warps compute together."""
 
     def __init__(self, threads: Sequence[Thread]) -> None:
+        self.threads = threads
         self.lanes: dict[tuple[int, int, int], int] = {}
         self.effects: dict[tuple[int, int], Effect] = {}
         self.warps: dict[int, tuple[int, int]] = {}
+        computing = {
+            _warp(thread) for thread in threads if any(e.kind == "collective" for e in thread.execution.effects)
+        }
         for t, thread in enumerate(threads):
-            if any(e.kind == "collective" for e in thread.execution.effects):
-                self.warps[t] = thread.place.gpu, thread.place.warp
+            if _warp(thread) in computing:
+                self.warps[t] = _warp(thread)
                 self.lanes[*self.warps[t], lane_of(thread)] = t
                 self.effects |= {(t, e.index): e for e in thread.execution.effects}
 
@@ -150,6 +164,26 @@ class Flows:
                 u = self.lanes[*self.warps[t], lane]
                 if u != t:
                     yield t, effect, u, index
+
+    def decided(self) -> Iterator[tuple[int, Effect, int, Dependencies]]:
+        """Where a thread goes on because another one has come, or ended: the thread and the effect at which it waited; the
+        other, and what decided that it came or ended."""
+        for (t, _), effect in self.effects.items():
+            for lane, index in effect.mates:
+                u = self.lanes[*self.warps[t], lane]
+                waits = conj(effect.guard, extract(effect.mask, lane, lane))
+                came, control = self.effects.get((u, index)), self.threads[u].execution.control
+                there = came.guard if came is not None else 0
+                if came is not None and came.control_dependencies:
+                    yield t, effect, u, _under(came.control_dependencies, conj(waits, there))
+                if control:
+                    yield t, effect, u, _under(control, conj(waits, negate(there)))
+
+    def awaited(self, thread: int, effect: Effect) -> Iterator[tuple[int, Effect | None, Value]]:
+        """For whom an effect waits: the thread, what it does when it comes, and the condition under which it is named."""
+        for lane, index in effect.mates:
+            u = self.lanes[*self.warps[thread], lane]
+            yield u, self.effects.get((u, index)), extract(effect.mask, lane, lane)
 
     def behind(self, thread: int, dependencies: Dependencies) -> Iterator[tuple[int, int, Value]]:
         """The dependencies as those on effects that are no collective ones: thread, index and condition of each."""
@@ -170,6 +204,12 @@ class Flows:
                     waiting += [(u, i, conj(condition, c)) for i, c in brought.items()]
 
 
+def _under(dependencies: Dependencies, guard: Value) -> Dependencies:
+    """Those dependencies under a condition more."""
+    found = {index: conj(condition, guard) for index, condition in dependencies.items()}
+    return {index: condition for index, condition in found.items() if condition != 0}
+
+
 def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> list[int]:
     """Which operations on mbarrier objects are over before which others begin, as rows: what a thread did before it brought
     something, before what is done by who was told. No order of memory comes of it, but nobody is told by who is not there."""
@@ -187,8 +227,54 @@ def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> lis
     return rows
 
 
+class Comings:
+    """Which events of barriers are over before which others begin, since a thread waits for others of its warp in between, as
+    `rows`; and which are over before a thread `ends`. Where two threads come to an instruction from the same barriers, these
+    say it themselves, and it is left out."""
+
+    def __init__(self, threads: Sequence[Thread], events: Sequence[Event]) -> None:
+        self.rows = [0] * len(events)
+        self.ends: dict[int, int] = {}
+        at_barriers: list[list[Event]] = [[] for _ in threads]
+        for e in events:
+            if e.effect is not None and e.effect.kind == "barrier":
+                at_barriers[e.thread].append(e)
+        flows = Flows(threads)
+        for (t, index), effect in flows.effects.items():
+            for u, came, named in flows.awaited(t, effect):
+                before = [e for e in at_barriers[u] if came is None or _index(e) < came.index]
+                mine = [e for e in at_barriers[t] if _index(e) < index]
+                if named == 1 and before and [*map(_barrier, before)] != [*map(_barrier, mine)]:
+                    self._over(t, effect, before, at_barriers[t], threads[t].execution.finishes)
+
+    def _over(self, t: int, effect: Effect, before: Sequence[Event], events: Sequence[Event], ends: Value) -> None:
+        """Events are over when a thread goes on behind an effect."""
+        skipped = negate(effect.guard)
+        later = sum(1 << e.index for e in events if _index(e) > effect.index and conj(e.guard, skipped) == 0)
+        for e in before:
+            self.rows[e.index] |= later
+            if conj(ends, skipped) == 0:
+                self.ends[t] = self.ends.get(t, 0) | 1 << e.index
+
+
+def _index(event: Event) -> int:
+    assert event.effect is not None
+    return event.effect.index
+
+
+def _barrier(event: Event) -> tuple[object, ...]:
+    """Which barrier an event is of, and what is done there."""
+    effect = event.effect
+    assert effect is not None
+    return effect.level, effect.identity, effect.mask, effect.count, effect.barrier, event.tags
+
+
 def _on_object(event: Event) -> bool:
     return event.in_po and event.effect is not None and event.effect.kind == "mbarrier"
+
+
+def _warp(thread: Thread) -> tuple[int, int]:
+    return thread.place.gpu, thread.place.warp
 
 
 def lane_of(thread: Thread) -> int:

@@ -93,5 +93,7 @@ class Definitions:
 
 
 _FIELDS = [
-    f.name for f in fields(Effect) if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met")
+    f.name
+    for f in fields(Effect)
+    if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met", "mates")
 ]

@@ -93,8 +93,9 @@ def _aborts(effect: Effect) -> str | None:
 
 
 def _waits(effect: Effect) -> bool:
-    """Whether a barrier effect waits for others. The barriers that the short dialect names are left as they are."""
-    return effect.kind == "barrier" and effect.barrier != "arrive" and effect.instance is None
+    """Whether an effect waits for others. The barriers that the short dialect names are left as they are."""
+    of_barrier = effect.kind == "barrier" and effect.barrier != "arrive" and effect.instance is None
+    return of_barrier or bool(effect.mates)
 
 
 class _Giving:
@@ -106,6 +107,8 @@ class _Giving:
         self.ends: list[Value] = []  # of each thread: that it truly ends
         self._shared = None if aborts else SharedWaits(program.threads)
         self._chosen: set[Value] = set()
+        #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
+        self.together: list[tuple[int, Effect, Value]] = []
         threads = [self._thread(t, thread, aborts) for t, thread in enumerate(program.threads)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
@@ -123,7 +126,10 @@ class _Giving:
             changed = replace(effect, guard=guard)
             if _waits(effect):
                 passes = self._passing(number, effect)
-                changed.complete = passes
+                if effect.kind == "barrier":
+                    changed.complete = passes
+                else:
+                    self.together.append((number, changed, passes))
                 stop = terms.conj(guard, terms.negate(passes))
                 self.stops.append(_Stop("barrier", number, stop, effect.instruction, effect.index))
                 through = terms.conj(through, terms.disj(terms.negate(effect.guard), passes))
@@ -281,6 +287,7 @@ class _Reasons:
             self._rounds_follow(rounds)
         for instances in barriers.counted:
             self._one_after_another(instances)
+        self._at_collectives(reasons)
         if not reasons:
             return
         for rounds in barriers.meetings:
@@ -328,6 +335,24 @@ class _Reasons:
                 so_far = waited.setdefault(part.thread, [TRUE])
                 yield from ((part, k, literal) for k, literal in enumerate(self.formula.exactly(so_far)))
                 waited[part.thread] = self.formula.one_more(so_far, part.passes)
+
+    def _at_collectives(self, reasons: bool) -> None:
+        """Who goes on has all those there for whom it waits, but for those who have ended."""
+        if not self.giving.together:
+            return
+        from axioms.collectives import Flows
+
+        formula, truth = self.formula, self.encoding.truth
+        flows = Flows(self.giving.program.threads)
+        for thread, effect, passes in self.giving.together:
+            there = [
+                formula.disj([truth(came.guard) if came else FALSE, self.ends[u], -truth(named)], BOTH)
+                for u, came, named in flows.awaited(thread, effect)
+            ]
+            whole = formula.conj_all(there, BOTH)
+            formula.add([-truth(terms.conj(effect.guard, passes)), whole])
+            if reasons:
+                formula.add([-self.stopped[thread, effect.index], -whole])
 
     def _at_instances(self, instances: Instances) -> None:
         for x, member in enumerate(instances.members):

@@ -331,7 +331,21 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
                     sources.depend(pairs["data"], effect.data_dependencies, e)
                 if e.kind == "W" and e.partner is not None:
                     _own_dependency(pairs, effect, e)
+    if flows is not None:
+        _decided_by_others(program, flows, pairs["ctrl"])
     return pairs
+
+
+def _decided_by_others(program: Program, flows: Flows, pairs: list[tuple[int, int, Value]]) -> None:
+    """What a thread writes behind an instruction that the threads of its warp execute together hangs on what decided that the
+    others came to it."""
+    for t, effect, other, dependencies in flows.decided():
+        sources = _Sources(program, flows, other)
+        for index, made in program.by_effect[t].items():
+            if index > effect.index:
+                for e in made:
+                    if e.kind in ("W", "X"):
+                        sources.depend(pairs, dependencies, e)
 
 
 def ends_by(program: Program, thread: int) -> list[tuple[int, Value]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from axioms.encounters import Encounters, Instance
+from axioms.encounters import Encounters, Instance, Meeting
 from axioms.events import Thread
 from ptxcore.machine.effects import Effect
 
@@ -19,8 +19,23 @@ class SharedWaits(Encounters):
 
     def __init__(self, threads: Sequence[Thread]) -> None:
         super().__init__(threads)
+        if any(e.mates for thread in threads for e in thread.execution.effects):
+            self._find_collectives()
         self.over: set[Instance] = set()
         self._certainly_over()
+
+    def _find_collectives(self) -> None:
+        """What the threads of a warp execute together is one instance for all of them."""
+        from axioms.collectives import Flows
+
+        flows = Flows(self.threads)
+        for t, thread in enumerate(self.threads):
+            for effect in thread.execution.effects:
+                if effect.mates and type(effect.mask) is int:
+                    mates = [(u, e.index if e is not None else -1) for u, e, _ in flows.awaited(t, effect)]
+                    barrier = "together", *sorted([(t, effect.index), *mates])
+                    self.names[t, effect.index] = barrier, 0
+                    self.meetings[barrier] = Meeting(tuple(u for u, _ in (*mates, (t, 0))))
 
     def _certainly_over(self) -> None:
         """Lets every thread go on as long as nothing in its way is uncertain."""
@@ -41,7 +56,7 @@ class SharedWaits(Encounters):
 
     def _passes(self, t: int, effect: Effect, arrived: dict[Instance, set[int]]) -> bool:
         """Whether a thread certainly goes on behind an effect; notes where it arrives."""
-        if effect.kind != "barrier":
+        if effect.kind != "barrier" and not effect.mates:
             return True
         instance = self.names.get((t, effect.index))
         if instance is not None and effect.guard == 1 and effect.barrier != "wait":

@@ -106,6 +106,9 @@ class Effect:
     how: Use | None = None
     #: The effects whose operands the result comes from, where that is known: lanes, and indices in their threads.
     met: tuple[tuple[int, int], ...] = ()
+    #: Whom it waits for, where it has a member mask: lanes, and for each the index of what it does then in its thread; -1
+    #: where it never comes.
+    mates: tuple[tuple[int, int], ...] = ()
 
     address_dependencies: Dependencies = field(default_factory=dict)
     data_dependencies: Dependencies = field(default_factory=dict)

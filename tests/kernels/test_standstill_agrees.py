@@ -6,8 +6,10 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from schedules import Runs
 from test_waiting_agrees import kernel
 
+import ptxmm
 from axioms import endless, standstill
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
@@ -28,3 +30,53 @@ def compare(question: Question, kinds: Sequence[str], seconds: float = 20) -> bo
 def test_of_random_kernels(kinds: Sequence[str]) -> None:
     found = [compare(Question(kernel(seed).test, model_named("ptx-9.0")), kinds) for seed in range(5000, 5040)]
     assert 2 < sum(found) < 38
+
+
+HEAD = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+    .reg .pred %p<3>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [a];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r3, %tid.x;
+    setp.ne.u32 %p1, %r3, 0;
+    @%p1 bra OTHERS;
+"""
+SPIN = """L: ld.relaxed.gpu.global.u32 %r5, [%rd2];
+    setp.eq.u32 %p2, %r5, 0;
+    @%p2 bra L;
+"""
+SET = "st.relaxed.gpu.global.u32 [%rd2], 1;\n"
+SHUFFLE, MEET = "shfl.sync.idx.b32 %r6, %r3, 1, 31, 3;\n", "bar.warp.sync 3;\n"
+
+
+def two_lanes(first: str, second: str) -> ptxmm.Kernel:
+    """Two threads of a warp, each with its own code."""
+    text = f"{HEAD}{first}ret;\nOTHERS:\n{second}ret;\n}}\n"
+    word = {"type": "u32", "elements": 1}
+    return ptxmm.Kernel(text, params={"a": word}, grid=1, block=2, terminates=True, exists="a[0] == 1")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        ("bra TOGETHER;\n", "TOGETHER:\n" + SHUFFLE + SET, True),
+        (SPIN + "bra TOGETHER;\n", "TOGETHER:\n" + SHUFFLE + SET, False),  # who is shuffled with comes when it has seen
+        (SPIN, SHUFFLE + SET, False),  # or ends then
+        (SPIN, SET + SHUFFLE, True),
+        ("bra TOGETHER;\n", MEET + "TOGETHER:\n" + SHUFFLE + SET, False),  # one waits at each
+        (MEET + "bra TOGETHER;\n", MEET + "TOGETHER:\n" + SHUFFLE + SET, True),
+    ],
+    ids=["together", "sees before", "ends before", "is told", "elsewhere", "in order"],
+)
+def test_a_warp_waits_for_all_who_execute_something_together(first: str, second: str, ends: bool) -> None:
+    made = two_lanes(first, second)
+    runs = {found if isinstance(found, str) else "ends" for _, found in Runs(made.test).results(20)}
+    assert runs == {"ends" if ends else "deadlock"}
+    for engine in ("solve", "enumerate"):
+        result = made.check(engine=engine)
+        assert [c.holds for c in result.checks] == [ends, ends], (engine, result.verdict, result.error)

@@ -9,7 +9,7 @@ together where they are at the same place of the unrolled code, under one member
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -180,7 +180,7 @@ class _Warp:
         return self.known, self.required
 
     def tell(self) -> None:
-        """Tells each effect whose operands its result comes from."""
+        """Tells each effect whose operands its result comes from, and for whom it waits."""
         for group in self.groups.values():
             there = {self.lanes[i].number: e for i, e in group.items() if e.guard != 0}
             if there:
@@ -189,6 +189,14 @@ class _Warp:
                 found = flows(how, {lane: tuple(o for o in e.operands if o is not None) for lane, e in there.items()})
                 for lane, e in there.items():
                     e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
+                    if _has_mask(e):
+                        e.mates = tuple(self.awaited(lane, e, there))
+
+    def awaited(self, lane: int, effect: Effect, there: Mapping[int, Effect]) -> Iterator[tuple[int, int]]:
+        """For whom an effect waits."""
+        for other in self.lanes:
+            if other.number != lane and extract(effect.mask, other.number, other.number) != 0:
+                yield other.number, there[other.number].index if other.number in there else -1
 
     def settled(self, value: Value) -> Value | None:
         """A value with what is known put in; None where something is not."""

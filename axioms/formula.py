@@ -10,7 +10,7 @@ above needs `up` alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 TRUE, FALSE = 1, -1
 UP, DOWN, BOTH = 1, 2, 3
@@ -151,10 +151,19 @@ class Formula:
         """Whether `a` is seen to follow from `b`: it is a part of `b` or implied by it, or all its own parts are."""
         if a in (TRUE, b):
             return True
-        known = self._consequences.get(b)
-        if known is None:
-            known = self._consequences[b] = frozenset(self._parts_of(b))
+        known = self._known_with(b)
         return a in known or (a in self.parts and self.parts[a] <= known)
+
+    def following(self, b: int, some: Collection[int]) -> list[int]:
+        """Those of some literals that are seen to follow from `b`, see `follows`."""
+        known, parts = self._known_with(b), self.parts
+        return [a for a in some if a == TRUE or a in known or (a in parts and parts[a] <= known)]
+
+    def _known_with(self, literal: int) -> frozenset[int]:
+        known = self._consequences.get(literal)
+        if known is None:
+            known = self._consequences[literal] = frozenset(self._parts_of(literal))
+        return known
 
     def _parts_of(self, literal: int) -> set[int]:
         found = {literal}

@@ -13,8 +13,9 @@ from axioms import relations
 from axioms.cat.evaluate import bits, closure
 from axioms.cat.model import Axiom, Node
 from axioms.formula import DOWN, FALSE, UP, Formula
+from axioms.paths import Paths
 from axioms.program import UnsupportedProgram
-from axioms.relations import Executed, Members, Paths, Relation, Row
+from axioms.relations import Executed, Members, Relation, Row
 
 Computed = Relation | Members | Paths
 
@@ -392,7 +393,7 @@ def cycles(relation: Relation, executed: Executed, formula: Formula) -> list[tup
     if trimmed.is_empty:
         return []
     diagonal = [1 << i if component[i] else 0 for i in range(len(inner))]
-    return list(Paths(trimmed, executed, formula).paths(diagonal))
+    return [(i, j, [l]) for i, j, l in Paths(trimmed, executed, formula).paths(diagonal)]
 
 
 def _components(rows: list[int]) -> list[int]:

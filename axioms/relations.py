@@ -267,12 +267,13 @@ def restrict(a: Relation, domain: Members | None, codomain: Members | None, form
 class Executed:
     """Which events are executed: certainly (`certain`, a bitset), or under a literal."""
 
-    __slots__ = ("_pairs", "certain", "formula", "literals")
+    __slots__ = ("_implications", "_pairs", "certain", "formula", "literals")
 
     def __init__(self, literals: list[int], formula: Formula) -> None:
         self.literals, self.formula = literals, formula
         self.certain = sum(1 << i for i, l in enumerate(literals) if l == TRUE)
         self._pairs: dict[tuple[int, int], int] = {}
+        self._implications: tuple[list[int], list[int]] | None = None
 
     def pair(self, i: int, j: int) -> int:
         """The literal of "both are executed"."""
@@ -286,6 +287,22 @@ class Executed:
         if both is None:
             both = self._pairs[key] = self.formula.conj(a, b, BOTH)
         return both
+
+    def implications(self) -> tuple[list[int], list[int]]:
+        """For each event those that are executed wherever it is, and those that are executed only where it is, as far as the
+        formula shows it."""
+        if self._implications is None:
+            together: dict[int, int] = {}
+            for i, literal in enumerate(self.literals):
+                together[literal] = together.get(literal, 0) | 1 << i
+            follow = {l: self.formula.following(l, together) for l in together}
+            behind = dict.fromkeys(together, 0)
+            for l, some in follow.items():
+                for m in some:
+                    behind[m] |= together[l]
+            leads = {l: sum(together[m] for m in some) for l, some in follow.items()}
+            self._implications = [leads[l] for l in self.literals], [behind[l] for l in self.literals]
+        return self._implications
 
     def known(self, rows: list[int]) -> Relation:
         """A relation that holds between events exactly when both are executed."""
@@ -308,162 +325,6 @@ class Executed:
     def members(self, events: int) -> Members:
         sure = events & self.certain
         return Members(sure, {i: self.literals[i] for i in bits(events & ~sure)})
-
-
-class Paths:
-    """The transitive closure of a relation, computed for the pairs that are asked for.
-
-    Edges fall in two kinds. *Steps* hold whenever both their ends are executed, and so does what they add up to (program order,
-    mostly). *Jumps* have a literal of their own. A path is steps and jumps in turn, so the only thing to solve is which
-    target of a jump can be reached from which source of one:
-
-        jump(h, t)                              -> reach(h, t)
-        jump(h, t1) & step?(t1, h2) & reach(h2, t) -> reach(h, t)
-        path(i, j)  =  step(i, j) | step?(i, h) & reach(h, t) & step?(t, j)
-    """
-
-    def __init__(self, base: Relation, executed: Executed, formula: Formula) -> None:
-        self.formula, self.size = formula, len(base.must)
-        self.executed = executed
-        self._implications: dict[tuple[int, int], bool] = {}
-        steps = list(base.must)
-        jumps: dict[int, Row] = {}
-        for i, row in base.may.items():
-            for j, literal in row.items():
-                if executed.pair(i, j) == literal:
-                    steps[i] |= 1 << j
-                else:
-                    jumps.setdefault(i, {})[j] = literal
-        closed = closure(steps)
-        if closed != steps:
-            # Steps through an event that may not be executed do not add up, unless who comes behind it is executed only
-            # where it is.
-            steps, jumps = list(base.must), {}
-            for i, row in base.may.items():
-                for j, literal in row.items():
-                    if executed.pair(i, j) == literal and self._only_behind(i, j):
-                        steps[i] |= 1 << j
-                    else:
-                        jumps.setdefault(i, {})[j] = literal
-            closed = closure(steps)
-            jumps = self._shortest(jumps, closed)
-        self.steps, self.jumps = closed, jumps
-        self.reach: dict[int, Row] = {}
-        self._solve()
-
-    def _only_behind(self, i: int, j: int) -> bool:
-        """Whether event j is executed only where event i is."""
-        key = self.executed.literals[i], self.executed.literals[j]
-        known = self._implications.get(key)
-        if known is None:
-            known = self._implications[key] = self.formula.follows(*key)
-        return known
-
-    def _shortest(self, jumps: dict[int, Row], steps: list[int]) -> dict[int, Row]:
-        """The jumps without those that are steps between events that are executed together, and another jump."""
-        together: dict[int, int] = {}
-        for i, literal in enumerate(self.executed.literals):
-            together[literal] = together.get(literal, 0) | 1 << i
-        into: dict[tuple[int, int], int] = {}
-        for i, row in jumps.items():
-            for j, literal in row.items():
-                into[j, literal] = into.get((j, literal), 0) | 1 << i
-        needed: dict[int, Row] = {}
-        for i, row in jumps.items():
-            later = steps[i] & together[self.executed.literals[i]] & -(2 << i)
-            for j, literal in row.items():
-                if not later & into[j, literal]:
-                    needed.setdefault(i, {})[j] = literal
-        return {i: self._first(row, steps, together) for i, row in needed.items()}
-
-    def _first(self, row: Row, steps: list[int], together: dict[int, int]) -> Row:
-        """The jumps of one event without those that are another jump, and a step between events that are executed together."""
-        kept: Row = {}
-        targets: dict[int, int] = {}  # of the jumps that are kept, by literal
-        for j in sorted(row):
-            literal = row[j]
-            earlier = targets.get(literal, 0) & together[self.executed.literals[j]]
-            if not any(steps[k] >> j & 1 for k in bits(earlier)):
-                kept[j] = literal
-                targets[literal] = targets.get(literal, 0) | 1 << j
-        return kept
-
-    def _solve(self) -> None:
-        formula, jumps, steps = self.formula, self.jumps, self.steps
-        if not jumps:
-            return
-        heads = 0
-        for h in jumps:
-            heads |= 1 << h
-        # From the target of a jump, the sources of jumps that steps lead to.
-        next_heads = {t: (steps[t] | 1 << t) & heads for row in jumps.values() for t in row}
-        targets = {h: sum(1 << t for t in row) for h, row in jumps.items()}
-        reachable = dict(targets)
-        changed = True
-        while changed:
-            changed = False
-            for h, row in jumps.items():
-                new = reachable[h]
-                for t in row:
-                    for h2 in bits(next_heads[t]):
-                        new |= reachable[h2]
-                if new != reachable[h]:
-                    reachable[h] = new
-                    changed = True
-        clauses = formula.clauses
-        onward = {t: bits(row) for t, row in next_heads.items()}
-        for h, row in jumps.items():
-            alone = not any(onward[t] for t in row)
-            self.reach[h] = dict(row) if alone else {t: formula.new() for t in bits(reachable[h])}
-        for h, row in jumps.items():
-            into = self.reach[h]
-            for t, literal in row.items():
-                if into[t] != literal:
-                    clauses.append([-literal, into[t]])
-                for h2 in onward[t]:
-                    for t2, other in self.reach[h2].items():
-                        if other != into[t2]:
-                            clauses.append([-literal, -other, into[t2]])
-
-    def paths(self, mask: list[int] | None) -> Iterator[tuple[int, int, list[int]]]:
-        """For each pair in `mask`: the literals any of which makes a path (TRUE alone for a certain one)."""
-        certain_events, pair = self.executed.certain, self.executed.pair
-        ends: dict[int, int] = {}  # from the target of a jump, everything that steps lead to
-        for row in self.reach.values():
-            for t in row:
-                ends[t] = self.steps[t] | 1 << t
-        heads = 0
-        for h in self.reach:
-            heads |= 1 << h
-        for i in range(self.size):
-            wanted = -1 if mask is None else mask[i]
-            if not wanted:
-                continue
-            found: dict[int, list[int]] = {}
-            step = self.steps[i] & wanted
-            certain = certain_events if certain_events >> i & 1 else 0
-            for j in bits(step & certain):
-                found[j] = [TRUE]
-            for j in bits(step & ~certain):
-                literal = pair(i, j)
-                if literal != FALSE:
-                    found[j] = [literal]
-            for h in bits((self.steps[i] | 1 << i) & heads):
-                for t, literal in self.reach[h].items():
-                    for j in bits(ends[t] & wanted):
-                        if found.get(j) == [TRUE]:
-                            continue
-                        whole = literal if certain >> j & 1 else self.formula.conj(literal, pair(i, j))
-                        if whole != FALSE:
-                            found.setdefault(j, []).append(whole)
-            for j, literals in found.items():
-                yield i, j, literals
-
-    def relation(self, mask: list[int] | None) -> Relation:
-        rows: dict[int, dict[int, list[int]]] = {}
-        for i, j, literals in self.paths(mask):
-            rows.setdefault(i, {})[j] = literals
-        return filled(rows, [0] * self.size, self.formula, UP)
 
 
 def exact_closure(base: Relation, formula: Formula) -> Relation:

@@ -18,7 +18,8 @@ from axioms.cat import evaluate
 from axioms.cat.evaluate import Rows, bits
 from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 from axioms.interpret import cycles
-from axioms.relations import Executed, Paths, Relation
+from axioms.paths import Paths
+from axioms.relations import Executed, Relation
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

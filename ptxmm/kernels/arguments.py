@@ -7,11 +7,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptxcore.diagnostics import nearest
 from ptxcore.values.ieee import F64, FORMATS, convert
 from ptxmm.kernels.document import Document, Found, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import Buffer, Scalar
+from ptxmm.kernels.words import suggested
 
 _KEYS = ("type", "elements", "init", "align", "value")
 _MOST_ELEMENTS = 1 << 16
@@ -46,7 +46,7 @@ def described(name: str, table: Mapping[str, Any]) -> Buffer | Scalar:
     """The argument that a table describes. Raises ArgumentTrouble."""
     for key in table:
         if key not in _KEYS:
-            hint = nearest(key, _KEYS) or f"a parameter has {', '.join(_KEYS)}"
+            hint = suggested(key, _KEYS) or f"a parameter has {', '.join(_KEYS)}"
             raise ArgumentTrouble((key,), f"'{name}' has no '{key}'", hint, key=True)
     written = table.get("type")
     if written is None:
@@ -54,7 +54,7 @@ def described(name: str, table: Mapping[str, Any]) -> Buffer | Scalar:
     kind = TYPES.get(written.lstrip(".")) if isinstance(written, str) else None
     if kind is None:
         hint = (
-            nearest(str(written), TYPES) if isinstance(written, str) else None
+            suggested(str(written), TYPES) if isinstance(written, str) else None
         ) or f"the types are {', '.join(TYPES)}"
         shown = f"'{written}'" if isinstance(written, str) else kind_of(written)
         raise ArgumentTrouble(("type",), f"{shown} is no type", hint)

@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.positions import Place, Way, positions
+from ptxmm.kernels.words import suggested
 from ptxmm.result import Spot
 
 _AT = re.compile(
@@ -160,5 +161,5 @@ def check_keys(document: Document, table: dict[str, Any], way: Way, known: Itera
     names = list(known)
     for key in table:
         if key not in names:
-            hint = nearest(key, names) or f"{what} has {', '.join(names)}"
+            hint = suggested(key, names) or f"{what} has {', '.join(names)}"
             document.note((*way, key), f"{what} has no '{key}'", hint, key=True)

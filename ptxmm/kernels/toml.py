@@ -39,6 +39,7 @@ from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
 from ptxmm.kernels.test import EXPECTED, PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
+from ptxmm.kernels.words import suggested
 
 _LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_TURNS = 4
@@ -86,11 +87,22 @@ def _stream(value: object) -> str | None:
 def _verdicts(value: object) -> str | None:
     wrong = _texts(value)
     if wrong is None:
-        said = [part.strip() for text in _listed(value) for part in text.split("|")]
-        unknown = [s for s in said if s not in EXPECTED]
-        if unknown or not said:
+        unknown = _unknown_verdicts(value)
+        if unknown or not value:
             wrong = f"a verdict is ok, no or undefined, not '{unknown[0] if unknown else ''}'"
     return wrong
+
+
+def _unknown_verdicts(value: Any) -> list[str]:
+    said = [part.strip() for text in _listed(value) for part in text.split("|")]
+    return [s for s in said if s not in EXPECTED]
+
+
+def _meant_verdict(value: object) -> str | None:
+    if _texts(value) is not None:
+        meant = {True: "ok", False: "no"}.get(value) if isinstance(value, bool) else None
+        return f'as in expect = "{meant or "no"}"'
+    return next((hint for verdict in _unknown_verdicts(value) if (hint := suggested(verdict, EXPECTED))), None)
 
 
 def _tables(value: object) -> str | None:
@@ -111,6 +123,15 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+#: What may be said beside what is wrong with a value, by its key.
+_HINTS: dict[str, Callable[[object], str | None]] = {
+    "expect": _meant_verdict,
+    "kernel": lambda value: "each launch of several is a table of its own: [[kernel]]",
+    "variant": lambda value: "each test of several is a table of its own: [[variant]]",
+    "bounds": lambda value: "as in bounds = {default = 8}",
+    **dict.fromkeys(QUANTIFIERS, lambda value: 'as in "x[0] == 2"'),
+    **dict.fromkeys(PROPERTIES, lambda value: "without quotation marks" if value in ("true", "false") else None),
+}
 #: What may stand in a table, and what is wrong with a value that may not.
 _Schema = dict[str, Callable[[object], str | None]]
 _LAUNCH: _Schema = {
@@ -251,7 +272,7 @@ class KernelFile:
         for key, value in table.items():
             wrong = schema[key](value) if key in schema else None
             if wrong:
-                document.note((*way, key), wrong)
+                document.note((*way, key), wrong, _HINTS[key](value) if key in _HINTS else None)
         check = table.get("check")
         if isinstance(check, dict) and "check" in schema:
             self._check_table(check, (*way, "check"), _CHECK, "[check]")

@@ -309,3 +309,43 @@ def test_a_bound_of_no_loop_is_told_at_its_place(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         ptxmm.check(ptxmm.load(path))
     assert f"{path}:14:1: error: no loop of 'k' is at 'k.cu:12'" in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ('entry = "k"', 'expect = "violated"', "did you mean 'no'?"),
+        ('entry = "k"', 'expect = "OK"', "did you mean 'ok'?"),
+        ('entry = "k"', 'expect = ["ok", "fails"]', "did you mean 'no'?"),
+        ('entry = "k"', "expect = false", 'as in expect = "no"'),
+        ('entry = "k"', "timeout = 5", "that is an option of the command: ptxmm check --timeout"),
+        ("grid = ", "blocks = ", "did you mean 'grid'?"),
+        ("block = ", "threads = ", "did you mean 'block'?"),
+        ("forall", "always", "did you mean 'forall'?"),
+        ("forall", "forbid", "did you mean 'never'?"),
+        ("forall =", "no_races = true\nforall =", "did you mean 'race_free'?"),
+        ("forall =", 'race_free = "true"\nforall =', "without quotation marks"),
+        ("forall =", "live = true\nforall =", "did you mean 'terminates'?"),
+        ('"u32", elements', '"unsigned", elements', "did you mean 'u32'?"),
+        ('"u32", elements', '"float", elements', "did you mean 'f32'?"),
+        ('"u32", elements', '"u32", length', "did you mean 'elements'?"),
+        ('{type = "u32", elements', '{kind = "u32", elements', "did you mean 'type'?"),
+    ],
+)
+def test_words_of_others_are_understood(tmp_path: Path, old: str, new: str, hint: str) -> None:
+    assert old in TOML
+    with pytest.raises(InputError) as raised:
+        read(write(tmp_path, TOML.replace(old, new, 1)))
+    assert f"hint: {hint}" in str(raised.value)
+
+
+def test_no_word_stands_for_one_that_there_is() -> None:
+    """What is called otherwise here is no word of the format itself, where it would be taken as it is."""
+    from ptxmm.kernels.words import suggested
+
+    for known in (
+        ["ok", "no", "undefined"],
+        ["forall", "exists", "never", "race_free", "terminates"],
+        ["u8", "u32", "s32"],
+    ):
+        assert [suggested(word, known) for word in known] == [f"did you mean '{word}'?" for word in known]

@@ -37,9 +37,9 @@ def without_repetition(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -
 
 
 def straightened(shapes: Sequence[Shape]) -> list[Shape]:
-    """The shapes without empty blocks, and with blocks that only follow each other as one. Labels are kept."""
+    """The shapes without empty blocks, and with blocks that only follow each other as one, jumps left out. Labels are kept."""
     last = len(shapes) - 1
-    made = list(shapes)
+    made = [_without_jump(shape, b) for b, shape in enumerate(shapes)]
     behind = [_through(made, b) for b in range(len(made))]
     for b, passed in enumerate(behind):
         if passed != b and made[b].label and passed != last:
@@ -63,6 +63,14 @@ def straightened(shapes: Sequence[Shape]) -> list[Shape]:
             made[n] = Shape((), None, None, last)
             count[n] = 0
     return made
+
+
+def _without_jump(shape: Shape, block: int) -> Shape:
+    """A block that always jumps to one other is one that this follows."""
+    end = shape.end
+    if end is None or end.kind != "branch" or end.predicate is not None or end.sources or shape.target in (None, block):
+        return shape
+    return shape._replace(end=None, target=None, follows=shape.target)
 
 
 def _labels(first: str, second: str) -> str:

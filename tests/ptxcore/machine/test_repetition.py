@@ -62,6 +62,19 @@ def test_a_loop_that_waits_for_a_change_begins_with_what_it_read_last() -> None:
     assert x.finishes is store.guard
 
 
+def test_a_loop_begins_with_what_it_read_last_where_its_end_jumps_back_too() -> None:
+    # As nvcc ends it where something else stands behind: out, or else back by a jump of its own.
+    body = """
+        ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra DONE;
+        TURN: ld.relaxed.gpu.u32 %r6, [%d1]; setp.eq.u32 %p2, %r6, %r5; @%p2 bra TURN;
+        ld.acquire.gpu.u32 %r5, [%d1]; setp.eq.u32 %p3, %r5, 0; @%p3 bra DONE;
+        bra.uni TURN;
+        DONE: st.global.u32 [%d2], 1; ret;
+    """
+    x = one(kernel(body))
+    assert not x.cuts and [e.kind for e in x.effects] == ["load", "load", "store"] and len(x.stuck) == 2
+
+
 def test_a_turned_loop_that_counts_still_counts() -> None:
     body = """
         mov.u32 %r1, 0; ld.global.u32 %r5, [%d1]; setp.le.u32 %p1, %r5, %r1; @%p1 bra DONE;

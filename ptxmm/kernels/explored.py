@@ -58,13 +58,13 @@ class LoopNote(NamedTuple):
     threads: tuple[str, ...]
 
 
-#: A module made ready, by its text; texts of several launches and variants are often the same.
+#: A module made ready, by its text and its number; texts of several launches and variants are often the same.
 @lru_cache(maxsize=8)
-def _lowered(text: str) -> LoweredProgram:
+def _lowered(text: str, number: int) -> LoweredProgram:
     module, found = read_and_check(text)
     if found:
         raise InputError(found)
-    return lower(module)
+    return lower(module, number)
 
 
 class _One(NamedTuple):
@@ -103,13 +103,13 @@ class Explored:
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
-        program = _lowered(launch.text)
+        program = _lowered(launch.text, self.memory.module(launch.text))
         code = kernel_of(program, launch.entry)
         check_count(launch.entry, code.parameters, launch.params)
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
         arguments = [self.memory.buffer(p) if isinstance(p, Buffer) else p.value for p in launch.params]
         kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible)
-        self.memory.module(launch.text, program.layout, kernel.constant)
+        self.memory.variables(launch.text, program.layout, kernel.constant)
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)
         if "smid" in kernel.special:

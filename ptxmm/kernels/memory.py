@@ -13,6 +13,7 @@ from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.kernel.heap import Heap
 from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.kernel.layout import MOST_MODULES
 from ptxcore.machine.kernel.special import RESERVED, reserved_offset
 from ptxcore.machine.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
 from ptxcore.values.terms import mask
@@ -33,8 +34,9 @@ class Memory:
         self.objects: list[Object] = []
         self.views: list[View] = []
         self.buffers: dict[str, tuple[Buffer, int, int]] = {}  # with its object and address
-        self._modules: set[str] = set()
-        self._variables = False
+        self._modules: dict[str, int] = {}
+        self._loaded: set[int] = set()
+        self._linked: dict[str, bool] = {}  # of variables: whether they are declared only
         self._next = 1
         self.heap = Heap()
 
@@ -75,21 +77,36 @@ class Memory:
         self._next += 1
         return address
 
-    def module(self, text: str, layout: Layout, constant: frozenset[int]) -> None:
-        """The variables of a module, but those that never change. Launches of one module share them."""
-        if text in self._modules:
+    def module(self, text: str) -> int:
+        """The number of a module, by its text: what has been launched before is the same module."""
+        if len(self._modules) >= MOST_MODULES and text not in self._modules:
+            raise UsageError(f"more than {MOST_MODULES} different modules are launched")
+        return self._modules.setdefault(text, len(self._modules))
+
+    def variables(self, text: str, layout: Layout, constant: frozenset[int]) -> None:
+        """The variables of a module, but those that never change. Launches of one module share them; modules are loaded one
+        by one, and not linked."""
+        number = self.module(text)
+        if number in self._loaded:
             return
-        changing = [p for p in layout.variables if p.space == "global" and p.address not in constant and p.size]
-        self._modules.add(text)
-        if changing and self._variables:
+        self._loaded.add(number)
+        for placed in layout.variables:
+            self._link(placed.name, placed.variable.linkage == "extern")
+            if placed.space == "global" and placed.address not in constant and placed.size:
+                width = WIDTHS.get(placed.variable.type, 32)
+                elements = None if placed.size == width // 8 else placed.size * 8 // width
+                owner = f"@{number + 1}" if any(thing.name == placed.name for thing in self.objects) else ""
+                self._place(placed.name, placed.size, placed.data, width, elements, placed.address, owner)
+
+    def _link(self, name: str, declared: bool) -> None:
+        """Raises UnsupportedProgram for a variable that one module declares, and another one defines."""
+        known = self._linked.setdefault(name, declared)
+        if known != declared:
             from axioms.program import UnsupportedProgram
 
-            raise UnsupportedProgram("launches of several modules that have variables of their own are not supported")
-        self._variables = self._variables or bool(changing)
-        for placed in changing:
-            width = WIDTHS.get(placed.variable.type, 32)
-            elements = None if placed.size == width // 8 else placed.size * 8 // width
-            self._place(placed.name, placed.size, placed.data, width, elements, placed.address)
+            raise UnsupportedProgram(
+                f"'{name}' is declared .extern in one module and defined in another: linking modules is not supported"
+            )
 
     def _place(
         self, name: str, size: int, initial: bytes, width: int, elements: int | None, address: int,

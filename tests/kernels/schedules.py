@@ -38,10 +38,11 @@ class Runs:
                 width = TYPES[p.type].width
                 values = [*p.init, *[0] * (p.elements - len(p.init))]
                 arrays[p.name] = numpy.array(values, dtype=f"<u{width // 8}")
+        for device in self.devices.values():
+            device.reset()
         try:
             for number, one in enumerate(self.test.launches):
                 device = self.devices[one.text]
-                device.reset()
                 given = [arrays[p.name] if isinstance(p, Buffer) else _passed(p) for p in one.params]
                 launch(
                     device, one.entry, one.grid, one.block, given, cluster=one.cluster,

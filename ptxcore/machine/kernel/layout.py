@@ -10,11 +10,14 @@ from ptxcore.machine.windows import CONST, GLOBAL_BITS
 from ptxcore.syntax.tree import Address, Float, Immediate, Name, Operand, Vector, Wrapped
 from ptxcore.values.ieee import F32, F64, convert
 
-#: The first number of a buffer of `.global` variables; those below are the launch's own.
+#: The first number of a buffer of `.global` variables, and as many as a module may have; those below are the launch's own.
 FIRST_VARIABLE = 1 << 20
-#: Addresses of functions.
+#: Addresses of functions, and as many as a module may have.
 FUNCTIONS = 0x0800_0000
 _FUNCTION_STEP = 16
+_MOST_FUNCTIONS = 1 << 16
+#: So many modules may be launched together.
+MOST_MODULES = 128
 #: Stands for the number of a variable in shared memory whose size the launch gives.
 DYNAMIC = -1
 
@@ -45,8 +48,9 @@ class SharedVariable:
 
 @dataclass(slots=True)
 class Layout:
-    """All variables of a module."""
+    """All variables of a module. Those that are launched together have numbers, lest their addresses meet."""
 
+    number: int = 0
     variables: list[Placed] = field(default_factory=list)
     shared_variables: list[SharedVariable] = field(default_factory=list)
     const_bytes: int = 0
@@ -82,7 +86,7 @@ class Layout:
             address = CONST + self.const_bytes
             self.const_bytes += _size(variable)
         else:
-            address = FIRST_VARIABLE + len(self.variables) << GLOBAL_BITS
+            address = FIRST_VARIABLE * (1 + self.number) + len(self.variables) << GLOBAL_BITS
         placed = Placed(name, variable.space, address, _size(variable), variable)
         self.variables.append(placed)
         self._by_key[key] = placed
@@ -95,7 +99,8 @@ class Layout:
 
     def function(self, name: str) -> int:
         """The address of a function."""
-        return self.functions.setdefault(name, FUNCTIONS + _FUNCTION_STEP * len(self.functions))
+        number = _MOST_FUNCTIONS * self.number + len(self.functions)
+        return self.functions.setdefault(name, FUNCTIONS + _FUNCTION_STEP * number)
 
     def settle(self) -> None:
         """Computes the offsets in shared memory, and what stands in every other variable, now that all names are known."""

@@ -172,9 +172,10 @@ class Program:
         return self.target < _INDEPENDENT
 
 
-def lower(module: Module) -> Program:
-    """Makes a module ready that the checker found sound. Raises InputError for what cannot be executed."""
-    return _Lowering(module).program()
+def lower(module: Module, number: int = 0) -> Program:
+    """Makes a module ready that the checker found sound; of several that are launched together, that of a number. Raises
+    InputError for what cannot be executed."""
+    return _Lowering(module, number).program()
 
 
 class _NotYet(Exception):
@@ -182,11 +183,11 @@ class _NotYet(Exception):
 
 
 class _Lowering:
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, number: int) -> None:
         self.module = module
         self.context = Context(False)
         self.kinds = Kinds(self.context)
-        self.layout = Layout()
+        self.layout = Layout(number)
         self.functions: dict[str, Code] = {}
         self.locations: list[tuple[int, int]] = []
         self.callers = Callers()

@@ -126,7 +126,7 @@ class Plays:
         self.keys = [_keys(threads[t], steps) for t, steps in enumerate(self.steps)]
 
     def __iter__(self) -> Iterator[Play]:
-        if not all(map(_takes_turns, self.steps)):
+        if not all(map(_takes_turns, [s[:-1] if p.waits else s for s, p in zip(self.steps, self.parts, strict=True)])):
             return
         state: _State | None = _State((0,) * len(self.parts), {}, frozenset(), {}, (), ())
         waiting, seen = [state], set[Hashable]()

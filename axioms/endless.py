@@ -38,7 +38,7 @@ from axioms.facts import fitted
 from axioms.formula import BOTH, FALSE, TRUE
 from axioms.numbered_barriers import Instances
 from axioms.program import Program, Thread
-from axioms.result import EngineDefect, OutOfTime
+from axioms.result import EngineDefect, OutOfTime, RaceEvent
 from axioms.rounds import Part, Rounds
 from axioms.shared_waits import SharedWaits
 from axioms.values import TooManyValues
@@ -62,10 +62,13 @@ class Wait(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """Threads that wait for ever (or end the launch), and the execution in which they do."""
+    """Threads that wait for ever (or end the launch), and the execution in which they do. `undefined`: why its behaviour is, by
+    what `culprits` do; there is no other such execution then."""
 
     waits: tuple[Wait, ...]
     execution: Execution
+    undefined: str = ""
+    culprits: tuple[RaceEvent, ...] = ()
 
 
 class _Stop(NamedTuple):
@@ -230,8 +233,13 @@ class _Search:
             return None
         return self._by_literals(backend) if self.encoding.finite else self._by_numbers()
 
-    def _wanted(self) -> list[int]:
-        return [l for l in (self.encoding.finishes, self.found, -self.encoding.troubled) if l != TRUE]
+    def _wanted(self) -> Iterator[tuple[list[int], str]]:
+        """What an execution must be like: one whose behaviour is defined, if there is any; else one that is undefined for a
+        reason."""
+        encoding = self.encoding
+        for literal, reason in ((-encoding.troubled, ""), *encoding.troubles):
+            if literal != FALSE:
+                yield [l for l in (encoding.finishes, self.found, literal) if l != TRUE], reason
 
     def _by_literals(self, backend: str | None) -> Stall | None:
         """Values are literals too."""
@@ -239,7 +247,8 @@ class _Search:
 
         solver = solver_for(self.encoding, backend, self.deadline)
         try:
-            if not solver.solve(self._wanted()):
+            undefined = next((reason for wanted, reason in self._wanted() if solver.solve(wanted)), None)
+            if undefined is None:
                 return None
             values = solver.model()
         finally:
@@ -249,21 +258,25 @@ class _Search:
             return literal == TRUE or (literal != FALSE and (values[literal] if literal > 0 else not values[-literal]))
 
         candidate = self.encoding.candidate(Judge(self.giving.program, self.model), true)
-        broken = candidate.defects()
+        broken = [] if undefined else candidate.defects()
         if broken:
             raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(broken)}")
-        return self._stall(candidate, true)
+        return self._stall(candidate, true, undefined)
 
     def _by_numbers(self) -> Stall | None:
         """Values are bit-vectors, since no finite set bounds them."""
         from axioms.symbolic import Symbolic
 
         symbolic = Symbolic(self.encoding, self.deadline)
-        return self._stall(symbolic.candidate(), symbolic.truths()) if symbolic.check(*self._wanted()) else None
+        for wanted, undefined in self._wanted():
+            if symbolic.check(*wanted):
+                return self._stall(symbolic.candidate(), symbolic.truths(), undefined)
+        return None
 
-    def _stall(self, candidate: Candidate, true: Callable[[int], bool]) -> Stall:
+    def _stall(self, candidate: Candidate, true: Callable[[int], bool], undefined: str) -> Stall:
         waits = [Wait(s.kind, s.thread, s.instruction, s.says) for s, literal in self.stops if true(literal)]
-        return Stall(tuple(waits), candidate.execution({}))
+        culprits = self.encoding.culprits(undefined, true) if undefined else ()
+        return Stall(tuple(waits), candidate.execution({}), undefined, culprits)
 
 
 class _Reasons:

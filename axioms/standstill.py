@@ -95,7 +95,7 @@ class _Search:
         """The consistent executions in which threads come so far and no further."""
         program = assembled(self.program, [way.trace for way in chosen])
         if program.troubles:
-            return
+            return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
         stages = StagedEvaluation.stages_of(model)
         executions = Executions(program, model, stages, self.runs.contents.wrong, self.check_time)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from axioms.endless import ABORTS, Stall, Wait, find, may_fail_assertions
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision, OutOfTime, RaceEvent
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms
@@ -59,6 +59,8 @@ class Question:
         self.test, self.model, self.why, self.explain = test, model, why, explain
         self.engine, self.backend, self.deadline = engine, backend, deadline
         self.races = races or any(check.kind == "race_free" for check in test.checks)
+        #: An execution that has no end, and is undefined: found where no other is like it.
+        self.misuse: Stall | None = None
         elements = observed(test.checks)
         if all_elements:
             every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
@@ -296,19 +298,25 @@ def _answer(question: Question, result: Result) -> Decision:
     decision = question.decide()
     _take(question, decision, result)
     if decision.undefined:
-        result.verdict, result.error = "undefined", question.readable(decision.undefined)
-        result.culprits = [question.readable(str(event)) for event in decision.culprits]
-        result.places = question.places_in("; ".join([decision.undefined, *map(str, decision.culprits)]))
+        _tell_undefined(question, result, decision.undefined, decision.culprits)
         return decision
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         _JUDGES[wanted.kind](question, decision, wanted, checked)
     answers = {c.holds for c in result.checks}
-    if False not in answers and None in answers:
+    if False not in answers and question.misuse is not None:
+        _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
+    elif False not in answers and None in answers:
         open_ = next(c for c in result.checks if c.holds is None)
         result.error = open_.message or "no execution ends within the bounds of loops"
     else:
         result.verdict = "no" if False in answers else "ok"
     return decision
+
+
+def _tell_undefined(question: Question, result: Result, reason: str, culprits: Sequence[RaceEvent]) -> None:
+    result.verdict, result.error = "undefined", question.readable(reason)
+    result.culprits = [question.readable(str(event)) for event in culprits]
+    result.places = question.places_in("; ".join([reason, *map(str, culprits)]))
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:
@@ -470,6 +478,11 @@ _FOUND = {"no_deadlock": "a deadlock", "terminates": "a thread that waits for ev
 def _judge_stalls(question: Question, decision: Decision, check: Check, checked: Checked) -> None:
     """`no_deadlock`, `terminates`, `no_trap`, assertions: no execution in which a thread waits for ever, traps, or fails."""
     stall = question.stall(_STALLS[check.kind])
+    if stall is not None and stall.undefined:
+        question.misuse = stall
+        _tell_waits(question, stall, checked)
+        checked.message = f"{checked.message}; but the behaviour of that execution is undefined: {stall.undefined}"
+        return
     checked.holds = check.wanted == (stall is None)
     if stall is None:
         checked.message = "" if checked.holds else f"{check}, but there is no execution with {_FOUND[check.kind]}"

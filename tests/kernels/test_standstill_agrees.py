@@ -80,3 +80,14 @@ def test_a_warp_waits_for_all_who_execute_something_together(first: str, second:
     for engine in ("solve", "enumerate"):
         result = made.check(engine=engine)
         assert [c.holds for c in result.checks] == [ends, ends], (engine, result.verdict, result.error)
+
+
+def test_misuse_where_nothing_ends_makes_a_kernel_undefined() -> None:
+    twice = "mbarrier.init.shared::cta.b64 [m], 1;\n" + 2 * "mbarrier.arrive.shared::cta.b64 _, [m];\n"
+    made = two_lanes(SPIN, twice)
+    result = ptxmm.Kernel(
+        made.test.launches[0].text.replace(".reg .pred", ".shared .align 8 .b64 m;\n.reg .pred"), grid=1, block=2,
+        params={"a": {"type": "u32", "elements": 1}}, terminates=True,
+    ).check()  # fmt: skip
+    assert result.verdict == "undefined" and result.error is not None and "an arrival in a phase" in result.error
+    assert "waits for ever" in result.checks[0].message

@@ -22,7 +22,7 @@ from .figure import Box, Frame, Half, Heading, Layout, label_of
 from .geometry import Point, Rect
 from .labels import place_labels
 from .outline import outline
-from .routing import route_edges
+from .routing import ARC_BULGE, arc_reach, route_edges
 from .selection import Bundle, bundles
 from .style import SMALL, TEXT, TITLE, text_width
 
@@ -288,7 +288,8 @@ def _rooms(picture: Layout, drawn: list[Bundle], count: int) -> tuple[list[float
             side = picture.arcs.setdefault(c, "left" if c == 0 or (c < count - 1 and c % 2) else "right")
             room = left if side == "left" else right
             crowd[c] += 1
-            room[c] = max(room[c], text_width(label, SMALL) + 30 + 10 * min(crowd[c], 4))
+            arc = ARC_BULGE * arc_reach(abs(a.row - b.row)) + text_width(label, SMALL) / 2
+            room[c] = max(room[c], text_width(label, SMALL) + 30 + 10 * min(crowd[c], 4), arc)
         elif a.column >= 0 and b.column >= 0:
             for c in range(min(a.column, b.column), max(a.column, b.column)):
                 gaps[c] = max(gaps[c], text_width(label, SMALL) + 26)

@@ -11,7 +11,7 @@ Candidates, for a line from one box to another:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
@@ -23,6 +23,10 @@ _NORMAL = {"left": (-1, 0), "right": (1, 0), "top": (0, -1), "bottom": (0, 1)}
 _THROUGH_BOX, _OVER_TEXT, _CROSSING, _ALONG = 3000.0, 400.0, 45.0, 2.5
 _LANE = 9.0
 _LANES = (13.0, 29.0, 38.0, 47.0)  # from a box to the lines beside its column; a frame's border lies at 20
+#: Arcs at a column's side, each further out than the one before.
+_ARC_LANES, _ARC_LANE = 5, 12.0
+#: How far an arc reaches out, as a part of what its control points do.
+ARC_BULGE = 0.75
 _SLOTS = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 
 Curve = list[tuple[str, tuple[Point, ...]]]
@@ -44,6 +48,26 @@ class Route(NamedTuple):
     curve: Curve
     ports: tuple[Port, Port]
     extra: float = 0.0
+
+
+class Segment(NamedTuple):
+    """A straight piece of a line, and how far it reaches."""
+
+    a: Point
+    b: Point
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def is_near(self, other: Segment) -> bool:
+        """Whether the two may cross, or lie within a lane of each other."""
+        return (
+            self.left <= other.right + 6
+            and other.left <= self.right + 6
+            and self.top <= other.bottom + 6
+            and other.top <= self.bottom + 6
+        )
 
 
 def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
@@ -69,10 +93,10 @@ def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
 class _Router:
     def __init__(self, picture: Layout) -> None:
         self.picture = picture
-        self.boxes = [box.rect for box in picture.boxes]
+        self.boxes = [(box.rect, box.rect.grown(4)) for box in picture.boxes]
         self.texts = [h.rect for h in picture.headings]
         self.texts += [Rect(f.rect.x + 6, f.rect.y + 3, len(f.label) * 6.5, 13) for f in picture.frames]
-        self.done: list[tuple[Rect, list[Point]]] = []
+        self.done: list[tuple[Rect, list[Segment]]] = []
         self.borders = [f.rect for f in picture.frames]
         self.used: dict[tuple[int, str], set[int]] = {}
 
@@ -87,22 +111,20 @@ class _Router:
         assert best is not None  # two boxes always have facing sides
         for port in best.ports:
             self.used.setdefault((port.event, port.side), set()).add(port.slot)
-        self.done.append((bounds(best.points).grown(6), best.points))
+        self.done.append((bounds(best.points).grown(6), _segments(best.points)))
         return best
 
     def cost(self, candidate: Route, a: Box, b: Box, cost: float, limit: float) -> float:
         points = candidate.points
-        last = len(points) - 2
-        for rect in self.boxes:
-            grown = rect.grown(-1.5 if rect is a.rect or rect is b.rect else 4)
-            for i in range(last + 1):
-                if segment_meets(points[i], points[i + 1], grown):
-                    cost += _THROUGH_BOX
-                    break
-            if cost >= limit:
-                return cost
+        own = bounds(points).grown(1)
+        for rect, grown in self.boxes:
+            inner = rect.grown(-1.5) if rect is a.rect or rect is b.rect else grown
+            if own.overlaps(inner) and any(segment_meets(p, q, inner) for p, q in pairwise(points)):
+                cost += _THROUGH_BOX
+                if cost >= limit:
+                    return cost
         for rect in self.texts:
-            if any(segment_meets(points[i], points[i + 1], rect) for i in range(last + 1)):
+            if own.overlaps(rect) and any(segment_meets(p, q, rect) for p, q in pairwise(points)):
                 cost += _OVER_TEXT
         for rect in self.borders:
             for p, q in pairwise(points):
@@ -110,24 +132,14 @@ class _Router:
                     cost += max(0.0, min(max(p.y, q.y), rect.bottom) - max(min(p.y, q.y), rect.y))
                 elif abs(p.y - q.y) < 2 and min(abs(p.y - rect.y), abs(p.y - rect.bottom)) < 4.5:
                     cost += max(0.0, min(max(p.x, q.x), rect.right) - max(min(p.x, q.x), rect.x))
-        own = bounds(points).grown(1)
-        for around, other in self.done:
-            if not own.overlaps(around):
-                continue
-            for i in range(last + 1):
-                p, q = points[i], points[i + 1]
-                for j in range(len(other) - 1):
-                    r, s = other[j], other[j + 1]
-                    if max(p.x, q.x) + 6 < min(r.x, s.x) or max(r.x, s.x) + 6 < min(p.x, q.x):
-                        continue
-                    if max(p.y, q.y) + 6 < min(r.y, s.y) or max(r.y, s.y) + 6 < min(p.y, q.y):
-                        continue
-                    if segments_cross(p, q, r, s):
-                        cost += _CROSSING
-                    else:
-                        cost += _ALONG * _shared(p, q, r, s)
-            if cost >= limit:
-                return cost
+        mine = _segments(points)
+        whole = Segment(points[0], points[-1], own.x, own.right, own.y, own.bottom)
+        for around, others in self.done:
+            if own.overlaps(around):
+                close = [other for other in others if whole.is_near(other)]
+                cost += sum(_conflict(one, other) for one in mine for other in close if one.is_near(other))
+                if cost >= limit:
+                    return cost
         return cost
 
     # Ports.
@@ -199,13 +211,20 @@ class _Router:
         favourite = self.picture.arcs.get(a.column, "right")
         for side in ("left", "right"):
             sign = _NORMAL[side][0]
-            for lane in range(5):
-                reach = sign * (20 + 6 * abs(a.row - b.row) + 12 * lane)
+            start = min(arc_reach(abs(a.row - b.row)), self.room(a.column, side) - _ARC_LANE * (_ARC_LANES - 1))
+            for lane in range(_ARC_LANES):
+                reach = sign * (max(start, _ARC_LANE) + _ARC_LANE * lane)
                 extra = (0 if side == favourite else 400) + 10 * lane
                 for p, q in product(self.ports(source, a, side), self.ports(target, b, side)):
                     c1, c2 = Point(p.point.x + reach, p.point.y), Point(q.point.x + reach, q.point.y)
                     points = cubic_points(p.point, c1, c2, q.point)
                     yield Route(points, [("M", (p.point,)), ("C", (c1, c2, q.point))], (p, q), extra)
+
+    def room(self, column: int, side: str) -> float:
+        """How far the control points of an arc may lie from a column without the arc leaving the column's room."""
+        if side == "left":
+            return (self.picture.box_left[column] - self.picture.left[column]) / ARC_BULGE
+        return (self.picture.right[column] - self.picture.box_right[column]) / ARC_BULGE
 
     def along_channels(self, source: int, a: Box, target: int, b: Box) -> Iterator[Route]:
         """Out at a side, beside the column to a channel, along it, beside the other column, in."""
@@ -251,6 +270,11 @@ class _Router:
                 yield port, [port.point, Point(port.point.x, y)]
 
 
+def arc_reach(rows: int) -> float:
+    """How far the control points of an arc between boxes so many rows apart lie from these, where there is room."""
+    return 20.0 + 6 * min(rows, 20)
+
+
 def _plumb(way: tuple[Port, list[Point]], box: Box, other: tuple[Port, list[Point]]) -> tuple[Port, list[Point]]:
     """A way down from an initial write, moved over the line that it meets, where the two are nearly in line."""
     port, corners = way
@@ -259,6 +283,17 @@ def _plumb(way: tuple[Port, list[Point]], box: Box, other: tuple[Port, list[Poin
         return way
     moved = Port(port.event, port.side, port.slot, Point(x, port.point.y))
     return moved, [moved.point, Point(x, corners[-1].y)]
+
+
+def _segments(points: Sequence[Point]) -> list[Segment]:
+    return [Segment(p, q, min(p.x, q.x), max(p.x, q.x), min(p.y, q.y), max(p.y, q.y)) for p, q in pairwise(points)]
+
+
+def _conflict(one: Segment, other: Segment) -> float:
+    """What it costs that two segments cross, or run side by side."""
+    if segments_cross(one.a, one.b, other.a, other.b):
+        return _CROSSING
+    return _ALONG * _shared(one.a, one.b, other.a, other.b)
 
 
 def _shared(p: Point, q: Point, r: Point, s: Point) -> float:

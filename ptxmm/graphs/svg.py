@@ -31,8 +31,8 @@ def draw(picture: Layout) -> str:
     if picture.title:
         parts.append(_words(picture.title, Point(22, 22 + TITLE - 4), TITLE, weight="bold"))
     parts += [_frame(f.level, f.label, f.rect) for f in picture.frames]
-    parts += [_words(h.text, h.centre, TEXT, anchor="middle", weight="bold") for h in picture.headings]
     parts += [_line(edge) for edge in reversed(picture.edges)]
+    parts += [_words(h.text, h.centre, TEXT, anchor="middle", weight="bold", halo=True) for h in picture.headings]
     parts += [_box(box) for box in picture.boxes]
     parts += [_label(edge) for edge in picture.edges if edge.label_rect]
     for text, at in picture.state_lines:
@@ -57,10 +57,14 @@ def _text(text: str) -> str:
     return escape(legal, {'"': "&quot;"})
 
 
-def _words(text: str, at: Point, size: float, *, anchor: str = "", weight: str = "", colour: str = "") -> str:
+def _words(
+    text: str, at: Point, size: float, *, anchor: str = "", weight: str = "", colour: str = "", halo: bool = False
+) -> str:
+    """A line of text; with `halo`, lines that pass behind it leave it readable."""
     extra = f' text-anchor="{anchor}"' if anchor else ""
     extra += f' font-weight="{weight}"' if weight else ""
     extra += f' fill="{colour}"' if colour else ""
+    extra += f' stroke="{PAPER}" stroke-width="5" stroke-linejoin="round" paint-order="stroke"' if halo else ""
     return (
         f'<text x="{_n(at.x)}" y="{_n(at.y)}" font-size="{_n(size)}" xml:space="preserve"{extra}>{_text(text)}</text>'
     )

@@ -183,3 +183,22 @@ def test_of_many_that_meet_at_a_barrier_neighbours_are_joined() -> None:
         (1, 2, True),
         (2, 3, True),
     ]
+
+
+def test_lines_between_places_far_apart_stay_in_the_picture() -> None:
+    count = 40
+    events = tuple(ExecutedEvent(i, 0, "W", f"st.relaxed.gpu.u32 [x], {i}", "x", i, line=i) for i in range(count))
+    relations = {
+        "po": tuple((i, i + 1) for i in range(count - 1)),
+        "co": tuple((i, count - 1 - i) for i in range(8)),
+        "rf": tuple((i, count - 3 - i) for i in range(8)),
+    }
+    picture = layout(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}, "far"))
+    points = [point for edge in picture.edges for point in edge.points]
+    assert min(p.x for p in points) > 0 and max(p.x for p in points) < picture.width
+
+
+def test_names_of_threads_can_be_read_over_lines() -> None:
+    root = ElementTree.fromstring(svg(message_passing()))
+    (name,) = [text for text in root.iter(f"{SVG}text") if text.text == "P0"]
+    assert name.get("paint-order") == "stroke" and name.get("stroke")

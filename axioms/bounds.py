@@ -125,13 +125,25 @@ class Bounds:
         assert type(symbol) is Term
         wanted = self.forced.get(symbol)
         sources: dict[int, int] = {}
-        for w in self.writes[cell]:
+        for w in self._candidates(r, cell):
             value = w.value_at(cell)
             if wanted is not None and type(value) is int and value != wanted:
                 continue
             if w is not r.partner and self.executed.pair(w.index, r.index) != FALSE:
                 sources[w.index] = self.formula.new()
         return sources
+
+    def _candidates(self, r: Event, cell: int) -> Sequence[Event]:
+        """The writes of a cell, or the only one of them that a read can take it from."""
+        settlement = self.program.settlement
+        key = r.thread, -1 if r.effect is None else r.effect.index
+        if settlement is None or key not in settlement.sources:
+            return self.writes[cell]
+        source = settlement.sources[key]
+        if source is None:
+            return self.writes[cell][:1]
+        thread, effect = source
+        return [w for w in self.program.by_effect[thread][effect] if w.kind == "W" and cell in w.cells]
 
     def _keep_whole(self, r: Event) -> None:
         """A read does not mix writes of its size."""
@@ -160,6 +172,7 @@ class Bounds:
 
     def _coherence(self) -> None:
         executed = self.executed
+        self._known_coherence()
         must, may = self.co.must, self.co.may
         for initial, *others in self.writes.values():
             for w in others:
@@ -177,13 +190,26 @@ class Bounds:
             self.tick()
             self._strict_order(self.co, events, lambda a, b, both: both in (total.literal(a, b), total.literal(b, a)))
 
+    def _known_coherence(self) -> None:
+        """Pairs of writes to one cell of which `settlement` knows the order."""
+        settlement = self.program.settlement
+        if settlement is None:
+            return
+        rows: dict[int, int] = {}
+        for _, *others in self.writes.values():
+            for a, b in itertools.permutations(others, 2):
+                if settlement.before(a, b):
+                    rows[a.index] = rows.get(a.index, 0) | 1 << b.index
+        known = self.executed.known([rows.get(i, 0) for i in range(self.program.size)])
+        self.co.must, self.co.may = known.must, known.may
+
     def _strict_order(self, order: Relation, events: Sequence[int], is_total: Callable[[int, int, int], bool]) -> None:
         """Makes `order` a strict order of `events`. Where `is_total` says so of a pair and its literal of "both executed", one
         variable orders it this way or that; else it may be ordered or not."""
         formula, executed, may = self.formula, self.executed, order.may
         for a, b in itertools.combinations(events, 2):
-            if b in may.get(a, ()):
-                continue  # they meet in another cell too
+            if b in may.get(a, ()) or a in may.get(b, ()) or (order.must[a] >> b | order.must[b] >> a) & 1:
+                continue  # they meet in another cell too, or their order is known
             both = executed.pair(a, b)
             if both == FALSE:
                 continue
@@ -198,7 +224,14 @@ class Bounds:
                 self._implies(backward, both, executed.literals[a], executed.literals[b])
             may.setdefault(a, {})[b] = forward
             may.setdefault(b, {})[a] = backward
-        _transitive(order, events, formula)
+        if any(not self._is_known(order, a, b) for a, b in itertools.combinations(events, 2)):
+            _transitive(order, events, formula)
+
+    def _is_known(self, order: Relation, a: int, b: int) -> bool:
+        """Whether it is known which of two events comes first, if both are executed."""
+        both = self.executed.pair(a, b)
+        one, other = order.literal(a, b), order.literal(b, a)
+        return both == FALSE or (one == both and other == FALSE) or (other == both and one == FALSE)
 
     def _total_pairs(self) -> Relation:
         """The pairs of writes that an axiom `empty X \\ (co | co^-1)` wants ordered, where X does not depend on `co`."""

@@ -57,9 +57,9 @@ class Definitions:
     def effect(self, effect: Effect) -> Effect:
         """An effect with definitions put in; `result` stays the symbol that it is."""
         changed: dict[str, Any] = {}
-        for name in _FIELDS:
+        for name in FIELDS:
             old = getattr(effect, name)
-            new = self._anywhere(old)
+            new = old if type(old) in _KNOWN else self._anywhere(old)
             if new is not old:
                 changed[name] = new
         return replace(effect, **changed) if changed else effect
@@ -92,7 +92,9 @@ class Definitions:
         return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in turns]
 
 
-_FIELDS = [
+_KNOWN = frozenset((int, str, bool, type(None)))
+#: What values an effect has are in.
+FIELDS = [
     f.name
     for f in fields(Effect)
     if f.name not in ("index", "kind", "instruction", "result", "combine", "how", "met", "mates")

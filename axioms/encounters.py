@@ -52,14 +52,14 @@ def meeting_at(
 
 
 class Encounters:
-    """`names` has the instance of an effect at a barrier (thread, index), where that is known; `meetings` those who meet at a
-    barrier in every instance of it."""
+    """`barriers` has the barrier at which an effect is (thread, index), where that is known, `names` the instance of it;
+    `meetings` those who meet at a barrier in every instance of it."""
 
     def __init__(self, threads: Sequence[Thread]) -> None:
         self.threads = threads
         self.names: dict[tuple[int, int], Instance] = {}
         self.meetings: dict[Barrier, Meeting] = {}
-        self._barriers: dict[tuple[int, int], Barrier] = {}
+        self.barriers: dict[tuple[int, int], Barrier] = {}
         self._find_barriers()
         for t in range(len(threads)):
             self._number(t)
@@ -77,11 +77,11 @@ class Encounters:
                 if effect.kind != "barrier" or effect.instance is not None:
                     continue
                 if effect.level == "cluster":
-                    self._barriers[t, effect.index] = self._of_cluster(thread.place.cluster)
+                    self.barriers[t, effect.index] = self._of_cluster(thread.place.cluster)
                 elif effect.level == "warp":
                     if thread.place.warp not in uncertain:
                         assert type(effect.mask) is int
-                        self._barriers[t, effect.index] = self._of_warp(thread.place.warp, effect.mask)
+                        self.barriers[t, effect.index] = self._of_warp(thread.place.warp, effect.mask)
                 else:
                     of_ctas.setdefault(thread.place.cta, []).append((t, effect))
         for cta, arrivals in of_ctas.items():
@@ -110,7 +110,7 @@ class Encounters:
             meeting = meeting_at(places, mine, [(t, effect.count) for t, effect in here])
             for t, effect in here:
                 lanes = ("lanes", places[t].warp, identity)
-                self._barriers[t, effect.index] = lanes if meeting is None else ("cta", cta, identity)
+                self.barriers[t, effect.index] = lanes if meeting is None else ("cta", cta, identity)
             if meeting is not None:
                 self.meetings["cta", cta, identity] = meeting
 
@@ -119,7 +119,7 @@ class Encounters:
     def _number(self, t: int) -> None:
         before: dict[Barrier, list[Effect]] = {}
         for effect in self.threads[t].execution.effects:
-            barrier = self._barriers.get((t, effect.index))
+            barrier = self.barriers.get((t, effect.index))
             if barrier is None:
                 continue
             earlier = before.setdefault(barrier, [])

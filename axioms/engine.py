@@ -38,20 +38,31 @@ def decide(
         max_states = states_to_list(program.size)
     if "free" in program.kinds and all(flag.name != FREED for flag in model.flags):
         raise UnsupportedProgram(f"the model has no flag '{FREED}': it does not say when memory may be given back")
-    program = with_tearing(program, model)
-    whole, model = model, fitted(model, program, wanted_flags(model, races))
-    decision = _decided(program, model, engine, backend, deadline, max_states, witnesses, races, settles)
+    asked = with_tearing(_settled(program, model) if engine == "solve" else program, model)
+    fit = fitted(model, asked, wanted_flags(model, races))
+    decision = _decided(asked, fit, engine, backend, deadline, max_states, witnesses, races, settles)
     decision.unset = [r for r in decision.races if r.kind == UNSET]
     decision.races = [r for r in decision.races if r.kind not in MISUSE and r.kind != UNSET]
     if why or (explain and engine == "solve"):
+        # Without an axiom, or with something weaker in it, reads may return what they cannot as it stands.
+        plain = with_tearing(program, model)
         from axioms.explain import explain as explain_decision
 
-        explain_decision(program, model, decision, deadline)
-    if why:
-        from axioms.why import why as tell_why
+        explain_decision(plain, fitted(model, plain, wanted_flags(model, races)), decision, deadline)
+        if why:
+            from axioms.why import why as tell_why
 
-        tell_why(program, whole, decision, deadline)
+            tell_why(plain, model, decision, deadline)
     return decision
+
+
+def _settled(program: Program, model: Model) -> Program:
+    """The program with what its reads return put in, as far as that is known before solving: see `axioms.settled`."""
+    if program.kinds.isdisjoint(("barrier", "atom", "red")):
+        return program
+    from axioms.settled import MODELS
+
+    return program.settled() if model.name in MODELS else program
 
 
 def _decided(

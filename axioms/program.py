@@ -28,6 +28,7 @@ from ptxcore.values.terms import Term, Value
 if TYPE_CHECKING:
     from axioms.collectives import Flows
     from axioms.kernels import Grids, Kernel
+    from axioms.settled import Settlement
 
 #: Reads of more bits may be torn even with the option `no-tearing`.
 _WHOLE_BITS = 64
@@ -50,6 +51,8 @@ class Program:
     program of threads that were executed otherwise, on numbers for instance; it hands the layout on that it is given, so that
     both have the same cells. `well_used`: executions that misuse a barrier are not looked at.
 
+    `settlement`: what reads return for certain, see `axioms.settled`; None where nobody asked.
+
     `kinds` are those of its effects. What only some of them are about is imported where there are such (see `axioms.kinds`);
     `grids` are None in a program without kernels.
     """
@@ -71,8 +74,10 @@ class Program:
         layout: Layout | None = None,
         kernels: Sequence[Kernel] = (),
         options: frozenset[str] = frozenset(),
+        settlement: Settlement | None = None,
     ) -> None:
         self.unroll, self.assemble, self.kernels, self.options = unroll, assemble, tuple(kernels), options
+        self.settlement = settlement
         self._given = threads, objects, views, observed, condition, filter, definitions
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
         self.threads = tuple(threads)
@@ -83,6 +88,8 @@ class Program:
 
             check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
+        if settlement is not None:
+            self._define(Definitions(settlement.values))
         if any(e.barrier == "red" for t in self.threads for e in t.execution.effects):
             self._define(Definitions(reduced_together(self.threads)))
         self._accessed = list(self._accesses())
@@ -122,6 +129,17 @@ class Program:
 
     def cut(self, cuts: Iterable[tuple[int, int]], options: frozenset[str] | None = None) -> Program:
         """The program with its cells cut at more places, objects and offsets, and perhaps with other options."""
+        return self._again(self.layout.cut(cuts), self.options if options is None else options, self.settlement)
+
+    def settled(self) -> Program:
+        """The program with what its reads return put in, where that can be one thing only: see `axioms.settled`."""
+        from axioms.settled import settled
+
+        asked = [*[o.value for o in self.observed], self.condition, self.filter]
+        found = settled(self.threads, self.space, asked, ends_matter=self.grids is not None)
+        return self if found is None else self._again(None, self.options, found)
+
+    def _again(self, layout: Layout | None, options: frozenset[str], settlement: Settlement | None) -> Program:
         threads, objects, views, observed, condition, filter_, definitions = self._given
         return Program(
             threads,
@@ -133,9 +151,10 @@ class Program:
             unroll=self.unroll,
             assemble=self.assemble,
             definitions=definitions,
-            layout=self.layout.cut(cuts),
+            layout=layout,
             kernels=self.kernels,
-            options=self.options if options is None else options,
+            options=options,
+            settlement=settlement,
         )
 
     def cells_at(self, thread: int, address: int, size: int) -> Sequence[int]:

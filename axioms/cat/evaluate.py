@@ -36,19 +36,20 @@ def bits(row: int) -> list[int]:
 
 def sequence(a: Rows, b: Rows) -> Rows:
     leading = 0  # the events that `b` leads on from
+    moves = False
     for i, row in enumerate(b):
         if row:
             leading |= 1 << i
+            moves = moves or row != 1 << i
     if not leading:
         return [0] * len(a)
+    if not moves:  # a part of the identity
+        return [row & leading for row in a]
     result = []
     for row in a:
         reached = 0
-        row &= leading
-        while row:
-            low = row & -row
-            reached |= b[low.bit_length() - 1]
-            row ^= low
+        for i in bits(row & leading):
+            reached |= b[i]
         result.append(reached)
     return result
 

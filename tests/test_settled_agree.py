@@ -1,0 +1,111 @@
+"""What is settled before solving changes no answer: threads that meet at barriers, read what others wrote before, add and
+decide by it, with and without; and by brute force."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axioms import engine
+from axioms.engine import decide
+from axioms.enumerate import TooLarge
+from axioms.models import load
+from axioms.program import Program
+from axioms.result import Decision, OutOfTime
+from litmus.formats import read
+from ptxmm.pipeline import build
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Two or three threads of a CTA, perhaps with one of another; rounds of accesses with barriers in between."""
+    count = draw(st.sampled_from([2, 2, 3]))
+    elsewhere = count == 3 and draw(st.integers(0, 2)) == 0
+    mates = count - elsewhere
+    rounds = draw(st.integers(1, 3))
+    skipped = draw(st.integers(0, 3)) == 0  # in one of four programs some barrier is missing
+    threads = []
+    for t in range(count):
+        body = [".reg .pred p; mov.u32 %r0, 9; mov.u32 %r1, 7;"]
+        together = t < mates
+        for r in range(rounds):
+            for _ in range(draw(st.integers(0, 2))):
+                body.append(draw(_step(t, r, len(body))))
+            if together and r < rounds - 1 and not (skipped and draw(st.integers(0, 3)) == 0):
+                body.append("bar.sync 0;")
+        threads.append(f"P{t}@cta {int(not together)},cluster {int(not together)} {{ {' '.join(body)} }}")
+    terms = " ".join(f"{t}:{r};" for t in range(count) for r in ("r0", "r1"))
+    return (
+        "PTX generated\n{ .global .u32 x = 0; .global .u32 y = 5; .global .u32 z[2]; }\n"
+        + "\n".join(threads)
+        + f"\nlocations [{terms} x; y; z[0]; z[1];]\nexists (true)\n"
+    )
+
+
+@st.composite
+def _step(draw: st.DrawFn, thread: int, turn: int, number: int) -> str:
+    place, register = draw(st.sampled_from("xxy")), draw(st.sampled_from(["%r0", "%r1"]))
+    scope, label = draw(st.sampled_from(["cta", "gpu"])), f"s{thread}_{number}"
+    return draw(
+        st.sampled_from(
+            [
+                f"ld.weak.u32 {register}, [{place}];",
+                f"ld.weak.u32 {register}, [{place}];",
+                f"ld.relaxed.{scope}.u32 {register}, [{place}];",
+                f"st.weak.u32 [{place}], {thread + 1};",
+                f"st.weak.u32 [{place}], {register};",
+                f"st.relaxed.{scope}.u32 [{place}], {thread + 1};",
+                f"red.relaxed.{scope}.add.u32 [{place}], {thread + 2};",
+                f"red.relaxed.{scope}.add.u32 [{place}], {thread + 2};",
+                f"red.relaxed.{scope}.add.u32 [{place}], {register};",
+                f"red.relaxed.{scope}.max.u32 [{place}], {thread + turn};",
+                f"atom.relaxed.{scope}.add.u32 {register}, [{place}], 1;",
+                f"fence.acq_rel.{scope};",
+                f"setp.eq.u32 p, {register}, 0; @p st.weak.u32 [{place}], 8;",
+                f"setp.ne.u32 p, {register}, 9; @p bra {label}; st.weak.u32 [{place}], 3; {label}: mov.u32 {register}, 4;",
+                f"st.release.{scope}.u32 [{place}], 6;",
+                f"ld.acquire.{scope}.u32 {register}, [{place}];",
+            ]
+        )
+    )
+
+
+def _answer(decision: Decision) -> tuple[object, ...]:
+    if decision.undefined is not None:
+        return ("undefined",)
+    races = sorted((race.kind, str(race.events)) for race in decision.races)
+    return decision.states, decision.positive, decision.complete, races
+
+
+def _plainly(program: Program, model_name: str) -> Decision:
+    """The answer where nothing is settled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_settled", lambda program, model: program)
+        return decide(program, load(model_name), races=True)
+
+
+def assert_agreement(text: str, seconds: float, model: str = "ptx-9.0") -> None:
+    program = build(read(text, "generated.litmus"))
+    found = _answer(decide(program, load(model), races=True))
+    assert found == _answer(_plainly(program, model)), text
+    try:
+        expected = decide(program, load(model), engine="enumerate", races=True, deadline=time.monotonic() + seconds)
+    except (OutOfTime, TooLarge):
+        return
+    assert found == _answer(expected), text
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
+def test_settling_changes_no_answer(text: str, model: str) -> None:
+    assert_agreement(text, 1.0, model)
+
+
+@pytest.mark.campaign
+@settings(max_examples=3000, deadline=None)
+@given(programs(), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
+def test_settling_changes_no_answer_at_length(text: str, model: str) -> None:
+    assert_agreement(text, 3.0, model)

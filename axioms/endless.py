@@ -36,6 +36,7 @@ from axioms.events import Event
 from axioms.execution import Execution
 from axioms.facts import fitted
 from axioms.formula import BOTH, FALSE, TRUE
+from axioms.lacking import Awaited, Lack, awaited, lack
 from axioms.numbered_barriers import Instances
 from axioms.program import Program, Thread
 from axioms.result import EngineDefect, OutOfTime, RaceEvent
@@ -53,12 +54,15 @@ ABORTS = ("trap", "assertion")
 
 class Wait(NamedTuple):
     """Where a thread waits, or ends the launch. `kind`: `barrier`, `mbarrier` or `loop` (that waits for such an object, or for
-    something else), or one of `ABORTS`; `says`: what the assertion says that failed."""
+    something else), or one of `ABORTS`; `says`: what the assertion says that failed; `lack`: of a wait for an mbarrier object,
+    what that lacks; `awaits`: of another loop, what would end it, where that is easily said."""
 
     kind: str
     thread: int
     instruction: Instruction | None
     says: str = ""
+    lack: Lack | None = None
+    awaits: Awaited | None = None
 
 
 class Stall(NamedTuple):
@@ -274,9 +278,18 @@ class _Search:
         return None
 
     def _stall(self, candidate: Candidate, true: Callable[[int], bool], undefined: str) -> Stall:
-        waits = [Wait(s.kind, s.thread, s.instruction, s.says) for s, literal in self.stops if true(literal)]
+        waits = [_wait(s, candidate) for s, literal in self.stops if true(literal)]
         culprits = self.encoding.culprits(undefined, true) if undefined else ()
         return Stall(tuple(waits), candidate.execution({}), undefined, culprits)
+
+
+def _wait(stop: _Stop, candidate: Candidate) -> Wait:
+    wait = Wait(stop.kind, stop.thread, stop.instruction, stop.says)
+    if stop.kind == "mbarrier":
+        return wait._replace(lack=lack(candidate, stop.thread, stop.reads))
+    if stop.kind == "loop":
+        return wait._replace(awaits=awaited(candidate, stop.thread, stop.reads, stop.guard))
+    return wait
 
 
 class _Reasons:

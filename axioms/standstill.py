@@ -84,7 +84,7 @@ class _Search:
                 execution = next(self._standing(chosen, plays), None)
                 if execution is not None:
                     waits = tuple(
-                        Wait(way.kind, t, way.instruction, *([way.says] if way.says else []))
+                        Wait(way.kind, t, way.instruction, way.says)
                         for t, way in enumerate(chosen)
                         if way.kind in self.kinds or (way.kind != "end" and not self.aborts)
                     )

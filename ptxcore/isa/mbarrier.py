@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Misfit, Use, match
-from ptxcore.values.terms import Value, add, concat, conj, eq, extract, ite, ne, slt, sub, ule, ult, zext
+from ptxcore.values.terms import Value, add, concat, conj, eq, extract, ite, ne, signed, slt, sub, ule, ult, zext
 
 if TYPE_CHECKING:
     from ptxcore.isa.thread import Thread
@@ -107,6 +107,11 @@ def after_arrival(state: Value, count: Value = 1, *, dropped: bool = False) -> V
 
 
 # What must hold, lest the behaviour be undefined.
+
+
+def outstanding(transactions: Value) -> Value:
+    """The tx-count as the number of bytes that are still to come; of a number, less than 0 where there were more."""
+    return signed(transactions, _TX_BITS) if type(transactions) is int else _total(transactions)
 
 
 def _total(transactions: Value) -> Value:

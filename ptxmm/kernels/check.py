@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from axioms.endless import ABORTS, Stall, Wait, find, may_fail_assertions
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
+from axioms.lacking import Awaited, Lack
 from axioms.program import Program
 from axioms.result import Decision, OutOfTime, RaceEvent
 from ptxcore.diagnostics import Diagnostic, InputError, Span
@@ -537,15 +538,22 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
+#: So many places are named at which what is lacking could have been given.
+_MOST_OTHERS = 3
+
+
 def _lacking(question: Question, stall: Stall, waits: list[Wait]) -> str:
     """What those who wait at one place wait for."""
     first = waits[0]
     line = first.instruction.span.line if first.instruction else 0
     if first.kind == "loop":
         reads = [e for e in stall.execution.events if (e.thread, e.line, e.kind) == (first.thread, line, "R")]
-        return f" ({reads[-1].location} is {reads[-1].number}, and nobody writes there any more)" if reads else ""
+        wanted = f"; it waits for {_numbers_awaited(first.awaits)}" if first.awaits else ""
+        return (
+            f" ({reads[-1].location} is {reads[-1].number}, and nobody writes there any more{wanted})" if reads else ""
+        )
     if first.kind == "mbarrier":
-        return " (the phase never completes)"
+        return f" ({_of_phase(question, first.lack)})" if first.lack else " (the phase never completes)"
     if first.kind != "barrier" or not _is_of_cta(_instruction(first)):
         return ""
     infos = question.built.threads
@@ -553,6 +561,34 @@ def _lacking(question: Question, stall: Stall, waits: list[Wait]) -> str:
     here = {w.thread for w in stall.waits if w.instruction is first.instruction}
     away = [question.cast.name(t) for t, x in enumerate(infos) if (x.launch, x.cta) == home and t not in here]
     return f" ({_few(away)} {'is' if len(away) == 1 else 'are'} not there)" if away else ""
+
+
+def _numbers_awaited(awaited: Awaited) -> str:
+    """`2`, `1 or 2`, `something other than 0`, `3 or more`"""
+    numbers = [*map(str, awaited.numbers)]
+    listed = " or ".join([", ".join(numbers[:-1]), numbers[-1]] if numbers[1:] else numbers)
+    last = {"one of": listed, "none of": f"something other than {listed}", "at least": f"{listed} or more"}
+    return last.get(awaited.relation, f"{listed} or less")
+
+
+def _of_phase(question: Question, lack: Lack) -> str:
+    """What a phase lacks, and who did not come to give it."""
+    lacking = []
+    if lack.arrivals:
+        lacking.append(f"{lack.arrivals} of {lack.expected} arrival{'s' * (lack.expected != 1)}")
+    if lack.transactions > 0:
+        lacking.append(f"{lack.transactions} byte{'s' * (lack.transactions != 1)}")
+    found = f"the phase lacks {' and '.join(lacking)}" if lacking else "the phase never completes"
+    if lack.transactions < 0:
+        found += f", and {-lack.transactions} bytes more have come than were expected"
+    places: dict[int, tuple[str, list[str]]] = {}
+    for thread, instruction in lack.others:
+        text = f"line {instruction.span.line}: {' '.join(instruction.text.split())}"
+        places.setdefault(instruction.span.line, (text, []))[1].append(question.cast.name(thread))
+    who = [
+        f"{_few(names)} {'has' if len(names) == 1 else 'have'} not come to {text}" for text, names in places.values()
+    ]
+    return "; ".join([found, *(who[:_MOST_OTHERS] or ["nothing else comes there any more"])])
 
 
 def _is_of_cta(instruction: str) -> bool:

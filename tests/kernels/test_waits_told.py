@@ -66,9 +66,82 @@ def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there
 def test_a_loop_that_waits_in_vain_says_what_it_reads() -> None:
     (check,) = waiting(SPIN, 2, 1).check().checks
     assert check.message == (
-        "CTA 1 thread 0 waits for ever at line 12: ld.acquire.gpu.u32 %r2, [%rd1] (x is 1, and nobody writes there any more)"
+        "CTA 1 thread 0 waits for ever at line 12: ld.acquire.gpu.u32 %r2, [%rd1] "
+        "(x is 1, and nobody writes there any more; it waits for 2)"
     )
     assert check.witness is not None and "CTA 1 thread 0" in check.witness.svg()
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "wanted"),
+    [
+        ("setp.eq.u32 %p2, %r2, 1", "something other than 1"),
+        ("setp.lt.u32 %p2, %r2, 3", "3 or more"),
+        ("setp.le.u32 %p2, %r2, 3", "4 or more"),
+        ("setp.gt.u32 %p2, %r2, 0", "0 or less"),
+        ("add.u32 %r3, %r2, 5; setp.ne.u32 %p2, %r3, 9", "4"),
+        ("setp.ne.u32 %p2, %r2, 2; setp.ne.and.u32 %p2, %r2, 3, %p2", "2 or 3"),
+    ],
+)
+def test_a_loop_that_waits_in_vain_says_what_would_end_it(goes_on: str, wanted: str) -> None:
+    ptx = SPIN.replace("setp.ne.u32 %p2, %r2, 2", goes_on)
+    (check,) = waiting(ptx, 2, 1).check().checks
+    assert check.message.endswith(f"(x is 1, and nobody writes there any more; it waits for {wanted})")
+
+
+def test_a_loop_whose_end_is_not_easily_said_says_what_it_reads() -> None:
+    ptx = SPIN.replace(
+        "setp.ne.u32 %p2, %r2, 2", "and.b32 %r3, %r2, 6; mul.lo.u32 %r3, %r3, %r2; setp.ne.u32 %p2, %r3, 4"
+    )
+    (check,) = waiting(ptx, 2, 1).check().checks
+    assert check.message.endswith("(x is 1, and nobody writes there any more)")
+
+
+PHASE = (
+    HEAD
+    + """.visible .entry k(.param .u64 f)
+{
+  .shared .align 8 .b8 bar[8];
+  .reg .pred %p<5>; .reg .b32 %r<5>; .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [f];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, bar;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra W;
+  mbarrier.init.shared.b64 [%r2], 3;
+  mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 16;
+W:
+  bar.sync 0;
+  setp.ne.u32 %p1, %r1, 1;
+  @%p1 bra L;
+  ld.relaxed.gpu.u32 %r4, [%rd1];
+  setp.eq.u32 %p3, %r4, 0;
+  @%p3 bra L;
+  mbarrier.arrive.shared.b64 _, [%r2];
+L:
+  mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;
+  @!%p2 bra L;
+  ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lacks"),
+    [
+        ("", "", "the phase lacks 2 of 3 arrivals and 16 bytes; CTA 0 thread 1 has not come to line 22: "
+                 "mbarrier.arrive.shared.b64 _, [%r2]"),
+        ("[%r2], 3", "[%r2], 1", "the phase lacks 16 bytes; CTA 0 thread 1 has not come to line 22: "
+                                 "mbarrier.arrive.shared.b64 _, [%r2]"),
+        ("%r4, 0", "%r4, 1", "the phase lacks 1 of 3 arrivals and 16 bytes; nothing else comes there any more"),
+        ("arrive.expect_tx.shared.b64 _, [%r2], 16", "arrive.shared.b64 _, [%r2]",
+         "the phase lacks 2 of 3 arrivals; CTA 0 thread 1 has not come to line 22: mbarrier.arrive.shared.b64 _, [%r2]"),
+    ],
+)  # fmt: skip
+def test_a_phase_that_never_completes_says_what_it_lacks(old: str, new: str, lacks: str) -> None:
+    (check,) = waiting(PHASE.replace(old, new, 1), 1, 3).check().checks
+    assert check.message.endswith(f"mbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0 ({lacks})")
 
 
 def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,15 +29,36 @@ def seconds(text: str) -> float:
     return value
 
 
+class _Help(argparse.HelpFormatter):
+    """Fills paragraphs; those that are indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        return "\n\n".join(p if p.startswith(" ") else fill(p, width, indent) for p in text.split("\n\n"))
+
+
+def _ending(status: str, *examples: str) -> str:
+    """What stands at the end of a command's help."""
+    lines = "\n".join(f"  {example}" for example in examples)
+    return f"exit status: {status}\n\nexamples:\n\n{lines}"
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
-        prog="ptxmm", description="Decides what concurrent PTX code may do.", allow_abbrev=False
+        prog="ptxmm",
+        description="Decides what concurrent PTX code may do.",
+        epilog="ptxmm COMMAND --help tells more of a command, with examples.",
+        allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_check(commands)
     _add_lint(commands)
-    commands.add_parser("models", help="list the models that ship", description="Lists the models that ship.")
+    commands.add_parser(
+        "models",
+        help="list the models that ship",
+        description="Lists the names of the models that ship, which --model of ptxmm check takes.",
+    )
     _add_run(commands)
     return top
 
@@ -48,8 +69,16 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="decide litmus tests and kernel tests",
         description="Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
         "whether what the test says of them holds.",
-        epilog="exit status: 0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
-        "3 nothing failed but something stayed undecided",
+        epilog=_ending(
+            "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
+            "3 nothing failed but something stayed undecided; 130 interrupted",
+            "ptxmm check mp.litmus                    one test, with its outcomes",
+            "ptxmm check tests --format junit         all tests below a folder, for a CI system",
+            "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
+            "ptxmm check lock.toml --why              what the answer rests on",
+            "ptxmm check tests --timeout 60 --require-complete",
+        ),
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, or @list")
@@ -74,7 +103,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=positive_number,
         default=4,
         metavar="N",
-        help="a loop body executes at most N times (default: %(default)s)",
+        help="a loop body executes at most N times, where a test does not say (default: %(default)s)",
     )
     check.add_argument("--require-complete", action="store_true", help="a loop that was cut leaves its test undecided")
     check.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
@@ -120,7 +149,12 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="check PTX modules",
         description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
         "authors of concurrent code should know. Modules are taken as relocatable.",
-        epilog="exit status: 0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read",
+        epilog=_ending(
+            "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; 130 interrupted",
+            "ptxmm lint kernel.ptx",
+            "ptxmm lint *.ptx --as manual --format json",
+        ),
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
@@ -170,7 +204,12 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "run",
         help="run a PTX kernel",
         description="Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
-        epilog="exit status: 0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage",
+        epilog=_ending(
+            "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
+            "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
+            "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
+        ),
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     run.add_argument("path", metavar="FILE.ptx", help="the module")

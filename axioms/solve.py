@@ -150,6 +150,8 @@ class Session:
             self._found(found, max_states)
             decision.listed_all = self.solver.limit(PATIENCE)
         try:
+            if found and decision.listed_all:  # one of the other kind first: nobody is told that there is none
+                self._rest(found, base)
             while decision.listed_all:
                 _check_time(self.deadline)
                 if not self.solver.solve(base):

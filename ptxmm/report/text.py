@@ -222,6 +222,8 @@ def count_of(result: Result) -> str:
     count = result.positive + result.negative
     if count == 0:
         return "no execution"
+    if not result.listed_all and not (result.positive and result.negative):
+        return f"{result.positive} of the {count} that are listed"
     return f"{result.observation}, {result.positive} of {count}"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 import ptxmm
 from axioms.cat.model import Model, compile_model
+from axioms.result import OutOfTime
 from ptxmm.result import Result
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
@@ -207,3 +208,25 @@ def test_who_waited_before_a_warp_met_finds_the_object_that_is_invalidated_behin
         engine,
     )
     assert result.verdict == verdict
+
+
+def test_where_listing_stops_early_there_is_one_outcome_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    from axioms import engine, solve
+    from axioms.backends import SatBackend
+    from axioms.models import load
+    from ptxmm.pipeline import build
+
+    settled = []
+
+    def patience_is_over(deadline: float | None) -> None:
+        if settled:
+            raise OutOfTime
+
+    monkeypatch.setattr(SatBackend, "limit", lambda self, seconds: not settled.append(seconds))
+    monkeypatch.setattr(solve, "_check_time", patience_is_over)
+    reads = " ".join(f"ld.relaxed.gpu.u32 %r{i}, [x];" for i in range(6))
+    writes = " ".join(f"st.relaxed.gpu.u32 [x], {i};" for i in range(6))
+    text = f"PTX many\n{{ x = 0; }}\nP0 {{ {reads} }}\nP1 {{ {writes} }}\nforall (0:r0 == 5)"
+    decision = engine.decide(build(ptxmm.parse(text)), load("ptx-9.0"), settles=False)
+    assert settled and not decision.listed_all
+    assert decision.positive and decision.negative

@@ -180,24 +180,27 @@ class Plays:
         before = state.last.get(key, ())
         renewed = any(a.thread == t and a.effect.barrier == "arrive" for a in before)
         again = state.again + (tuple((a, arrival) for a in before) if renewed and effect.level == "cta" else ())
-        waits = effect.barrier != "arrive"
         new = replace(
-            state, positions=positions, here={**state.here, key: arrivals}, again=again,
-            waiting=state.waiting | {t} if waits else state.waiting,
-        )  # fmt: skip
+            state, positions=positions, here={**state.here, key: arrivals}, again=again, waiting=state.waiting | {t}
+        )
         return self._settled(new)
 
     def _settled(self, state: _State) -> _State | None:
         """The state after every round that has all whom it waits for is over."""
         gone = {t for t, part in enumerate(self.parts) if part.ends and state.positions[t] == len(self.steps[t])}
         gone -= state.waiting
+        released = state.waiting.intersection(t for some in state.here.values() for t in self._whole_warps(some, gone))
+        if released:
+            if self.strict and any(self._stays(t, state.positions[t] - 1) for t in released):
+                return None
+            return self._settled(replace(state, waiting=state.waiting - released))
         for key, arrivals in state.here.items():
             absent = self._absent(key, arrivals)
             if absent is None or not gone.issuperset(absent):
                 continue
             if not _reduces(self, state, arrivals):
                 return None
-            released = {a.thread for a in arrivals if a.effect.barrier != "arrive"}
+            released = state.waiting & {a.thread for a in arrivals}
             if self.strict and any(self._stays(t, state.positions[t] - 1) for t in released):
                 return None
             rest = {k: some for k, some in state.here.items() if k != key}
@@ -207,6 +210,16 @@ class Plays:
             )  # fmt: skip
             return self._settled(after)
         return state
+
+    def _whole_warps(self, arrivals: Sequence[_Arrival], gone: set[int]) -> Iterator[int]:
+        """Those who wait for nobody but their warp, and it is there, or has ended."""
+        there = {a.thread for a in arrivals} | gone
+        places = [thread.place for thread in self.threads]
+        for t, effect in arrivals:
+            if effect.barrier == "arrive" and all(
+                u in there or p.warp != places[t].warp or p.host for u, p in enumerate(places)
+            ):
+                yield t
 
     def _absent(self, key: _Key, arrivals: Sequence[_Arrival]) -> list[int] | None:
         """Who must have ended for a round to be over; None where that is not enough."""

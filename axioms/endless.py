@@ -41,7 +41,7 @@ from axioms.numbered_barriers import Instances
 from axioms.program import Program, Thread
 from axioms.result import EngineDefect, OutOfTime, RaceEvent
 from axioms.rounds import Part, Rounds
-from axioms.shared_waits import SharedWaits
+from axioms.shared_waits import SharedWaits, mates_in_warps
 from axioms.values import TooManyValues
 from ptxcore.machine.effects import Effect, Stuck
 from ptxcore.syntax.tree import Instruction
@@ -105,6 +105,11 @@ def _waits(effect: Effect) -> bool:
     return of_barrier or bool(effect.mates)
 
 
+def is_arrival(effect: Effect) -> bool:
+    """Whether it is an arrival at a barrier that only waits for the threads of its warp (sections 9.7.13.1 and 9.7.13.3)."""
+    return effect.kind == "barrier" and effect.barrier == "arrive" and effect.instance is None
+
+
 class _Giving:
     """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
     the launch."""
@@ -114,6 +119,7 @@ class _Giving:
         self.ends: list[Value] = []  # of each thread: that it truly ends
         self._shared = None if aborts else SharedWaits(program.threads)
         self._chosen: set[Value] = set()
+        self.warp_mates = mates_in_warps(program.threads)
         #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
         self.together: list[tuple[int, Effect, Value]] = []
         threads = [self._thread(t, thread, aborts) for t, thread in enumerate(program.threads)]
@@ -131,11 +137,11 @@ class _Giving:
         for effect in execution.effects:
             guard = terms.conj(effect.guard, through)
             changed = replace(effect, guard=guard)
-            if _waits(effect):
+            if _waits(effect) or (is_arrival(effect) and self.warp_mates[number]):
                 passes = self._passing(number, effect)
-                if effect.kind == "barrier":
+                if _waits(effect) and effect.kind == "barrier":
                     changed.complete = passes
-                else:
+                elif effect.kind == "collective":
                     self.together.append((number, changed, passes))
                 stop = terms.conj(guard, terms.negate(passes))
                 self.stops.append(_Stop("barrier", number, stop, effect.instruction, effect.index))
@@ -175,9 +181,10 @@ class _Giving:
         name: tuple[object, ...] = (thread, effect.index)
         if self._shared is not None:
             instance = self._shared.names.get((thread, effect.index))
-            if instance in self._shared.over:
+            if instance in self._shared.over or (thread, effect.index) in self._shared.passed:
                 return 1
-            name = instance or name
+            if instance is not None:
+                name = (*instance, min(thread, *self.warp_mates[thread])) if is_arrival(effect) else instance
         return terms.symbol(("passes", *name), 1)
 
 
@@ -314,6 +321,10 @@ class _Reasons:
         for instances in barriers.counted:
             self._one_after_another(instances)
         self._at_collectives(reasons)
+        for rounds in barriers.meetings:
+            self._arrivals_at_rounds(rounds, reasons)
+        for instances in barriers.counted:
+            self._arrivals_at_instances(instances, reasons)
         if not reasons:
             return
         for rounds in barriers.meetings:
@@ -380,8 +391,36 @@ class _Reasons:
             if reasons:
                 formula.add([-self.stopped[thread, effect.index], -whole])
 
+    def _arrivals_at_rounds(self, rounds: Rounds, reasons: bool) -> None:
+        """Who arrives without waiting for all waits for its warp."""
+        for k, arrivals in enumerate(rounds.arrivals):
+            missing: dict[int, int] | None = None
+            for part, here in arrivals:
+                mates = self.giving.warp_mates[part.thread]
+                if mates and part.event.effect is not None and is_arrival(part.event.effect):
+                    missing = dict(rounds.absent(k)) if missing is None else missing
+                    there = [self.formula.disj([-missing.get(t, FALSE), self.ends[t]], BOTH) for t in mates]
+                    self._with_warp(part.event, here, there, reasons)
+
+    def _arrivals_at_instances(self, instances: Instances, reasons: bool) -> None:
+        for x, member in enumerate(instances.members):
+            mates = self.giving.warp_mates[member.arrive.thread]
+            if mates and is_arrival(member.effect):
+                for k, here in enumerate(instances.number[x]):
+                    there = [self.formula.disj([instances.arrived(t, x, k), self.ends[t]], BOTH) for t in mates]
+                    self._with_warp(member.arrive, here, there, reasons)
+
+    def _with_warp(self, arrival: Event, here: int, there: list[int], reasons: bool) -> None:
+        """An arrival that goes on when its whole warp is there, or has ended."""
+        whole, stop = self.formula.conj_all(there, BOTH), self._stop(arrival)
+        self.formula.add([-here, stop, whole])
+        if reasons and stop != FALSE:
+            self.formula.add([-here, -stop, -whole])
+
     def _at_instances(self, instances: Instances) -> None:
         for x, member in enumerate(instances.members):
+            if member.wait is None:
+                continue
             for k, literal in enumerate(instances.number[x]):
                 stop = self.formula.conj(self._stop(member.arrive), literal, BOTH)
                 if stop != FALSE:

@@ -22,6 +22,10 @@ class SharedWaits(Encounters):
         if any(e.mates for thread in threads for e in thread.execution.effects):
             self._find_collectives()
         self.over: set[Instance] = set()
+        #: Arrivals without a wait whose threads certainly go on: thread and effect.
+        self.passed: set[tuple[int, int]] = set()
+        self.warp_mates = mates_in_warps(threads)
+        self._gone: set[int] = set()
         self._certainly_over()
 
     def _find_collectives(self) -> None:
@@ -41,7 +45,7 @@ class SharedWaits(Encounters):
         """Lets every thread go on as long as nothing in its way is uncertain."""
         reached = [0] * len(self.threads)
         arrived: dict[Instance, set[int]] = {}
-        gone: set[int] = set()
+        gone = self._gone
         before = -1
         while before != (before := sum(reached) + len(self.over)):
             for t, thread in enumerate(self.threads):
@@ -61,10 +65,25 @@ class SharedWaits(Encounters):
         instance = self.names.get((t, effect.index))
         if instance is not None and effect.guard == 1 and effect.barrier != "wait":
             arrived.setdefault(instance, set()).add(t)
-        return effect.barrier == "arrive" or instance in self.over
+        if effect.barrier != "arrive":
+            return instance in self.over
+        there = arrived.get(instance, set()) if instance is not None else set()
+        if self.warp_mates[t] <= there | self._gone:
+            self.passed.add((t, effect.index))
+            return True
+        return False
 
     def _all_there(self, instance: Instance, arrived: set[int], gone: set[int]) -> bool:
         meeting = self.meetings.get(instance[0])
         if meeting is None or not all(t in arrived or t in gone for t in meeting.threads):
             return False
         return not any(arrived.isdisjoint(mates) for mates in meeting.warps)
+
+
+def mates_in_warps(threads: Sequence[Thread]) -> list[set[int]]:
+    """Of each thread the others of its warp."""
+    warps: dict[int, set[int]] = {}
+    for t, thread in enumerate(threads):
+        if not thread.place.host:
+            warps.setdefault(thread.place.warp, set()).add(t)
+    return [warps.get(thread.place.warp, set()) - {t} for t, thread in enumerate(threads)]

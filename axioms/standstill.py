@@ -145,7 +145,7 @@ def _ways(traces: Sequence[Trace], aborts: bool) -> list[Way]:
 def _waits(effect: Effect) -> bool:
     if effect.kind == "collective":
         return effect.how is not None and bool(effect.how.form.mask)
-    return effect.kind == "barrier" and effect.barrier != "arrive"
+    return effect.kind == "barrier"
 
 
 def _up_to(trace: Trace, count: int) -> Trace:

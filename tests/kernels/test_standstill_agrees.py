@@ -82,6 +82,29 @@ def test_a_warp_waits_for_all_who_execute_something_together(first: str, second:
         assert [c.holds for c in result.checks] == [ends, ends], (engine, result.verdict, result.error)
 
 
+ARRIVE = "barrier.arrive 1, 32;\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ends"),
+    [
+        (ARRIVE, SET + ARRIVE, True),
+        (ARRIVE, SET + "barrier.sync 1, 32;\n", True),
+        (ARRIVE, SET, True),  # who has ended is not waited for
+        (ARRIVE + SET, SPIN, False),
+        (ARRIVE + SET, "barrier.sync 2;\n", False),
+        (ARRIVE + "barrier.sync 2;\n", ARRIVE + SET + "barrier.sync 2;\n", True),
+    ],
+    ids=["together", "and a wait", "ended", "sees before", "elsewhere", "and then another"],
+)
+def test_who_arrives_at_a_barrier_waits_for_the_warp(first: str, second: str, ends: bool) -> None:
+    made = two_lanes(first, second)
+    runs = {found if isinstance(found, str) else "ends" for _, found in Runs(made.test).results(20)}
+    assert runs == {"ends" if ends else "deadlock"}
+    for engine in ("solve", "enumerate"):
+        assert [c.holds for c in made.check(engine=engine).checks if c.kind == "terminates"] == [ends]
+
+
 def test_misuse_where_nothing_ends_makes_a_kernel_undefined() -> None:
     twice = "mbarrier.init.shared::cta.b64 [m], 1;\n" + 2 * "mbarrier.arrive.shared::cta.b64 _, [m];\n"
     made = two_lanes(SPIN, twice)

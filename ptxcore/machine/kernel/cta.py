@@ -195,9 +195,10 @@ class Cta:
             barrier.passing.setdefault(thread.warp, []).append(thread)
         else:
             barrier.waiting.append(thread)
+        whole = self._pass(barrier, thread.warp, thread)
         result = self.complete(level, identity, thread)
         if action == "arrive":
-            if self._pass(barrier, thread.warp, thread):
+            if whole:
                 return None
             raise thread.suspend(f"waits for the other threads of its warp to arrive at barrier {identity}")
         if result is None:

@@ -213,3 +213,82 @@ def test_a_loop_takes_and_gives_back_again_and_again() -> None:
     assert kernel(LOOP, forall="x[0] == 179700").check().verdict == "ok"
     told = kernel(LOOP.replace("stackrestore.u64 %d3;", ""), forall="x[0] == 179700").check()
     assert told.verdict == "undefined" and "stack" in (told.error or "")
+
+
+SHOWN = """
+    .shared .align 8 .b64 s; .local .align 8 .b32 v[2];
+    alloca.u64 %d2, 8;
+    mov.u64 %d3, v;
+    setp.ne.u32 %p1, WHICH, 0;
+    selp.b64 %d2, %d2, %d3, %p1;
+    st.local.u32 [%d2+4], 7;
+    cvta.local.u64 %d3, %d2;
+    st.shared.u64 [s], %d3;
+    ld.shared.u64 %d4, [s];
+    ld.u32 %r1, [%d4+4];
+    st.u32 [%d4+4], 9;
+    ld.local.u32 %r2, [%d2+4];
+    st.global.u32 [%d1], %r1;
+    st.global.u32 [%d1+4], %r2;
+    ret;
+"""
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_address_that_stood_where_others_see_it_is_still_the_threads_own(which: int) -> None:
+    made = kernel(SHOWN.replace("WHICH", str(which)), forall="x[0] == 7 && x[1] == 9")
+    assert ran(made) == [7, 9, 0, 0]
+    for engine in ("solve", "enumerate"):
+        assert made.check(engine=engine).verdict == "ok"
+
+
+WIDE_INDEX = """
+    .local .align 8 .b32 v[4];
+    ld.global.u64 %d5, [%d1+8];
+    mov.u64 %d2, v;
+    cvta.local.u64 %d3, %d2;
+    st.local.v4.u32 [v], {5, 6, 7, 8};
+    shl.b64 %d6, %d5, 2;
+    add.u64 %d4, %d3, %d6;
+    ld.u32 %r1, [%d4];
+    ld.local.u32 %r2, [%d4];
+    st.global.u32 [%d1], %r1;
+    st.global.u32 [%d1+4], %r2;
+    ret;
+"""
+
+
+def test_an_index_that_may_be_any_number_leads_where_it_leads() -> None:
+    for index, verdict in ((2, "ok"), (4, "undefined")):
+        made = kernel(
+            WIDE_INDEX, forall="x[0] == 7 && x[1] == 7", params={"x": X | {"init": [0, 0, index]}}, expect=verdict
+        )
+        for engine in ("solve", "enumerate"):
+            assert made.check(engine=engine).verdict == verdict, (index, engine)
+    assert ran(made, 0, 0, 2) == [7, 7, 2, 0]
+
+
+EITHER = """
+    .local .align 8 .b32 v[2];
+    ld.global.u32 %r1, [%d1+4];
+    setp.ne.u32 %p1, %r1, 0;
+    mov.u64 %d2, v;
+    cvta.local.u64 %d2, %d2;
+    selp.b64 %d3, %d2, %d1, %p1;
+    st.local.u32 [v], 5;
+    st.u32 [%d3], 7;
+    ld.u32 %r2, [%d3];
+    ld.local.u32 %r3, [v];
+    st.global.u32 [%d1+8], %r2;
+    st.global.u32 [%d1+12], %r3;
+    ret;
+"""
+
+
+def test_a_pointer_that_is_one_of_the_threads_own_or_not() -> None:
+    for first, found in ((0, "x[0] == 7 && x[3] == 5"), (1, "x[0] == 0 && x[3] == 7")):
+        made = kernel(EITHER, forall=f"x[2] == 7 && {found}", params={"x": X | {"init": [0, first]}})
+        assert ran(made, 0, first)[2:] == [7, 7 if first else 5]
+        for engine in ("solve", "enumerate"):
+            result = made.check(engine=engine)
+            assert result.verdict == "ok", (first, engine, result.error)

@@ -16,8 +16,8 @@ from ptxcore.machine.state import State
 from ptxcore.machine.steps import Step, ThreadCode
 from ptxcore.machine.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
-from ptxcore.values.spread import spread
-from ptxcore.values.terms import Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
+from ptxcore.values.spread import Spread, spread
+from ptxcore.values.terms import Term, Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
 
 #: State spaces of the thread's own.
 OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
@@ -33,6 +33,9 @@ _LARGEST = 1 << 31
 _GAP = 16
 #: An address this far before the stack is one before the first thing that is there.
 _BEFORE = 1 << 16
+
+
+_ADDRESSES = 1 << 64
 
 
 class Region(NamedTuple):
@@ -69,6 +72,7 @@ class KernelThread(Thread):
     def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
         super().__init__(code, answer, unroll)
         self._calls: dict[Hashable, int] = {}  # of malloc, by place
+        self._shown, self._looked_through = False, 0  # addresses on the stack, in so many effects
 
     @property
     def _private(self) -> Private:
@@ -135,11 +139,11 @@ class KernelThread(Thread):
         inside = self._inside(address)
         if inside == 0:
             return super().load(how, address)
-        own, depends = self._load_own(how, address)
+        own, depends = self._here_only(inside, lambda: self._load_own(how, address))
         if inside == 1:
             self._returned, self._elements = depends, None
             return own
-        other = self._elsewhere(inside, lambda: super(KernelThread, self).load(how, address))
+        other = self._here_only(negate(inside), lambda: super(KernelThread, self).load(how, address))
         self._returned = union(self._returned, depends)
         if self._elements is not None:
             self._elements = [union(e, depends) for e in self._elements]
@@ -153,19 +157,20 @@ class KernelThread(Thread):
         if inside == 0:
             super().store(how, address, value)
             return
-        self._store_own(how, address, value, inside)
+        self._here_only(inside, lambda: self._store_own(how, address, value, inside))
         if inside != 1:
-            self._elsewhere(inside, lambda: super(KernelThread, self).store(how, address, value))
+            self._here_only(negate(inside), lambda: super(KernelThread, self).store(how, address, value))
 
     def modify(self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]]) -> Any:
         """An atomic operation, which memory of the thread's own does not take (section 9.7.13.5)."""
         inside = self._inside(address)
         if inside != 0:
             self.require(negate(inside), "wrong-space", "atomic operations go to .global and .shared memory only")
-        return self._elsewhere(inside, lambda: super(KernelThread, self).modify(kind, how, address, write))
+        return self._here_only(negate(inside), lambda: super(KernelThread, self).modify(kind, how, address, write))
 
-    def _elsewhere(self, inside: Value, access: Callable[[], Any]) -> Any:
-        before, self._guard = self._guard, conj(self._guard, negate(inside))
+    def _here_only(self, condition: Value, access: Callable[[], Any]) -> Any:
+        """An access that happens only where a condition holds."""
+        before, self._guard = self._guard, conj(self._guard, condition)
         result = access()
         self._guard = before
         return result
@@ -202,14 +207,26 @@ class KernelThread(Thread):
 
     def _near(self, address: Value, regions: Sequence[Region]) -> list[Region]:
         """The regions that an address is computed from: those in which some number in it lies. What is on the stack is near
-        to all that is there, since offsets are added to addresses before anything else is known."""
-        numbers = [a for term in subterms([address]) for a in term.args if type(a) is int]
-        on_stack = any(LOCAL - _BEFORE <= n < CONST for n in numbers)
+        to all that is there, since offsets are added to addresses before anything else is known; and to all that may have
+        been read where such an address was put."""
+        numbers = _numbers(address)
+        on_stack = any(r.data is None for r in regions) and (
+            any(LOCAL - _BEFORE <= n < CONST for n in numbers) or self._shows_addresses()
+        )
         return [
             r
             for r in regions
             if (on_stack if r.data is None else any(r.start <= n < r.start + r.size for n in numbers))
         ]
+
+    def _shows_addresses(self) -> bool:
+        """Whether some address on the stack may stand where others see it."""
+        while not self._shown and self._looked_through < len(self.effects):
+            effect = self.effects[self._looked_through]
+            self._looked_through += 1
+            numbers = [n for value in (effect.value, *effect.operands) for n in _numbers(value)]
+            self._shown = any(self._private.stack <= n < self._private.stack + _STACK for n in numbers)
+        return self._shown
 
     def _places(self, address: Value, size: int) -> list[OwnPlace]:
         """Where an access to own memory may go."""
@@ -236,12 +253,12 @@ class KernelThread(Thread):
         """The places that an address may be."""
         if sum(r.size // size for r in regions) > _MOST_PLACES:
             self._refuse("has an address that is not known, in memory of the thread's own that is too large to explore")
-        low, high, step = spread(address)
+        numbers = spread(address)
         found = []
         for r in regions:
             for at in range(r.start, r.start + r.size - size + 1, size):
                 here = conj(eq(address, at), r.holds(at, size))
-                if here != 0 and low <= at <= high and not (at - low) % (step or 1):
+                if here != 0 and _may_be(numbers, at):
                     found.append(OwnPlace(here, at, r.data, r.start))
         return found
 
@@ -249,12 +266,12 @@ class KernelThread(Thread):
 
     def allocate(self, how: Use, size: Value, alignment: Value) -> Value:
         """Memory on top of the stack. Where the stack ends in one of several places, behind all of them."""
-        most = spread(size).high
+        most = _most(size)
         if most > _STACK or type(alignment) is not int:
             self._refuse("has a size that is not known" if type(size) is not int else f"asks for {most} bytes of stack")
         memory = self._memory
         top = memory.top
-        start = behind(spread(top.pointer).high, max(alignment, STACK_ALIGN))
+        start = behind(_most(top.pointer), max(alignment, STACK_ALIGN))
         end = start + behind(most, STACK_ALIGN) + _GAP
         self.require(
             int(end - self._private.stack <= _STACK), "stack-overflow", f"the stack has more than {_STACK} bytes"
@@ -413,3 +430,22 @@ def _has_parts_written(step: Step, state: State) -> bool:
     whole = step.instruction.operands[-1]
     assert isinstance(whole, Vector)
     return len(whole.elements) > sum(state.defined[register] == 0 for register in step.reads)
+
+
+def _may_be(numbers: Spread, address: int) -> bool:
+    """Whether an address is one of some numbers."""
+    low, high, step = numbers
+    return any(low <= a <= high and not (a - low) % (step or 1) for a in (address, address - _ADDRESSES))
+
+
+def _most(value: Value) -> int:
+    """The largest number that a value may be."""
+    low, high, _ = spread(value)
+    return high if low >= 0 else _ADDRESSES - 1
+
+
+def _numbers(value: Value | None) -> list[int]:
+    """The numbers that a value is computed from."""
+    if type(value) is not Term:
+        return [] if value is None else [value]  # type: ignore[list-item]
+    return [a for term in subterms([value]) for a in term.args if type(a) is int]

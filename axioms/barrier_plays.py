@@ -247,7 +247,9 @@ class Plays:
         *others, (thread, effect) = arrivals
         if any(a.thread == thread for a in others):
             return True
-        if effect.kind == "collective" or effect.level == "warp":
+        if effect.kind == "collective":
+            return False  # whom its mask names is for the instruction to say
+        if effect.level == "warp":
             return thread not in self._named(thread, effect)
         if effect.level == "cluster":
             return self._is_apart(arrivals)

@@ -163,7 +163,7 @@ class Question:
         return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)
 
     def ptx_spot(self, thread: int, line: int) -> Spot:
-        return Spot(self.test.launches[self.built.threads[thread].launch].path, line)
+        return Spot(_from_here(self.test.launches[self.built.threads[thread].launch].path), line)
 
     def _source(self, event: ExecutedEvent) -> Spot | None:
         return None if event.thread < 0 or event.line is None else self.source_of(event.thread, event.line)
@@ -181,7 +181,7 @@ class Question:
         beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
         if not os.path.exists(path) and os.path.exists(beside):
             path = beside
-        return Spot(os.path.relpath(path) if os.path.isabs(path) and _is_below(path) else path, line)
+        return Spot(_from_here(path), line)
 
     def shown_at(self, event: ExecutedEvent) -> Spot | None:
         """Where to point for an event: at the source where that is there to look at, else at the PTX."""
@@ -189,8 +189,10 @@ class Question:
         return source if source is not None and os.path.exists(source.path) else self._spot(event)
 
 
-def _is_below(path: str) -> bool:
-    return not os.path.relpath(path).startswith("..")
+def _from_here(path: str) -> str:
+    """A path as seen from here, where it lies below."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else ".."
+    return path if relative.startswith("..") else relative
 
 
 def _numbers(triple: tuple[int, int, int]) -> str:
@@ -384,8 +386,9 @@ def _loops(question: Question) -> list[Loop]:
     found = []
     for note in question.built.loops:
         source = question.source_spot(note.launch, note.source) if note.source else None
-        spot = Spot(question.test.launches[note.launch].path, note.line)
-        found.append(Loop(note.kind, spot, source, note.label, note.turns, note.threads))
+        spot = Spot(_from_here(question.test.launches[note.launch].path), note.line)
+        threads = tuple(map(question.readable, note.threads))
+        found.append(Loop(note.kind, spot, source, note.label, note.turns, threads))
     return found
 
 

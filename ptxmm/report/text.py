@@ -24,10 +24,10 @@ class TextReport:
         self._single, self._width = False, 0
         self._results: dict[str, int] = {}
         self._failed = self._known = 0
-        self._count = 0
+        self._count = self._asked = 0
 
     def begin(self, paths: list[str]) -> None:
-        self._single = len(paths) == 1
+        self._single, self._asked = len(paths) == 1, len(paths)
         self._width = min(_WIDEST, max((len(p) for p in paths), default=0))
 
     def add(self, outcome: Outcome) -> None:
@@ -48,7 +48,9 @@ class TextReport:
         counts = ", ".join(
             f"{self._results[v]} {v}" for v in ("ok", "no", "undefined", "undecided", "error") if v in self._results
         )
-        text = f"{self._count} test{'s' * (self._count != 1)} under {plain(self._model)}: {counts or 'nothing done'}; "
+        asked = f" of {self._asked}" if self._count < self._asked else ""  # somebody interrupted
+        tests = f"{self._count}{asked} test{'s' * (self._count != 1 or bool(asked))}"
+        text = f"{tests} under {plain(self._model)}: {counts or 'nothing done'}; "
         if self._failed:
             text += self._paint("bad", f"{self._failed} not as expected") + "; "
         if self._known:
@@ -75,7 +77,7 @@ class TextReport:
 
     def _row(self, result: Result) -> str:
         path = plain(result.path)
-        seen = count_of(result)
+        seen = "" if result.verdict == "undefined" else count_of(result)  # nothing is promised of outcomes then
         line = f"{self._verdict(result, 9)}  {path.ljust(self._width)}  {seen.ljust(21)} {duration(result.seconds):>8}"
         notes = "; ".join(self._notes(result, brief=True))
         return (line + ("  " + notes if notes else "")).rstrip()
@@ -201,7 +203,7 @@ def race_lines(result: Result) -> list[str]:
         known.update(lines)
     for pair, lines in found.items():
         if others[pair]:
-            lines[0] += f", and {others[pair]} more of these instructions"
+            lines[0] += f", and {others[pair]} more race{'s' * (others[pair] != 1)} of these instructions"
     shown = list(found.values())
     left = len(shown) - _MOST_RACES
     told = [line for lines in shown[:_MOST_RACES] for line in lines]

@@ -224,6 +224,11 @@ def test_what_is_forbidden_is_what_no_execution_shows(
     assert f"    {words} is forbidden by causality" in text_of([one], ["mp.litmus"], False, capsys).splitlines()
 
 
+def test_text_of_a_run_that_was_interrupted_says_how_far_it_came(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = text_of([outcome()], ["a", "b", "c"], False, capsys).splitlines()
+    assert lines[-1] == "1 of 3 tests under ptx-9.0: 1 ok; 1.50 s"
+
+
 def test_text_of_several_tests(capsys: pytest.CaptureFixture[str]) -> None:
     paths = ["tests/mp.litmus", "b"]
     some = [

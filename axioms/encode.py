@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from axioms import relations
 from axioms.bounds import Bounds
@@ -225,18 +225,15 @@ class Encoding:
                 self.formula.add([self.co.literal(a, b)])
         return found
 
-    def cut_off(self) -> int:
-        """The literal of "some thread was stopped by a loop bound, and the others ended or were stopped", given that threads
-        need not end."""
-        formula = self.formula
-        cuts = [self.truth(t.execution.cut) for t in self.program.threads]
-        if all(c == FALSE for c in cuts):
+    def cut_off(self, bounds: Iterable[Value]) -> int:
+        """The literal of "one of these holds, a loop bound having stopped a thread, and the others ended or were stopped",
+        given that threads need not end."""
+        formula, truth = self.formula, self.truth
+        cut = formula.disj([truth(b) for b in bounds], BOTH)
+        if cut == FALSE:
             return FALSE
-        ends = [
-            formula.disj([c, self.truth(t.execution.finishes)], BOTH)
-            for c, t in zip(cuts, self.program.threads, strict=True)
-        ]
-        return formula.conj_all([formula.disj(cuts, BOTH), *ends], BOTH)
+        threads = [t.execution for t in self.program.threads]
+        return formula.conj_all([cut, *[formula.disj([truth(x.cut), truth(x.finishes)], BOTH) for x in threads]], BOTH)
 
     def candidate(
         self, judge: Judge, true: Callable[[int], bool], number: Callable[[Term], int] | None = None

@@ -1,6 +1,10 @@
-"""What follows from threads reaching their ends: which events are executed in any case, and what some reads must return."""
+"""What follows from threads reaching their ends: which events are executed in any case, and what some reads must return; and
+the program in which those that do not have been stopped."""
 
 from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
 
 from axioms.formula import TRUE
 from axioms.program import Program
@@ -38,3 +42,14 @@ def forced_values(program: Program) -> dict[Term, int]:
             if part.op == "eq" and type(part.args[1]) is int and part.args[0].op == "symbol":
                 forced[part.args[0]] = part.args[1]
     return forced
+
+
+def with_waits_as_stops(program: Program) -> Program:
+    """The program in which a thread that waits in a loop counts as stopped, as one does that a loop bound has stopped: what it
+    waits for may be what that one would have done."""
+    stopped = copy(program)
+    stopped.threads = tuple([
+        t._replace(execution=replace(t.execution, cut=terms.any_of([t.execution.cut, *[s.guard for s in t.execution.stuck]])))
+        for t in program.threads
+    ])  # fmt: skip
+    return stopped

@@ -64,13 +64,14 @@ class _Search:
         for combination in itertools.product(*traces):
             self.check_time()
             statuses = {t.status for t in combination}
-            if "waits" in statuses or ("cut" in statuses and not decision.complete):
+            if ("waits" in statuses and "cut" not in statuses) or ("cut" in statuses and not decision.complete):
                 continue
             if not self.runs.meetings.agree(combination):
                 continue
             concrete = assembled(self.program, combination)
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
-                cut = frozenset(t for t, trace in enumerate(combination) if trace.status == "cut")
+                # Who waits then may wait for what one did not come to.
+                cut = frozenset(t for t, trace in enumerate(combination) if trace.status in ("cut", "waits"))
                 decision.complete = next(self._consistent(concrete, set(), Decision(), cut), None) is None
                 continue
             if concrete.troubles:

@@ -13,6 +13,7 @@ from axioms.backends import Backend, solver_of
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
+from axioms.ends import with_waits_as_stops
 from axioms.formula import FALSE, TRUE
 from axioms.program import Program
 from axioms.races import undefined
@@ -101,8 +102,8 @@ class Session:
 
     def _is_cut_off(self) -> bool:
         """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it."""
-        encoding = Encoding(self.program, self.model, ended=False, deadline=self.deadline)
-        cut = encoding.cut_off()
+        encoding = Encoding(with_waits_as_stops(self.program), self.model, ended=False, deadline=self.deadline)
+        cut = encoding.cut_off([t.execution.cut for t in self.program.threads])
         solver = solver_for(encoding, self.backend, self.deadline)
         try:
             return solver.solve([cut])

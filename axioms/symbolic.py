@@ -14,6 +14,7 @@ from axioms.backends import check_z3, new_z3_solver
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
 from axioms.encode import Encoding
+from axioms.ends import with_waits_as_stops
 from axioms.formula import FALSE
 from axioms.program import Program
 from axioms.races import undefined
@@ -39,8 +40,8 @@ def decide_symbolic(
     encoding = Encoding(program, model, finite=False, deadline=deadline)
     decision = Symbolic(encoding, deadline).decide(max_states, races, settles)
     if program.is_bounded:
-        encoding = Encoding(program, model, finite=False, ended=False, deadline=deadline)
-        cut = encoding.cut_off()
+        encoding = Encoding(with_waits_as_stops(program), model, finite=False, ended=False, deadline=deadline)
+        cut = encoding.cut_off([t.execution.cut for t in program.threads])
         decision.complete = not Symbolic(encoding, deadline).check(cut)
     return decision
 

@@ -69,6 +69,17 @@ def test_a_thread_cut_short_before_a_barrier_is_not_taken_for_one_that_never_arr
     assert not result.complete
 
 
+@ENGINES
+def test_who_waits_for_a_thread_that_a_bound_stopped_does_not_hide_that_it_did(engine: str) -> None:
+    result = checked(
+        "{ x = 0; y = 0; }\nP0@cta 0 { L: atom.relaxed.gpu.add.u32 %r0, [x], 1; setp.lt.u32 %p1, %r0, 4; @%p1 bra L;\n"
+        "st.relaxed.gpu.u32 [y], 1; }\nP1@cta 1 { M: ld.relaxed.gpu.u32 %r0, [y]; setp.eq.u32 %p1, %r0, 0; @%p1 bra M; }\n"
+        "exists (true)",
+        engine,
+    )
+    assert not result.complete and not result.states
+
+
 @pytest.mark.parametrize("shown", ["0", "9"])
 def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> None:
     from axioms.models import load

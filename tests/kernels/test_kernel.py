@@ -185,6 +185,23 @@ def test_a_kernel_whose_end_bounds_hide_is_undecided() -> None:
     )
 
 
+def test_who_waits_for_a_thread_that_a_bound_stopped_is_undecided_too() -> None:
+    # Block 0 counts to 10, then opens the flag that block 1 waits for.
+    text = SPIN[: SPIN.index("L:")] + (
+        "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; @%p1 bra M;\n"
+        "    L: atom.global.add.u32 %r2, [%rd2], 1; setp.lt.u32 %p1, %r2, 9; @%p1 bra L;\n"
+        "    st.relaxed.gpu.global.u32 [%rd2+4], 1; ret;\n"
+        "    M: ld.relaxed.gpu.global.u32 %r2, [%rd2+4]; setp.eq.u32 %p1, %r2, 0; @%p1 bra M;\n    ret;\n}\n"
+    )
+
+    def result(bound: int) -> ptxmm.Result:
+        checks: dict[str, Any] = {"forall": "x[0] == 10", "terminates": True, "grid": 2, "block": 1, "bounds": bound}
+        return ptxmm.Kernel(text, params={"x": X, "n": N}, **checks).check()
+
+    assert (result(4).verdict, result(4).complete) == ("undecided", False)
+    assert (result(10).verdict, result(10).complete) == ("ok", True)
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

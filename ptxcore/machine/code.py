@@ -13,7 +13,7 @@ from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.operand import Parameter
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
-from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
+from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.executable import alternatives, chosen, limited
 from ptxcore.machine.flow import Shape, blocks
 from ptxcore.machine.operands import (
@@ -27,6 +27,7 @@ from ptxcore.machine.operands import (
     together,
     type_of,
 )
+from ptxcore.machine.registers import Registers, Slot
 from ptxcore.machine.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span, operand_span
@@ -83,19 +84,7 @@ def prepare(
     return _Preparation(statements, dialect, variables, registers, observed, special or {}).code()
 
 
-class _Slot:
-    """A register while its width is being settled. `exact` widths come from a declaration or an operand that must
-    match."""
-
-    __slots__ = ("declared", "exact", "index", "name", "signed", "uses", "width", "written")
-
-    def __init__(self, name: str, index: int) -> None:
-        self.name, self.index = name, index
-        self.width = 0
-        self.exact = self.declared = self.signed = self.written = self.uses = False
-
-
-class _Preparation:
+class _Preparation(Registers):
     def __init__(
         self,
         statements: Sequence[AnyStatement],
@@ -105,12 +94,10 @@ class _Preparation:
         observed: Collection[str] | None,
         special: Mapping[str, int],
     ) -> None:
-        self.statements, self.dialect, self.variables = statements, dialect, variables
-        self.initial = {name.lstrip("%"): value for name, value in initial.items()}
+        super().__init__(dialect, variables, initial)
+        self.statements, self.variables = statements, variables
         self.observed = None if observed is None else {name.lstrip("%") for name in observed}
         self.found: list[Diagnostic] = []
-        self.slots: dict[str, _Slot] = {}
-        self.ranges: dict[str, tuple[int, str]] = {}  # declared as name<count>
         self.labels: dict[str, int] = {}
         self.instructions: list[tuple[Instruction, Use, tuple[Operand | None, ...]]] = []
         self.several: dict[int, tuple[Use, ...]] = {}  # the forms of instructions that may have more than one
@@ -177,64 +164,6 @@ class _Preparation:
                         if isinstance(operand, Name):
                             self.register(operand.name).written = True
 
-    def declare(self, declaration: Declaration) -> None:
-        kind = declaration.type
-        if declaration.space != "reg" or declaration.vector:
-            raise fail(
-                declaration.span, f"'.{declaration.vector or declaration.space}' in a thread is not supported yet"
-            )
-        if kind not in FUNDAMENTAL:
-            raise fail(declaration.span, f"unknown register type '.{kind}'", nearest(kind, FUNDAMENTAL))
-        for declarator in declaration.names:
-            name, count = declarator.name, declarator.count
-            bare = name.lstrip("%")
-            if bare in self.ranges or (bare in self.slots and self.slots[bare].declared):
-                raise fail(declaration.span, f"register '{name}' is declared twice")
-            if count is not None:
-                self.ranges[bare] = (count, declaration.type)
-            else:
-                self.declared(bare, declaration.type)
-
-    def declared(self, bare: str, kind: str) -> None:
-        slot = self.register(bare)
-        slot.declared = slot.exact = True
-        slot.width, slot.signed = WIDTHS[kind], kind[0] == "s"
-
-    def register(self, name: str) -> _Slot:
-        bare = name.lstrip("%")
-        slot = self.slots.get(bare)
-        if slot is None:
-            slot = self.slots[bare] = _Slot(bare, len(self.slots))
-            if self.dialect.bare:
-                slot.width, slot.signed, slot.exact = self.dialect.register_width, True, True
-            elif self.ranges:
-                stem = bare.rstrip("0123456789")
-                for cut in range(len(stem), len(bare)):
-                    found = self.ranges.get(bare[:cut])
-                    if found and str(int(bare[cut:])) == bare[cut:] and int(bare[cut:]) < found[0]:
-                        self.declared(bare, found[1])
-                        break
-        return slot
-
-    def as_register(self, operand: Operand) -> _Slot | None:
-        """The register that an operand names; None where it names something else."""
-        if not isinstance(operand, Name) or self.is_special(operand.name):
-            return None
-        declared = operand.name in self.slots and self.slots[operand.name].declared
-        if operand.name[0] == "%" or declared or operand.name not in self.variables:
-            return self.register(operand.name)
-        return None
-
-    def declared_bits(self, name: str) -> int | None:
-        """The bits of a register that was declared."""
-        slot = self.slots.get(name.lstrip("%"))
-        return slot.width if slot is not None and slot.declared else None
-
-    def settled_bits(self, name: str) -> int | None:
-        """The bits of a register, when all are settled."""
-        slot = None if name in self.variables or self.is_special(name) else self.slots.get(name.lstrip("%"))
-        return slot.width if slot is not None else None
-
     def choose_again(self) -> None:
         """Where an instruction may have several forms, the types of registers decide."""
         for number, uses in self.several.items():
@@ -242,59 +171,6 @@ class _Preparation:
             use = chosen(uses, instruction, self.settled_bits)
             if use.form is not self.instructions[number][1].form:
                 self.instructions[number] = (instruction, *choices(use, arrange(instruction, use)))
-
-    def is_special(self, name: str) -> bool:
-        """Whether a name is that of a special register."""
-        if name[0] != "%" or name.partition(".")[0] not in SPECIAL_REGISTERS:
-            return False
-        slot = self.slots.get(name[1:])
-        return slot is None or not slot.declared
-
-    def hidden(self, name: str, width: int) -> _Slot:
-        """A register that the program does not name."""
-        slot = self.slots.get(name)
-        if slot is None:
-            slot = self.slots[name] = _Slot(name, len(self.slots))
-            slot.width, slot.exact, slot.declared = width, True, True
-        return slot
-
-    # Widths: a declaration decides; without one the first operand that must match exactly, else the widest loose one.
-
-    def widths(self, instruction: Instruction, use: Use, operands: tuple[Operand | None, ...]) -> None:
-        if instruction.guard is not None:
-            self.meet(instruction.guard, 1, True, False)
-        for e, operand in zip(use.wanted, operands, strict=True):
-            parameter = e.parameter
-            if operand is None or parameter.role in ("label", "function"):
-                continue
-            if parameter.role == "memory":
-                self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
-                continue
-            width, exact, signed = type_of(e, use)
-            if isinstance(operand, Pair):
-                self.meet(operand.second, 1, True, False, True)
-                operand = operand.first
-            for part in operand.elements if isinstance(operand, Vector) else (operand,):
-                self.meet(part, width, exact, signed, parameter.role == "destination")
-
-    def meet(self, operand: Operand, width: int, exact: bool, signed: bool, written: bool = False) -> None:
-        slot = self.as_register(operand)
-        if slot is None:
-            return
-        slot.written = slot.written or written
-        if self.dialect.bare or slot.exact:
-            return
-        if not slot.uses:
-            slot.uses, slot.signed = True, signed
-        slot.width = width if exact else max(width, slot.width)
-        slot.exact = exact
-
-    def settle(self) -> None:
-        for slot in self.slots.values():
-            if not slot.width:
-                value = self.initial.get(slot.name, 0)
-                slot.width = 32 if -(1 << 31) <= value < 1 << 32 else 64
-                slot.signed = value < 0
 
     # Operands.
 
@@ -402,7 +278,7 @@ class _Preparation:
         self.check_width(part, slot, width, exact)
         return Target(slot.index, width, slot.width, signed)
 
-    def check_width(self, operand: Name, slot: _Slot, width: int, exact: bool) -> None:
+    def check_width(self, operand: Name, slot: Slot, width: int, exact: bool) -> None:
         if self.dialect.bare or slot.width == width or (not exact and slot.width > width and width > 1 < slot.width):
             return
         has = "is a predicate" if slot.width == 1 else f"has {slot.width} bits"
@@ -413,7 +289,7 @@ class _Preparation:
         raise fail(self.at(operand), f"register '{operand.name}' {has}, and {needs} must stand here",
                    hint)  # fmt: skip
 
-    def source_register(self, operand: Name, width: int, exact: bool) -> _Slot:
+    def source_register(self, operand: Name, width: int, exact: bool) -> Slot:
         slot = self.register(operand.name)
         if not self.dialect.bare:
             if not (slot.declared or slot.written or slot.name in self.initial):
@@ -590,7 +466,7 @@ class _Preparation:
         registers = tuple(self.info(slot) for slot in self.slots.values())
         return ThreadCode(blocks(shapes, observed), registers, self.dialect, special=self.special)
 
-    def info(self, slot: _Slot) -> RegisterInfo:
+    def info(self, slot: Slot) -> RegisterInfo:
         given = self.initial.get(slot.name)
         final = slot.written or given is not None
         return RegisterInfo(

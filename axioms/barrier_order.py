@@ -68,12 +68,13 @@ class _Paths:
 
 
 class BarrierOrder:
-    """`before` says what is certain; `depth` numbers effects so that what comes before has no higher number, and a lower one
-    where a barrier stands between."""
+    """`before` says what is certain; `meetings` who meets at a barrier; `depth` numbers effects so that what comes before has
+    no higher number, and a lower one where a barrier stands between."""
 
     def __init__(self, threads: Sequence[Thread]) -> None:
         encounters = Encounters(threads)
         strange = _strange(threads, encounters)
+        self.meetings = encounters.meetings
         self._entries: list[list[tuple[int, Instance, Value]]] = []
         for t, thread in enumerate(threads):
             named = ((e, encounters.names.get((t, e.index))) for e in thread.execution.effects if e.kind == "barrier")
@@ -89,6 +90,10 @@ class BarrierOrder:
     def certainly_at(self, thread: int) -> set[int]:
         """The effects of a thread that are barriers of which everything is known."""
         return {effect for effect, _, guard in self._entries[thread] if guard == 1}
+
+    def stops(self, thread: int) -> dict[int, Instance]:
+        """The effects at which a thread meets others, and the instance of each."""
+        return {effect: instance for effect, instance, _ in self._entries[thread]}
 
     def before(self, a: Spot, b: Spot) -> bool:
         """Whether one effect comes before another wherever both are executed."""

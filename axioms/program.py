@@ -9,6 +9,7 @@ rows of bitsets over that order. They say what holds *if both events are execute
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms import events as making
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from axioms.kernels import Grids, Kernel
     from axioms.settled import Settlement
 
+#: Of programs with more events than this, what is settled altogether is left out of what is solved, and of what is told.
+_LARGE = 1000
 #: Reads of more bits may be torn even with the option `no-tearing`.
 _WHOLE_BITS = 64
 
@@ -90,6 +93,10 @@ class Program:
         self._define(Definitions(definitions or {}))
         if settlement is not None:
             self._define(Definitions(settlement.values))
+            if settlement.gone:
+                from axioms.dropped import without
+
+                self.threads = tuple(without(self.threads, settlement.gone))
         if any(e.barrier == "red" for t in self.threads for e in t.execution.effects):
             self._define(Definitions(reduced_together(self.threads)))
         self._accessed = list(self._accesses())
@@ -131,12 +138,23 @@ class Program:
         """The program with its cells cut at more places, objects and offsets, and perhaps with other options."""
         return self._again(self.layout.cut(cuts), self.options if options is None else options, self.settlement)
 
+    def asking(self, condition: Value) -> Program:
+        """The same program with another condition."""
+        other, assemble = copy(self), self.assemble
+        other._given = (*self._given[:4], condition, *self._given[5:])
+        if assemble is not None:
+            other.assemble = lambda threads, layout: assemble(threads, layout).asking(condition)
+        return other._again(self.layout, self.options, self.settlement)
+
     def settled(self) -> Program:
         """The program with what its reads return put in, where that can be one thing only: see `axioms.settled`."""
         from axioms.settled import settled
 
         asked = [*[o.value for o in self.observed], self.condition, self.filter]
-        found = settled(self.threads, self.space, asked, ends_matter=self.grids is not None)
+        finals = ((number, first, first + size) for number, first, size in map(_bytes_of, self._finals()))
+        found = settled(
+            self.threads, self.space, asked, finals, ends_matter=self.grids is not None, large=self.size > _LARGE
+        )
         return self if found is None else self._again(None, self.options, found)
 
     def _again(self, layout: Layout | None, options: frozenset[str], settlement: Settlement | None) -> Program:
@@ -399,17 +417,48 @@ class _Sources:
 
     def __init__(self, program: Program, flows: Flows | None, thread: int) -> None:
         self.by_effect, self.flows, self.thread = program.by_effect, flows, thread
+        self.settlement = program.settlement
 
     def depend(self, pairs: list[tuple[int, int, Value]], sources: Dependencies, target: Event) -> None:
         if not sources:
             return
-        if self.flows is None:
+        if self.flows is None and self.settlement is None:
             own = self.by_effect[self.thread]
             for source, condition in sources.items():
                 _depend(pairs, own.get(source, ()), target, condition)
             return
-        for thread, source, condition in self.flows.behind(self.thread, sources):
+        for thread, source, condition in self._behind(self.thread, sources):
             _depend(pairs, self.by_effect[thread].get(source, ()), target, condition)
+
+    def _behind(self, thread: int, sources: Dependencies) -> Iterable[tuple[int, int, Value]]:
+        """Where values come from, by way of what warps compute together and of reads that are left out."""
+        if self.flows is None:
+            found: Iterable[tuple[int, int, Value]] = [(thread, source, c) for source, c in sources.items()]
+        else:
+            found = self.flows.behind(thread, sources)
+        if self.settlement is None or not self.settlement.behind:
+            return found
+        return self._through(found, self.settlement)
+
+    def _through(
+        self, found: Iterable[tuple[int, int, Value]], settlement: Settlement
+    ) -> Iterator[tuple[int, int, Value]]:
+        for t, source, condition in found:
+            if (t, source) in settlement.behind:
+                for (u, index), more in self._resolved((t, source), settlement).items():
+                    yield u, index, terms.conj(condition, more)
+            else:
+                yield t, source, condition
+
+    def _resolved(self, key: tuple[int, int], settlement: Settlement) -> Mapping[tuple[int, int], Value]:
+        """What a read that is left out comes from, computed once."""
+        known = settlement.resolved.get(key)
+        if known is None:
+            known = settlement.resolved[key] = {}
+            for (t, index), condition in settlement.behind[key].items():
+                for u, i, more in self._behind(t, {index: condition}):
+                    known[u, i] = terms.disj(known.get((u, i), 0), more)
+        return known
 
 
 def _depend(pairs: list[tuple[int, int, Value]], made: Sequence[Event], target: Event, condition: Value) -> None:

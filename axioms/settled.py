@@ -54,14 +54,18 @@ Bytes = tuple[int, int, int, int]
 
 class Settlement(NamedTuple):
     """`values` says what reads return; `sources` from which write each takes it (None: the initial one); `before` which of two
-    writes to the same bytes comes before the other in coherence."""
+    writes to the same bytes comes before the other in coherence. `gone` and `behind`: what is left out, see `dropped`;
+    `resolved` is for whoever looks behind it."""
 
     values: Mapping[Term, Value]
     sources: Mapping[Key, Key | None]
     before: Callable[[Event, Event], bool]
+    gone: frozenset[Key]
+    behind: Mapping[Key, Mapping[Key, Value]]
+    resolved: dict[Key, dict[Key, Value]]
 
 
-class _Access(NamedTuple):
+class Access(NamedTuple):
     """An access whose place is known. `guard`: the condition under which it reads, `writes`: that under which it writes."""
 
     thread: int
@@ -105,7 +109,7 @@ class Settling:
             self.order = BarrierOrder(self.threads)
 
     def settlement(self) -> Settlement:
-        return Settlement(self.values, self.sources, self._in_coherence)
+        return Settlement(self.values, self.sources, self._in_coherence, frozenset(), {}, {})
 
     # One pass.
 
@@ -114,7 +118,7 @@ class Settling:
         self._defined = Definitions(self.values)
         known = len(self.sources)
         self._look()
-        places = self._places()
+        places = self.places()
         for accesses in places.values():
             self._exchange(accesses)
         reads = [
@@ -126,9 +130,9 @@ class Settling:
             self._settle(by_key[key], place, places[place])
         return len(self.sources) > known
 
-    def _places(self) -> dict[Bytes, list[_Access]]:
+    def places(self) -> dict[Bytes, list[Access]]:
         """The accesses to each stretch of memory that is accessed as a whole only."""
-        found: dict[Bytes, list[_Access]] = {}
+        found: dict[Bytes, list[Access]] = {}
         vague: list[tuple[int, int, int]] = []
         for t, thread in enumerate(self.threads):
             for e in thread.execution.effects:
@@ -138,7 +142,7 @@ class Settling:
                         vague += self._anywhere(t, e)
                     else:
                         writes = 0 if e.value is None else terms.conj(e.guard, e.writes)
-                        found.setdefault(at, []).append(_Access(t, e, e.guard, writes, e.value))
+                        found.setdefault(at, []).append(Access(t, e, e.guard, writes, e.value))
                 elif e.kind in ("mbarrier", "malloc", "free"):
                     vague += self._anywhere(t, e)
         return {at: found[at] for at in _apart(found, vague)}
@@ -167,7 +171,7 @@ class Settling:
                     found.append((view.object, first, end))
         return found
 
-    def _settle(self, read: _Access, place: Bytes, accesses: Sequence[_Access]) -> None:
+    def _settle(self, read: Access, place: Bytes, accesses: Sequence[Access]) -> None:
         """Finds the only write that a read may take its value from, if it is the only one."""
         guard, here = self._defined(read.guard), read.reading
         turn = self._turns.get(read.key)
@@ -191,7 +195,7 @@ class Settling:
         elif len(possible) == 1 and before:
             self._take(read, possible[0])
 
-    def _take(self, read: _Access, write: _Access | None, initial: Value = 0) -> None:
+    def _take(self, read: Access, write: Access | None, initial: Value = 0) -> None:
         assert read.effect.result is not None
         if write is None:
             self.values[read.effect.result], self.sources[read.key] = initial, None
@@ -205,6 +209,16 @@ class Settling:
             return one[1] < other[1]
         return self.order.before(a, b)
 
+    def is_exchanged(self, a: Access) -> bool:
+        """Whether it is one of those whose order is fixed."""
+        return a.key in self._turns
+
+    def are_apart(self, write: Access, other: Access) -> bool:
+        """Whether a write and another access to its bytes are ordered, or never both executed."""
+        if terms.conj(write.writes, other.guard) == 0:
+            return True
+        return self._before(write.writing, other.reading) or self._before(other.reading, write.writing)
+
     def _in_coherence(self, a: Event, b: Event) -> bool:
         if a.effect is None or b.effect is None or "GEN" not in a.tags or "GEN" not in b.tags or a.mapping != b.mapping:
             return False
@@ -215,12 +229,12 @@ class Settling:
 
     # Operations that are exchanged.
 
-    def _exchange(self, accesses: Sequence[_Access]) -> None:
+    def _exchange(self, accesses: Sequence[Access]) -> None:
         """Puts operations on the same bytes in an order, where nobody can tell in which they are done."""
         if self._ends_matter:
             return
         updates = [a for a in accesses if a.key not in self._turns and self._may_be_exchanged(a)]
-        alike: dict[object, list[_Access]] = {}
+        alike: dict[object, list[Access]] = {}
         for a in updates if len(updates) > 1 else ():
             behind = frozenset(x.key for x in accesses if x not in updates and self._before(a.writing, x.reading))
             alike.setdefault((_operation(a.effect), a.effect.scope, behind), []).append(a)
@@ -230,14 +244,14 @@ class Settling:
                 group.sort(key=lambda a: (self.order.depth(a.reading), a.key))
                 self._turns |= {a.key: (self._chains, i) for i, a in enumerate(group)}
 
-    def _may_be_exchanged(self, a: _Access) -> bool:
+    def _may_be_exchanged(self, a: Access) -> bool:
         """Whether it is an operation that always happens, may be exchanged with others, and gives nobody anything."""
         e = a.effect
         if e.kind not in ("atom", "red") or e.semantics != "relaxed" or e.result is None or a.writes != 1:
             return False
         return _operation(e) is not None and e.result not in self._used and a.key not in self._used
 
-    def _stands_apart(self, group: Sequence[_Access], accesses: Sequence[_Access]) -> bool:
+    def _stands_apart(self, group: Sequence[Access], accesses: Sequence[Access]) -> bool:
         """Whether all of a group are morally strong with each other, and everything else is before or behind all of them."""
         members = {a.key for a in group}
         places = [self.threads[a.thread].place for a in group]
@@ -250,7 +264,7 @@ class Settling:
             for x in accesses if x.key not in members
         )  # fmt: skip
 
-    def _nobody_synchronises(self, group: Sequence[_Access]) -> bool:
+    def _nobody_synchronises(self, group: Sequence[Access]) -> bool:
         """Whether no path of causality leads from one of a group to another that `order` does not know: it would leave the CTA
         of the one, or pass through it, behind that one, and come to the other, by something that synchronises."""
         leaves = comes = False
@@ -336,8 +350,23 @@ def _apart(found: Mapping[Bytes, object], vague: Iterable[tuple[int, int, int]])
 
 
 def settled(
-    threads: Sequence[Thread], space: AddressSpace, asked: Iterable[Value], *, ends_matter: bool
+    threads: Sequence[Thread],
+    space: AddressSpace,
+    asked: Iterable[Value],
+    finals: Iterable[tuple[int, int, int]],
+    *,
+    ends_matter: bool,
+    large: bool,
 ) -> Settlement | None:
-    """What can be settled; None where that is nothing. `ends_matter`: something comes after the end of a kernel."""
-    found = Settling(threads, space, asked, ends_matter=ends_matter).settlement()
-    return found if found.sources else None
+    """What can be settled; None where that is nothing. `ends_matter`: something comes after the end of a kernel. `large`: what
+    nobody has to see is left out, `finals` being the bytes (object, first, end) whose final values count."""
+    settling = Settling(threads, space, asked, ends_matter=ends_matter)
+    found = settling.settlement()
+    if not found.sources:
+        return None
+    if large and not ends_matter:
+        from axioms.dropped import dropped
+
+        left_out = dropped(settling, space, finals)
+        found = found._replace(gone=left_out.effects, behind=left_out.behind)
+    return found

@@ -111,6 +111,12 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]], l
                     exchange[a_value], exchange[b_value] = b_value, a_value
         elif x.effect is not None and x.effect.result is not None and x.kind == "B":
             return None  # what a reducing barrier returns is not a matter of rf and co alone
+    if program.settlement is not None and program.settlement.gone:
+        # What told them apart may be left out: then what came of it must not.
+        pairs = [(x.guard, y.guard) for x, y in zip(mine, yours, strict=True)]
+        pairs += [(x.value, y.value) for x, y in zip(mine, yours, strict=True) if x.kind == "W"]
+        if any(not _same(terms.substitute(a_value, exchange), b_value) for a_value, b_value in pairs):
+            return None
     for asked in (program.condition, program.filter):
         if not _same(terms.substitute(asked, exchange), asked):
             return None

@@ -45,11 +45,15 @@ def without_retries(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> l
     thread's own."""
     made = list(shapes)
     tries = [t for b in range(len(made)) for t in _tries(made, b)]
+    swaps = {id(t.step) for t in tries}
+
+    def looks_or_tries(step: Step) -> bool:
+        return id(step) in swaps or looks(step)
+
     for turn in dict.fromkeys(t.fails for t in tries):
         here = [t for t in tries if t.fails == turn]
-        swaps = {id(t.step) for t in tries}
         for candidate in _looking_again(made, turn, here):
-            if only_looks_at(candidate, turn, lambda step: id(step) in swaps or looks(step)):  # noqa: B023
+            if only_looks_at(candidate, turn, looks_or_tries):
                 made = candidate
                 break
     return made

@@ -221,7 +221,7 @@ class Writer:
 
     def warp(self) -> None:
         """What the threads of a warp compute together."""
-        mask = self.random.choice(("0xffffffff", "3"))
+        mask = self.random.choice(("0xffffffff", "3" if len(self.shape.busy) < 3 else "7"))
         self.lines.append(
             self.random.choice(
                 (

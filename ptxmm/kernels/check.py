@@ -17,7 +17,6 @@ from axioms.endless import ABORTS, Stall, Wait, find, may_fail_assertions
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.lacking import Awaited, Lack
-from axioms.program import Program
 from axioms.result import Decision, OutOfTime, RaceEvent
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
@@ -100,7 +99,7 @@ class Question:
     def decide(self, condition: Value | None = None, settles: bool = True) -> Decision:
         """The outcomes, and races where the test asks for them; with a condition of its own at least one outcome for which
         its truth is `settles`, where there is any."""
-        program = self.built.program if condition is None else _asking(self.built.program, condition)
+        program = self.built.program if condition is None else self.built.program.asking(condition)
         decision = decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
             races=self.races and condition is None, settles=self._settles() if condition is None else settles,
@@ -198,14 +197,6 @@ def _from_here(path: str) -> str:
 def _numbers(triple: tuple[int, int, int]) -> str:
     x, y, z = triple
     return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)
-
-
-def _asking(program: Program, condition: Value) -> Program:
-    from copy import copy
-
-    other = copy(program)
-    other.condition = condition
-    return other
 
 
 def check(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from generated_kernels import kernel
 from kernels_campaign import Compared, compare
+
+from ptxmm.api import model_named
+from ptxmm.kernels.check import Question
 
 
 def assert_agreement(results: list[Compared]) -> None:
@@ -20,3 +24,14 @@ def test_of_some_generated_kernels() -> None:
 @pytest.mark.campaign
 def test_of_thousands_of_generated_kernels() -> None:
     assert_agreement([compare(seed) for seed in range(200_000, 203_000)])
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
+    """Also where the program is made anew on the way to the answer, with what its reads return for certain put in."""
+    made = kernel(3080)
+    question = Question(made.test, model_named("ptx-9.0"), engine=engine)
+    for check in made.test.checks:
+        if check.expression is not None:
+            decision = question.decide(question.truth(check, lambda name, i: question._elements[name, i]), settles=None)
+            assert decision.satisfied == [question.holds(check, state) for state in decision.states]

@@ -9,7 +9,7 @@ import pytest
 from generated_pairs import PAIRS, has_both, pairs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pair_features import FEATURES
+from pair_features import FEATURES, Feature
 from pairs_campaign import kind, run_pair, texts
 
 from axioms.engine import decide
@@ -43,9 +43,9 @@ def _some(examples: int) -> settings:
 
 @_some(80)
 @given(st.data(), st.sampled_from(PAIRS))
-def test_programs_have_both_features(data: st.DataObject, pair: tuple[object, object]) -> None:
-    text = data.draw(pairs(*pair))  # type: ignore[arg-type]
-    assert has_both(text, *pair), text  # type: ignore[arg-type]
+def test_programs_have_both_features(data: st.DataObject, pair: tuple[Feature, Feature]) -> None:
+    text = data.draw(pairs(*pair))
+    assert has_both(text, *pair), text
 
 
 def test_most_programs_can_do_several_things() -> None:

@@ -7,6 +7,7 @@ some order that issue, completion, phases and barriers allow, on one memory; a f
 from __future__ import annotations
 
 from random import Random
+from typing import TypedDict, Unpack
 
 from whole import Execution, Happened, Pairs, Thing
 
@@ -18,6 +19,26 @@ _PLACES = (
     ((0, 0), (0, 0), (0, 0)), ((0, 0), (0, 0), (0, 0)), ((0, 0), (0, 0), (1, 0)), ((0, 0), (1, 0), (1, 0)),
     ((0, 0), (1, 0), (2, 0)), ((0, 0), (1, 0), (2, 1)), ((0, 0), (1, 1), (0, 0)), ((0, 0), None, (0, 0)),
 )  # fmt: skip
+
+
+class _More(TypedDict, total=False):
+    """What may be said of an event besides its thread, its place and its kind."""
+
+    semantics: str
+    scope: str | None
+    proxy: str
+    thing: Thing | None
+    cells: tuple[int, ...]
+    mapping: int
+    atomic: bool
+    silent: bool
+    partner: Happened | None
+    only: str
+    one_way: bool
+    limit: tuple[Thing, int, tuple[int, ...]] | None
+    ends_life: bool
+    phase: int
+    group: int
 
 
 class Scene:
@@ -63,8 +84,8 @@ class Scene:
 
     # Steps.
 
-    def step(self, t: int, kind: str, **more: object) -> Happened:
-        e = Happened(t, self.places[t], kind, **more)  # type: ignore[arg-type]
+    def step(self, t: int, kind: str, **more: Unpack[_More]) -> Happened:
+        e = Happened(t, self.places[t], kind, **more)
         self.threads[t].append(e)
         self.events.append(e)
         return e
@@ -262,8 +283,8 @@ class Scene:
 
     # Asynchronous operations.
 
-    def agent(self, issue: Happened, kind: str, **more: object) -> Happened:
-        e = Happened(issue.thread, issue.place, kind, issue=issue, **more)  # type: ignore[arg-type]
+    def agent(self, issue: Happened, kind: str, **more: Unpack[_More]) -> Happened:
+        e = Happened(issue.thread, issue.place, kind, issue=issue, **more)
         self.events.append(e)
         if kind != "PF":
             self.issue.append((issue, e))

@@ -74,6 +74,7 @@ class Gathered:
         ] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for it for ever.
         self.comings = comings_of(program)
+        self.circles: list[int] = []  # literals of "somebody waits for its own end"
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)
 
@@ -111,7 +112,7 @@ class Gathered:
                         self.relate(self.order, e, wait, literal)
             for i in bits(self.comings.ends.get(thread, 0) if self.comings is not None else 0):
                 if i == wait.index:
-                    self.formula.add([-literal])
+                    self.circles.append(literal)
                 else:
                     self.relate(self.order, self.program.events[i], wait, literal)
             if thread not in self._ends:

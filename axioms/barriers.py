@@ -293,6 +293,8 @@ class Barriers(Gathered):
         if self.comings is not None:
             po = [row | before for row, before in zip(po, self.comings.rows, strict=True)]
         whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
+        for l in self.circles:
+            self.formula.add([-l, misused])
         for _, _, literals in cycles(whole, self.executed, self.formula):
             for l in literals:
                 self.formula.add([-l, misused])

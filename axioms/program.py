@@ -257,6 +257,10 @@ class Program:
                 if len(covered) > 1:
                     sizes = [cells[c].size for c in covered]
                     found[effect.result] = making.joined(making.pieces(effect.result, sizes), sizes)
+        for thread in self.threads if "mbarrier" in self.kinds else ():
+            for effect in thread.execution.effects:
+                if effect.kind == "mbarrier" and effect.result is not None and effect.guard == 0:
+                    found[effect.result] = 0  # nor is this
         for symbol in finals:
             parts = self.layout.parts(*_bytes_of(symbol))
             values = [terms.extract(self.final(c), 8 * (low + size) - 1, 8 * low) for c, low, size in parts]

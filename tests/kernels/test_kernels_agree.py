@@ -35,3 +35,15 @@ def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
         if check.expression is not None:
             decision = question.decide(question.truth(check, lambda name, i: question._elements[name, i]), settles=None)
             assert decision.satisfied == [question.holds(check, state) for state in decision.states]
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        174,  # a wait that no execution comes to
+        237,  # a misused barrier excuses also those who wait for their own end
+        1688,  # a trap, and somebody who misuses a barrier later
+    ],
+)
+def test_of_kernels_of_which_they_said_different_things(seed: int) -> None:
+    assert_agreement([compare(seed, runs=5)])

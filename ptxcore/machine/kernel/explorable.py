@@ -8,6 +8,7 @@ Special registers are registers that are known at the start; a thread is the sha
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,8 +44,9 @@ from ptxcore.machine.windows import GLOBAL_BITS, LOCAL, PARAM
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import add, eq, mask
 
-#: How deep a function may call itself.
-_DEEPEST = 8
+#: How deep a function may call itself; and how deep once there are so many blocks.
+_DEEPEST, _DEEPEST_OF_MANY = 64, 8
+_MANY_BLOCKS = 1000
 #: As many blocks a kernel may become when its calls are put in place.
 _MOST_BLOCKS = 20_000
 _FRAME_ALIGN = 16
@@ -156,7 +158,7 @@ class _Maker:
         self.special: dict[str, int] = {}
         self.stack = 0
         self.lines: dict[int, tuple[str, int]] = {}
-        self.waiting: list[tuple[_Instance, int]] = []
+        self.waiting: deque[tuple[_Instance, int]] = deque()
         self.never_written = never_written(program)
         self.failing: list[int] = []  # the blocks in which assertions fail
 
@@ -164,8 +166,8 @@ class _Maker:
         code = self.program.functions[self.entry]
         first, end = self.block(), self.block()
         self.waiting.append((self.instance(code, LOCAL, end, ()), first))
-        while self.waiting:
-            self.expand(*self.waiting.pop())
+        while self.waiting:  # the outermost calls first, lest one recursion leave nothing to the others
+            self.expand(*self.waiting.popleft())
         constants = self.constants()
         drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
         last = len(self.blocks) - 1
@@ -339,8 +341,9 @@ class _Maker:
         if not code.defined:
             self.call_runtime(at, op, call, name, block, following)
             return
-        if at.around.count(code.name) >= _DEEPEST:
-            message = f"'{name}' calls itself more than {_DEEPEST} times, which is not explored"
+        depth = at.around.count(code.name)
+        if depth >= (_DEEPEST if len(self.blocks) < _MANY_BLOCKS else _DEEPEST_OF_MANY):
+            message = f"'{name}' calls itself more than {depth} times, which is not explored"
             here.steps.append(refusing(op, message))
             here.follows = following
             return

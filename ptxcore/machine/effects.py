@@ -174,7 +174,7 @@ class ThreadExecution:
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They
     exclude each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other
     choice of what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
-    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `steady` and `sure` are those
+    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `left` and `sure` are those
     of `ThreadCode`.
     `control` are the reads that decided how the thread came to its end, for which others may wait at barriers.
     """
@@ -188,5 +188,5 @@ class ThreadExecution:
     stuck: list[Stuck] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)
-    steady: frozenset[int] = frozenset()
+    left: frozenset[tuple[int, ...]] = frozenset()
     sure: frozenset[tuple[int, ...]] = frozenset()

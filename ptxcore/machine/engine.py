@@ -61,13 +61,15 @@ class Thread(Actions):
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
-        #: Turns without effects that changed memory of the thread's own, with the headers of their loops; and the headers of
-        #: those loops where somebody saw that.
-        self._marks: list[tuple[int, Mark]] = []
-        self._unsteady: set[int] = set()
-        #: Turns that nobody chose, as found here, and as known before (where only one path is executed).
+        #: Turns, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
+        #: here, or as they are known, where only one path is executed.
+        self.left: set[tuple[int, ...]] = set()
         self.sure: set[tuple[int, ...]] = set()
-        self.known_sure: frozenset[tuple[int, ...]] | None = None
+        self.known: ThreadCode | None = None
+        #: Loops, by their headers, of which it is known that somebody sees in memory of the thread's own how many turns there
+        #: were; and the turns that were left out although they changed it.
+        self.unsteady: frozenset[int] = frozenset()
+        self._marks: list[tuple[int, Mark]] = []
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
         self.silent: Mapping[int, Collection[int] | None] = {}
@@ -172,7 +174,7 @@ class Thread(Actions):
                 # A turn that did nothing but look can be left out: only those that had side effects go on.
                 guard, silent = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
-                if looked == 0 or self._leaves_memory(following, turn, arriving):
+                if looked == 0 or self._is_left_out(key[: 2 * level + 2], following, turn, arriving, looked):
                     for effect in silent:
                         effect.writes = conj(effect.writes, negate(looked))
                     if looked != 0:
@@ -195,16 +197,38 @@ class Thread(Actions):
         """A turn of the loop at this depth around a block, with what its end will be compared with."""
         turn = _Turn(len(self.effects), state.guard, counted)
         loop = block.loops[depth]
-        if state.memory is not None and block.waits[depth] and loop.header not in self._unsteady:
+        if state.memory is not None and block.waits[depth]:
             turn.mark = state.memory.mark()
         if block.live is not None and loop.single_entry and counted + 1 >= self._bound(loop.header):
             turn.before = state.copy(state.guard)
         return turn
 
+    def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Turn, end: State, when: Value) -> bool:
+        """Whether a turn may be left out where a condition holds: nobody sees in memory of the thread's own that it has been,
+        as far as is known by now."""
+        if end.memory is None or turn.mark is None:
+            return True
+        if self.known is not None:
+            return begun in self.known.left
+        changed = end.memory.changes(turn.mark.before, when)
+        if changed is None or (changed and (header in self.unsteady or changed & turn.mark.seen)):
+            end.memory.unmark(turn.mark)
+            return False
+        if changed:
+            turn.mark.changed |= changed
+            self._marks.append((header, turn.mark))
+        self.left.add(begun)
+        return True
+
+    def found_unsteady(self) -> frozenset[int]:
+        """The loops, by their headers, of which turns were left out, though somebody saw in memory of the thread's own that
+        they had been."""
+        return frozenset(header for header, mark in self._marks if mark.is_seen)
+
     def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State) -> bool:
         """Whether nobody chose that the turn goes round: a loop over known numbers. On one path nobody ever chooses."""
-        if self.known_sure is not None:
-            return begun in self.known_sure
+        if self.known is not None:
+            return begun in self.known.sure
         sure = self.code.private is not None and end.guard is turn.guard and begun[-1] < _MOST_SURE_TURNS
         if sure:
             self.sure.add(begun)
@@ -212,27 +236,6 @@ class Thread(Actions):
 
     def _bound(self, header: int) -> int:
         return self.code.bounds.get(header, self.unroll)
-
-    def _leaves_memory(self, header: int, turn: _Turn, end: State) -> bool:
-        """Whether nobody sees in memory of the thread's own that a turn has been, as far as is known or assumed."""
-        if end.memory is None:
-            return True
-        if header in self._unsteady or turn.mark is None:
-            return False
-        changed = end.memory.changes(turn.mark.before)
-        if changed is None:
-            return False
-        if changed:
-            turn.mark.changed |= changed
-            self._marks.append((header, turn.mark))
-            if turn.mark.is_seen:
-                self._unsteady.add(header)
-        return not changed or header in self.code.steady
-
-    def found_steady(self) -> frozenset[int]:
-        """The loops, by their headers, whose turns change memory of the thread's own, though nobody reads there what an earlier
-        turn left."""
-        return frozenset(h for h, _ in self._marks) - frozenset(h for h, mark in self._marks if mark.is_seen)
 
     def _repeats(self, turn: _Turn, end: State, header: Block, number: int) -> None:
         """Notes where a bound has stopped a turn that may be done again and again: it has written nothing but what it had read,

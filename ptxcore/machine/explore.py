@@ -31,36 +31,37 @@ def explore(
     def fresh(effect: Effect, width: int) -> Value:
         return symbol((name, effect.index), width)
 
-    def begun(code: ThreadCode) -> Thread:
+    def begun() -> Thread:
         thread = thread_type(code)(code, fresh, unroll)
         thread.silent = silent or {}
         return thread
 
-    return executed(code, begun)
+    return executed(begun)
 
 
-def executed(code: ThreadCode, begin: Callable[[ThreadCode], Thread]) -> ThreadExecution:
+def executed(begin: Callable[[], Thread]) -> ThreadExecution:
     """What a thread does that `begin` makes, which may do so several times.
 
     A waiting loop may write memory of the thread's own, as code does that was not optimised: its variables are on the stack.
     A turn of it that did nothing but look can be left out where nobody reads there what it changed, before that is written
-    anew: neither the next turn, which then does what this one could have done, nor anything behind the loop. Who reads where is
-    known when all has been executed. So the loops of which that was true are executed anew, without such turns; what was true
-    of them then has to be so again, in what is left. (A turn that is left out was followed by what could have followed on the
-    one before it: the first read that would tell them apart is a read that is looked at, since up to there both do the same.)
+    anew: neither the next turn, which then does what this one could have done, nor anything behind the loop. (Who goes on from
+    where such a turn ended could have gone on from where it began: the first read that would tell the two apart is one of what
+    the turn changed, and up to there both do the same.) Who reads where is known when all has been executed. So such turns are
+    left out as long as nobody has been seen to read what they changed; where somebody does so later, all is executed anew, and
+    turns of that loop stay that change anything.
     """
+    unsteady: frozenset[int] = frozenset()
     while True:
-        thread = begin(code)
+        thread = begin()
+        thread.unsteady = unsteady
         thread.run()
-        steady = thread.found_steady()
-        if code.steady:
-            steady &= code.steady
-        if steady == code.steady:
+        found = thread.found_unsteady()
+        if found <= unsteady:
             break
-        code = code._replace(steady=steady)
+        unsteady |= found
     return ThreadExecution(
         thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
-        thread.control, thread.repeating, code.steady, frozenset(thread.sure),
+        thread.control, thread.repeating, frozenset(thread.left), frozenset(thread.sure),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ptxcore.machine.dependencies import choose, union
 from ptxcore.machine.effects import NO_DEPENDENCIES, Dependencies
 from ptxcore.machine.windows import LOCAL
-from ptxcore.values.terms import Value, all_of, concat, conj, eq, extract, ite
+from ptxcore.values.terms import Value, all_of, concat, conj, eq, extract, given, ite
 
 #: The largest piece of memory that an instruction writes at once, in bytes.
 _LARGEST = 16
@@ -104,12 +104,16 @@ class Memory:
     def mark(self) -> Mark:
         """A turn of a loop begins here."""
         made = Mark(self.copy())
-        self._marks = {m: written for m, written in self._marks.items() if not m.is_seen}
         self._marks[made] = 0
         return made
 
-    def changes(self, before: Memory) -> int | None:
-        """The bytes, as bits, that are not what they were before; None where the stack does not end where it ended."""
+    def unmark(self, mark: Mark) -> None:
+        """The turn is not left out: nothing hangs on what is read from here on."""
+        self._marks.pop(mark, None)
+
+    def changes(self, before: Memory, when: Value) -> int | None:
+        """The bytes, as bits, that are not what they were before where a condition holds; None where the stack does not end
+        where it ended."""
         if self.top != before.top:
             return None
         if self._pieces is before._pieces:
@@ -117,7 +121,7 @@ class Memory:
         found = 0
         for start in {**self._pieces, **before._pieces}:
             mine, theirs = self._pieces.get(start), before._pieces.get(start)
-            if mine != theirs:
+            if not _is_still(theirs, mine, when):
                 found |= _bits(start, max(piece.size for piece in (mine, theirs) if piece is not None))
         return found
 
@@ -246,6 +250,16 @@ def _joined(condition: Value, a: Top, b: Top) -> Top:
         live[g.start, g.size] = (g.live, live.get((g.start, g.size), (0, 0))[1])
     grown = [Grown(start, size, ite(condition, one, other, 1)) for (start, size), (one, other) in live.items()]
     return Top(ite(condition, a.pointer, b.pointer, 64), tuple(grown))
+
+
+def _is_still(before: Piece | None, now: Piece | None, when: Value) -> bool:
+    """Whether a piece is what it was where a condition holds. It may depend on more than it did."""
+    if before == now:
+        return True
+    if before is None or now is None or before.size != now.size:
+        return False
+    unchanged = given(now.defined, when) == before.defined and given(now.value, when) == before.value
+    return unchanged and all(now.sources.get(effect) == before.sources[effect] for effect in before.sources)
 
 
 def _bits(address: int, size: int) -> int:

@@ -45,7 +45,8 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
         return value & ((1 << width) - 1) if type(value) is int else value
 
     thread = thread_type(code)(code, known, unroll)
-    thread.known_sure = code.sure
+    if code.private is not None:
+        thread.known = code
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
     trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)

@@ -81,10 +81,10 @@ class ThreadCode(NamedTuple):
     """A prepared thread. The last block is the end of the thread and has no steps.
 
     `bounds` has the turns of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
-    the memory that no other thread sees; `steady` are loops, by their headers, in which no turn sees what an earlier one left
-    there, although all may write there; `sure` the turns, by their places in the unrolled graph, that nobody chose. Both are
-    known when it has been explored. `special` has the special registers that are known, without `%`; those that change are read
-    by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is.
+    the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
+    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is. Of turns of loops, by
+    their places in the unrolled graph, `left` are those that may be left out where they only looked, `sure` those that nobody
+    chose: both are known when the thread has been explored.
     """
 
     blocks: tuple[Block, ...]
@@ -94,7 +94,7 @@ class ThreadCode(NamedTuple):
     private: Private | None = None
     special: Mapping[str, int] = {}
     heap: Callable[[Hashable], int] | None = None
-    steady: frozenset[int] = frozenset()
+    left: frozenset[tuple[int, ...]] = frozenset()
     sure: frozenset[tuple[int, ...]] = frozenset()
 
 

@@ -142,6 +142,8 @@ def _arithmetic(op: str, a: Value, b: Value, width: int) -> Value:
             op, b = "add", (-b) & mask(width)
         if op == "add" and type(a) is Term and a.op == "add" and type(a.args[1]) is int:
             return _arithmetic("add", a.args[0], (a.args[1] + b) & mask(width), width)
+        if op == "and" and type(a) is Term and _is_choice(a):
+            return ite(a.args[0], a.args[1] & b, a.args[2] & b, width)
     elif a is b:
         if op in ("sub", "xor"):
             return 0
@@ -238,13 +240,22 @@ def extract(a: Value, high: int, low: int) -> Value:
             return extract(a.args[1], high, low)
         upper, lower = extract(a.args[0], high - middle, 0), extract(a.args[1], middle - 1, low)
         return concat(upper, lower, high - middle + 1, middle - low)
+    if _is_choice(a):
+        return ite(a.args[0], extract(a.args[1], high, low), extract(a.args[2], high, low), high - low + 1)
     return make("extract", high - low + 1, a, high, low)
+
+
+def _is_choice(a: Term) -> bool:
+    """Whether a term is one of two numbers."""
+    return a.op == "ite" and type(a.args[1]) is int and type(a.args[2]) is int
 
 
 def zext(a: Value, width: int) -> Value:
     """`a`, widened with zeros to `width` bits. The width of a known number need not be said."""
     if type(a) is not Term or a.width == width:
         return a
+    if _is_choice(a):
+        return ite(a.args[0], a.args[1], a.args[2], width)
     return make("zext", width, a)
 
 
@@ -667,6 +678,27 @@ def substitute(value: Value, symbols: Mapping[Term, Value]) -> Value:
         new[t] = (
             symbols.get(t, t) if t.op == "symbol" else rebuild(t, [new[a] if type(a) is Term else a for a in t.args])
         )
+    return new[value]
+
+
+def given(value: Value, condition: Value) -> Value:
+    """The value where a condition holds, as far as its parts say what stands in the value."""
+    if type(value) is int or type(condition) is int:
+        return value
+    assert type(condition) is Term
+    facts: dict[Any, Value] = {}
+    for part in condition.args if condition.op == "all" else (condition,):
+        negated = part.op == "not"
+        facts[part.args[0] if negated else part] = int(not negated)
+        if part.op == "eq" and type(part.args[1]) is int:
+            facts[part.args[0]] = part.args[1]
+    new: dict[Any, Value] = {}
+    for t in subterms([value]):
+        known = facts.get(t)
+        if known is not None or t.op == "symbol":
+            new[t] = t if known is None else known
+        else:
+            new[t] = rebuild(t, [new[a] if type(a) is Term else a for a in t.args])
     return new[value]
 
 

@@ -235,9 +235,7 @@ def _alone(lane: Lane, unroll: int, silent: Silent) -> _One:
 
 def _known_of(code: ThreadCode, execution: ThreadExecution) -> ThreadCode:
     """The code, with what was found out of its loops."""
-    if not execution.steady and not execution.sure:
-        return code
-    return code._replace(steady=execution.steady, sure=execution.sure)
+    return code._replace(left=execution.left, sure=execution.sure) if execution.left or execution.sure else code
 
 
 def _essence(execution: ThreadExecution) -> Hashable:

@@ -78,7 +78,7 @@ def check(seed: int, runs: int, seconds: float) -> bool | None:
 
 def test_of_random_loops() -> None:
     found = [check(seed, 5, 0.7) for seed in range(24)]
-    assert found.count(True) > 3 and found.count(False) > 3
+    assert True in found and False in found
 
 
 @pytest.mark.campaign

@@ -137,14 +137,14 @@ def _explore(
         fresh = symbols[effect.index] = symbol((lane.name, site), width)
         return defined.get(fresh, fresh)
 
-    def begun(code: ThreadCode) -> Thread:
+    def begun() -> Thread:
         nonlocal thread
         for known in (sites, counts, symbols):
             known.clear()
-        thread = thread_type(code)(code, answer, unroll)
+        thread = thread_type(lane.code)(lane.code, answer, unroll)
         return thread
 
-    execution = executed(lane.code, begun)
+    execution = executed(begun)
     for index, fresh in symbols.items():
         execution.effects[index].result, execution.effects[index].answer = fresh, None
     return Explored(execution, sites)

@@ -126,7 +126,18 @@ class Schedule:
                 if address + i not in memory:
                     raise Broken(f"line {effect.instruction.span.line}: no memory at {address + i:#x}")
                 memory[address + i] = byte
-        if effect.kind not in ("load", "store", "atom", "red", "input", "fence", "collective", "discard", "malloc", "free"):
+        if effect.kind not in (
+            "load",
+            "store",
+            "atom",
+            "red",
+            "input",
+            "fence",
+            "collective",
+            "discard",
+            "malloc",
+            "free",
+        ):
             raise CannotFollow(effect.kind)
 
 

@@ -67,6 +67,22 @@ def test_what_a_turn_writes_on_one_path_only_is_seen_on_the_other() -> None:
     assert not x.stuck and x.cuts
 
 
+def test_a_turn_that_leaves_what_it_found_is_left_out_wherever_the_loop_is_tested() -> None:
+    """`taken` is read before it is written; but a turn that did not take the lock leaves it at 0."""
+    x = explored("st.local.u8 [%own], 0; L: ld.local.u8 %h1, [%own]; setp.ne.u16 %p1, %h1, 0; @%p1 bra D;"
+                 "atom.cas.acquire.gpu.b32 %r1, [%d1], 0, 1; setp.eq.u32 %p2, %r1, 0; selp.u16 %h2, 1, 0, %p2;"
+                 "st.local.u8 [%own], %h2; bra L; D: st.global.u32 [%d2], 1; ret;")  # fmt: skip
+    assert [e.kind for e in x.effects] == ["atom", "store"] and len(x.stuck) == 1 and not x.cuts
+
+
+def test_one_that_leaves_something_else_is_not() -> None:
+    x = explored("st.local.u8 [%own], 0; L: ld.local.u8 %h1, [%own]; setp.gt.u16 %p1, %h1, 1; @%p1 bra D;"
+                 "atom.cas.acquire.gpu.b32 %r1, [%d1], 0, 1; setp.eq.u32 %p2, %r1, 0; selp.u16 %h2, 2, 1, %p2;"
+                 "st.local.u8 [%own], %h2; bra L; D: st.global.u32 [%d2], 1; ret;")  # fmt: skip
+    assert [e.kind for e in x.effects][:2] == ["atom", "atom"]  # the second turn finds the first one's 1
+    assert x.effects[1].guard != 0
+
+
 def test_a_part_of_what_a_turn_writes_may_be_seen() -> None:
     x = explored(f"st.local.u32 [%own], 5; L: ld.local.u8 %h1, [%own+3]; {LOOK} st.local.u32 [%own], %r1;"
                  "setp.ne.u32 %p1, %r1, 3; @%p1 bra L; cvt.u32.u16 %r2, %h1; st.global.u32 [%d2], %r2; ret;")  # fmt: skip

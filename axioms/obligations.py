@@ -90,7 +90,7 @@ class _Operands:
 
     def _copied(self, copy: Effect) -> Iterator[Trouble]:
         """Sections 9.7.9.25.3.1, 9.7.9.25.4.1 and 9.7.9.25.4.2: both ends lie in the spaces that the instruction names, and a
-        copy from shared memory to that of the cluster goes to another CTA."""
+        copy from shared memory to that of the cluster goes to another CTA. Of reductions nothing of that kind is said."""
         spans = self.collector.places.get((self.thread, copy.index), [])
         named = [m.partition("::") for m in copy.instruction.modifiers if m in _SPACES]
         if not spans or len(named) != 2:
@@ -101,8 +101,8 @@ class _Operands:
             for at in places:
                 if not self._lies_in(at, space, part or "cta"):
                     yield self._wrong(copy, at.guard, f"an asynchronous copy whose {end} lies in another state space")
-        for at in to:
-            if named[0][2] == "cluster" and named[1][0] == "shared" and self._owner(at) == self.place.cta:
+        for at in to if copy.combine is None and named[0][2] == "cluster" and named[1][0] == "shared" else ():
+            if self._owner(at) == self.place.cta:
                 message = "a bulk copy from shared memory to that of the same CTA, and another is needed"
                 yield self._wrong(copy, at.guard, message)
 

@@ -232,6 +232,11 @@ CASES: tuple[Case, ...] = (
          ".shared .align 16 .u32 a[4]; .shared .align 16 .u32 d[4]; .shared .u64 m;",
          (f"cta 0: {_INIT} {_EXPECT} cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [d], [a], 16, [m]; "
           f"{_WAIT}",), "false", _F, True),
+    Case("R09", "a reduction from shared memory to that of the same CTA",
+         ".shared .align 16 .u32 a[4] = {1, 1, 1, 1}; .shared .align 16 .u32 d[4] = {5, 5, 5, 5}; .shared .u64 m;",
+         (f"cta 0: {_INIT} {_EXPECT} "
+          "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [d], [a], 16, [m]; "
+          f"{_WAIT} ld.weak.shared.u32 %r1, [d];",), "0:%r1 != 6", _F),
     # Tensor maps are written by generic stores and read through a proxy of their own, which fences of one direction serve.
     Case("Q09", "fences for tensor maps order nothing else", "x = 0; f = 0; .global .align 128 .u8 t[128];",
          ("cta 0: st.weak.u32 [x], 1; fence.proxy.tensormap::generic.release.gpu; st.relaxed.gpu.u32 [f], 1;",

@@ -19,7 +19,6 @@ from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
 from axioms.flow import LaterFlow, Numbers
 from axioms.kinds import ACCESSES, maker_of, spans_of
 from axioms.known import known_relations
-from axioms.meeting_results import reduced_together
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.obligations import obligations
 from ptxcore.machine.effects import Dependencies, Effect, Requirement
@@ -98,6 +97,8 @@ class Program:
 
                 self.threads = tuple(without(self.threads, settlement.gone))
         if any(e.barrier == "red" for t in self.threads for e in t.execution.effects):
+            from axioms.meeting_results import reduced_together
+
             self._define(Definitions(reduced_together(self.threads)))
         self._accessed = list(self._accesses())
         #: Which numbers reads may return, as their effects stand before cells are known.

@@ -7,10 +7,9 @@ import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ptxmm.defects import defect
 from ptxmm.findings import Finding
 from ptxmm.kernels.files import Item
-from ptxmm.result import Result
+from ptxmm.result import Result, Witness
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -48,13 +47,32 @@ class Outcome(NamedTuple):
     """A result, light enough to send between processes: its witnesses stay behind, their drawings come along, and
     `extra` ones: of races, and of why not.
 
-    `findings` is what is wrong with the test, once whoever reports it has looked."""
+    `findings` is what is wrong with the test, once whoever reports it has looked. For `undrawn` pictures there was no time."""
 
     result: Result
     drawings: dict[str, list[str]]
     digest: str = ""
     findings: tuple[Finding, ...] = ()
     extra: dict[str, dict[str, list[str]]] | None = None
+    undrawn: int = 0
+
+
+class _Pen:
+    """Draws witnesses in some formats, as long as there is time."""
+
+    def __init__(self, kinds: tuple[str, ...], seconds: float | None) -> None:
+        self.kinds, self.undrawn = kinds, 0
+        self.end = None if seconds is None else time.monotonic() + seconds
+
+    def drawn(self, witnesses: list[Witness]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {kind: [] for kind in self.kinds}
+        for witness in witnesses if self.kinds else ():
+            if self.end is not None and time.monotonic() > self.end:
+                self.undrawn += 1
+            else:
+                for kind, drawings in found.items():
+                    drawings.append(getattr(witness, kind)())
+        return found
 
 
 class Checker:
@@ -100,6 +118,8 @@ class Checker:
         except Exception as error:
             if "keyboard interrupt" in str(error).lower():  # how a solver reports the Ctrl-C that it caught
                 raise KeyboardInterrupt from None
+            from ptxmm.defects import defect
+
             outcome = self._failure(path, "error", defect(path, error, "the test", self._conditions()))
         outcome.result.seconds = time.perf_counter() - start
         return outcome
@@ -134,18 +154,19 @@ class Checker:
         quick = wanted.timeout is None or result.seconds < wanted.timeout / 4
         if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.checks or result.why):
             result.why = check(True).why
-        drawings = {kind: [getattr(witness, kind)() for witness in result.witnesses] for kind in wanted.drawings}
         waiting = [check.witness for check in result.checks if check.witness is not None]
         more = {
             "race": result.race_witnesses,
             "why": [result.why_witness] if result.why_witness else [],
             "wait": waiting,
         }
-        extra = {w: {k: [getattr(f, k)() for f in found] for k in wanted.drawings} for w, found in more.items()}
+        pen = _Pen(wanted.drawings, wanted.timeout)
+        extra = {what: pen.drawn(found) for what, found in more.items()}
+        drawings = pen.drawn(result.witnesses)
         result.witnesses, result.race_witnesses, result.why_witness = [], [], None
         for asked in result.checks:
             asked.witness = None
-        return Outcome(result, drawings, digest(test) if wanted.digest else "", extra=extra)
+        return Outcome(result, drawings, digest(test) if wanted.digest else "", extra=extra, undrawn=pen.undrawn)
 
     def _failure(self, path: str, verdict: str, message: str) -> Outcome:
         result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ptxmm.report.drawings import Drawings
 
 
+#: Seconds that one picture may take.
+_LONGEST_PICTURE = 20.0
+
+
 class Status:
     """The exit status of a run: bad input wins over a failed test, and that over an undecided one."""
 
@@ -186,6 +190,8 @@ class _Run:
         gc.freeze()  # what is shared with the workers stays shared
         timeout = self._options.timeout
         limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that
+        if limit is not None and self._drawings:
+            limit += limit + _LONGEST_PICTURE  # pictures have as much time again
         with Workers(
             self._checker, paths, jobs=jobs, limit=limit, late=self._checker.late, lost=self._checker.lost
         ) as workers:
@@ -213,6 +219,8 @@ class _Run:
             elif any(loop.kind == "bounded" for loop in result.loops):
                 sys.stderr.write(f"{result.path}: {bound_of(result)}\n")
         self._report.add(outcome)
+        if outcome.undrawn:
+            sys.stderr.write(f"{result.path}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:
             try:
                 self._drawings.write(outcome)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -11,11 +13,14 @@ from hypothesis import HealthCheck, given, settings
 
 from axioms.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
+from ptxmm.checker import Checker, Settings
+from ptxmm.cli.main import main
 from ptxmm.graphs.dot import dot
 from ptxmm.graphs.geometry import Point, Rect, segment_meets, segments_cross
 from ptxmm.graphs.layout import layout, told_levels, wrap
 from ptxmm.graphs.selection import bundles
 from ptxmm.graphs.svg import svg
+from ptxmm.result import Witness
 
 SVG = "{http://www.w3.org/2000/svg}"
 some_pictures = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -202,3 +207,21 @@ def test_names_of_threads_can_be_read_over_lines() -> None:
     root = ElementTree.fromstring(svg(message_passing()))
     (name,) = [text for text in root.iter(f"{SVG}text") if text.text == "P0"]
     assert name.get("paint-order") == "stroke" and name.get("stroke")
+
+
+def test_pictures_have_time_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(witness: Witness) -> str:
+        time.sleep(0.4)
+        return "<svg/>"
+
+    monkeypatch.setattr(Witness, "svg", slowly)
+    path = tmp_path / "sb.litmus"
+    path.write_text(
+        "PTX sb\n{ x = 0; y = 0; }\n P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n st.weak.u32 [x], 1 | st.weak.u32 [y], 1 ;\n"
+        " ld.weak.u32 %r0, [y] | ld.weak.u32 %r0, [x] ;\nexists (0:r0 = 0 /\\ 1:r0 = 0)\n"
+    )
+    outcome = Checker(Settings(drawings=("svg",), timeout=1.0))(str(path))
+    assert outcome.result.verdict == "ok"
+    assert len(outcome.drawings["svg"]) == 3 and outcome.undrawn == 1
+    assert main(["check", str(path), "--timeout", "1", "--svg", str(tmp_path / "svg")]) == 0
+    assert len(list((tmp_path / "svg").iterdir())) == 3

@@ -10,6 +10,10 @@ from axioms.result import Decision, states_to_list
 from axioms.tearing import with_tearing
 
 
+#: Programs of so many events at most are decided as they are: that takes less time than to find out what is settled.
+_SMALL = 64
+
+
 def decide(
     program: Program,
     model: Model,
@@ -58,7 +62,7 @@ def decide(
 
 def _settled(program: Program, model: Model) -> Program:
     """The program with what its reads return put in, as far as that is known before solving: see `axioms.settled`."""
-    if program.kinds.isdisjoint(("barrier", "atom", "red")):
+    if program.size <= _SMALL or program.kinds.isdisjoint(("barrier", "atom", "red")):
         return program
     from axioms.settled import MODELS
 

@@ -10,13 +10,16 @@ writes follow; and observation leads there directly just as it led there through
 strong. Everything else that the turn took part in only demanded more. So an execution with such turns is consistent only if the
 one without them is, with the same outcome; and that is an execution as well.
 
+An address that is not known is one of the numbers that may flow there (`axioms.flow`), which are the same however many such
+turns there are: they write what stood there.
+
 What a turn reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
 writes, where all write numbers that are known; that they do is looked at afterwards (`holds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -27,6 +30,7 @@ from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:
     from axioms.events import Thread
+    from axioms.flow import LaterFlow, Numbers
     from ptxmm.kernels.memory import Memory
 
 #: Numbers that may stand at an address; None where not all are known.
@@ -45,14 +49,15 @@ def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozen
             same = e.value is e.result
             if same or type(e.value) is int:
                 always[e.address] = always.get(e.address, False) or same
-    alike = {address: _numbers(threads, memory, address) for address in always if _alike(threads, address)}
+    alike = {address: _numbers(threads, memory, address) for address in always if _alike(threads, address, _nothing)}
     return {address: numbers for address, numbers in alike.items() if always[address] or numbers is not None}
 
 
 def holds(threads: Sequence[Thread], memory: Memory, assumed: Silent) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
+    flow = _flow(threads, memory)
     for address, numbers in assumed.items():
-        if not _alike(threads, address):
+        if not _alike(threads, address, lambda e: flow().numbers(e.address)):
             return False
         if numbers is not None:
             found = _numbers(threads, memory, address)
@@ -68,13 +73,31 @@ def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
                 yield thread.place, effect
 
 
-def _alike(threads: Sequence[Thread], address: int) -> bool:
-    """Whether all accesses to an address are morally strong."""
+def _nothing(effect: Effect) -> frozenset[int]:
+    """Where an access goes is not asked for now."""
+    return frozenset()
+
+
+def _flow(threads: Sequence[Thread], memory: Memory) -> LaterFlow:
+    from axioms.flow import LaterFlow
+    from axioms.kinds import ACCESSES, spans_of
+    from axioms.memory import AddressSpace
+
+    accesses = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind in ACCESSES]
+    space = AddressSpace(memory.objects, memory.views)
+    return LaterFlow(space, accesses, lambda e: [(span.address, span.size) for span in spans_of(e)])
+
+
+def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], Numbers]) -> bool:
+    """Whether all accesses to an address are morally strong. `numbers` are those that an address may be that is not known."""
     size = _width(threads, address) // 8
     scopes: set[tuple[str, Place]] = set()
     for place, e in _effects(threads):
         if type(e.address) is not int or e.kind == "copy":
-            return False
+            found = numbers(e) if e.kind in _SIMPLE else None
+            if found is None or any(n < address + size and address < n + e.width // 8 for n in found):
+                return False
+            continue
         if e.address >> GLOBAL_BITS != address >> GLOBAL_BITS:  # another buffer
             continue
         if e.kind in _WIDE:

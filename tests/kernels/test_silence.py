@@ -123,3 +123,39 @@ def test_an_atomic_that_may_change_something_is_not(atomic: str) -> None:
 def test_nobody_comes_to_a_count_that_is_too_high() -> None:
     alone = counts("atom.relaxed.gpu.global.add.u32 %r2, [%rd1], 0;", blocks=1).check()
     assert [c.holds for c in alone.checks] == [False, True, False]
+
+
+#: Blocks take turns by exchanging, and count where a pointer leads that is in memory.
+POINTER = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 lock, .param .u64 x, .param .u64 p) {
+    .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<6>;
+    ld.param.u64 %rd1, [lock]; ld.param.u64 %rd2, [x]; ld.param.u64 %rd3, [p];
+    mov.u32 %r1, %ctaid.x;
+    st.relaxed.gpu.global.u64 [%rd3], WHERE;
+LOOP:
+    atom.acquire.gpu.exch.b32 %r2, [%rd1], 1; setp.ne.u32 %p, %r2, 0; @%p bra LOOP;
+    ld.relaxed.gpu.global.u64 %rd4, [%rd3];
+    ld.global.u32 %r3, [%rd4]; add.u32 %r3, %r3, 1; st.global.u32 [%rd4], %r3;
+    st.release.gpu.u32 [%rd1], 0;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("where", "complete"), [("%rd2", True), ("%rd1", False)])
+def test_a_pointer_that_was_read_may_lead_to_the_lock_or_not(
+    where: str, complete: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word = {"type": "u32", "elements": 1}
+    made = ptxmm.Kernel(
+        POINTER.replace("WHERE", where), grid=2, block=1, forall="x[0] == 2 && lock[0] == 0",
+        params={"lock": word, "x": word, "p": {"type": "u64", "elements": 1}},
+    )  # fmt: skip
+    short = made.check()
+    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
+    long = made.check()
+    assert short.complete == complete and not long.complete
+    assert short.verdict == long.verdict == ("ok" if complete else "no")
+    assert sorted(map(str, short.states)) == sorted(map(str, long.states))

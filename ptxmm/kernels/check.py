@@ -265,19 +265,20 @@ _CONTENTS = {"1 in every word": b"\1\0\0\0", "every bit set": b"\xff", "0xa7 in 
 
 def _answer_for_all_contents(question: Question, result: Result) -> Result:
     """The answer with zeros in memory that may hold anything at first; where a read may find there what nothing wrote, the
-    answer must be the same with other things in it, and is told with the first that changes it."""
+    answer must be the same with other things in it, and is told with the first that changes it, or breaks a promise about
+    final contents that zeros do not break."""
     blank = deepcopy(result)
     decision = _answer(question, result)
     found = _unset(question, decision)
     wanted = ["ok"] if all(c.kind == "exists" for c in question.test.checks) else ["no", "undefined"]
-    if not found or result.verdict in wanted:
+    if not found or (result.verdict in wanted and not _may_break_more(result)):
         result.notes += found
         return result
     for what, contents in _CONTENTS.items():
         other = deepcopy(blank)
         question.built.program = question.built.holding(contents)
         _answer(question, other)
-        if other.verdict in wanted:
+        if other.verdict in wanted and (result.verdict not in wanted or _broken(result) < _broken(other)):
             other.notes += [*found, f"memory that nothing wrote holds {what} in this answer"]
             return other
     result.notes += [
@@ -285,6 +286,16 @@ def _answer_for_all_contents(question: Question, result: Result) -> Result:
         f"the answer is the same with zeros there, and with {', '.join(_CONTENTS)}; others were not tried",
     ]
     return result
+
+
+def _may_break_more(result: Result) -> bool:
+    """Whether something is wrong, and yet a promise about final contents is kept."""
+    return result.verdict == "no" and any(c.holds and c.kind in ("forall", "never") for c in result.checks)
+
+
+def _broken(result: Result) -> set[int]:
+    """Which checks do not hold."""
+    return {i for i, c in enumerate(result.checks) if c.holds is False}
 
 
 def _answer(question: Question, result: Result) -> Decision:

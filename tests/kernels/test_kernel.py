@@ -118,6 +118,16 @@ def test_shared_memory_that_nothing_wrote_may_hold_anything() -> None:
     assert result(exists="x[0] == 1").verdict == "ok" and result(exists="x[0] == 4").verdict == "no"
 
 
+def test_what_nothing_wrote_breaks_one_promise_where_another_is_broken_anyway() -> None:
+    text = PTX.replace("    .reg .b32", "    .shared .align 4 .b8 s[8];\n    .reg .b32").replace(
+        "    st.global.u32 [%rd2], %r1;", "    ld.shared.u32 %r1, [s];\n    st.global.u32 [%rd2], %r1;"
+    )
+    made = ptxmm.Kernel(text, params={"x": X, "n": N}, grid=2, block=1, forall="x[0] == 0", race_free=True)
+    result = made.check()
+    assert [(c.kind, c.holds) for c in result.checks] == [("forall", False), ("race_free", False)]
+    assert "1 in every word" in result.notes[-1]
+
+
 def test_who_waits_for_ever_is_decided_where_values_have_no_bound() -> None:
     text = SPIN.replace("%p<2>;", "%p<2>; .reg .b32 %c;").replace(
         "L:  ld", "mov.u32 %c, %clock; mul.lo.u32 %c, %c, %c; st.global.u32 [%rd2+4], %c;\nL:  ld"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -63,6 +64,12 @@ class KernelTest:
     def identity(self) -> str:
         """`FILE:NAME`"""
         return identity(self.path, self.variant)
+
+    @property
+    def name(self) -> str:
+        """`lock.toml:weak`; `lock` where the file is one test."""
+        file = os.path.basename(self.path)
+        return f"{file}:{self.variant}" if self.variant else os.path.splitext(file)[0] or file
 
 
 def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:

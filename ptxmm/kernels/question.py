@@ -1,0 +1,199 @@
+"""A kernel test as a question to the engine: its program, what is asked of it, and who is who there."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from axioms.endless import Stall, find
+from axioms.engine import decide
+from axioms.execution import ExecutedEvent, Execution
+from axioms.result import Decision
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+from ptxmm.kernels.build import Built, build
+from ptxmm.kernels.launch import Buffer, Element, Final
+from ptxmm.kernels.numbers import Declared
+from ptxmm.kernels.test import Check, KernelTest, observed, resolver
+from ptxmm.result import Spot
+from ptxmm.story import Cast
+
+if TYPE_CHECKING:
+    from axioms.cat.model import Model
+
+#: Kinds of checks that every outcome must be as wanted for; of the others, one that is will do.
+SAFE = ("forall", "never")
+
+
+class Question:
+    """A test, its program, and how long there is to answer."""
+
+    def __init__(
+        self,
+        test: KernelTest,
+        model: Model,
+        *,
+        engine: str = "solve",
+        backend: str | None = None,
+        deadline: float | None = None,
+        all_elements: bool = False,
+        races: bool = False,
+        why: bool = False,
+        explain: bool = False,
+        options: frozenset[str] = frozenset(),
+    ) -> None:
+        """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
+        self.test, self.model, self.why, self.explain = test, model, why, explain
+        self.engine, self.backend, self.deadline = engine, backend, deadline
+        self.races = races or any(check.kind == "race_free" for check in test.checks)
+        #: An execution that has no end, and is undefined: found where no other is like it.
+        self.misuse: Stall | None = None
+        elements = observed(test.checks)
+        if all_elements:
+            every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
+            elements = list(dict.fromkeys([*elements, *every]))
+        self.elements: dict[tuple[str, int], Element] = {}
+        try:
+            self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final), options)
+        except UsageError as error:
+            message = str(error)
+            place = next((span for key, span in test.bounds.items() if f"'{key}'" in message), Span(0, 0, 0))
+            raise InputError([Diagnostic(place, message)], test.path, test.text) from None
+        self.cast = Cast(self._name, self._spot, self._source)
+        self.declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
+
+    def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:
+        self.elements = {key: final(*key) for key in elements}
+        safe = [self.truth(c, final) for c in self.test.checks if c.kind in SAFE]
+        found = [self.truth(c, final) for c in self.test.checks if c.kind == "exists"]
+        return terms.all_of(safe) if safe else terms.all_of(found)
+
+    def truth(self, check: Check, final: Final) -> Value:
+        """That an outcome is as a check wants it."""
+        assert check.expression is not None
+        truth = check.expression.truth(resolver(self.test.parameters, final))
+        return terms.negate(truth) if check.kind == "never" else truth
+
+    def holds(self, check: Check, state: dict[str, int]) -> bool:
+        """Whether an outcome is as a check wants it."""
+
+        def final(name: str, index: int) -> Element:
+            element = self.elements[name, index]
+            return replace(element, value=state[element.label] & terms.mask(element.width))
+
+        return bool(self.truth(check, final))
+
+    def decide(self, condition: Value | None = None, settles: bool = True) -> Decision:
+        """The outcomes, and races where the test asks for them; with a condition of its own at least one outcome for which
+        its truth is `settles`, where there is any."""
+        program = self.built.program if condition is None else self.built.program.asking(condition)
+        decision = decide(
+            program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
+            races=self.races and condition is None, settles=self._settles() if condition is None else settles,
+            why=self.why and condition is None, explain=self.explain and condition is None,
+        )  # fmt: skip
+        return self.declared(decision)
+
+    def _settles(self) -> bool | None:
+        """The truth of the program's condition that fails the test, or passes it, by a single outcome."""
+        return (
+            None
+            if not any(c.expression for c in self.test.checks)
+            else not any(c.kind in SAFE for c in self.test.checks)
+        )
+
+    def stall(self, kinds: tuple[str, ...]) -> Stall | None:
+        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion."""
+        if self.engine == "enumerate":
+            from axioms import standstill
+
+            return standstill.find(self.built.program, self.model, kinds=kinds, deadline=self.deadline)
+        stall = find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
+        return stall and stall._replace(execution=self.declared.execution(stall.execution))
+
+    # Who is who.
+
+    def _name(self, thread: int) -> str:
+        info = self.built.threads[thread]
+        launch = self.test.launches[info.launch]
+        kernel = f" of {launch.name or launch.entry}" if len(self.test.launches) > 1 else ""
+        return f"CTA {_numbers(info.cta)} thread {_numbers(info.thread)}{kernel}"
+
+    def renamed(self, execution: Execution) -> Execution:
+        """An execution whose threads have the names that people know them by."""
+        threads = tuple((self.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
+        return replace(execution, threads=threads)
+
+    def readable(self, text: str) -> str:
+        """The engine's words with the names by which people know the threads."""
+        names = {info.name: self._name(i) for i, info in enumerate(self.built.threads)}
+        return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
+
+    def places_in(self, text: str) -> list[tuple[Spot, str]]:
+        """The lines that the engine's words speak of, each with who is there."""
+        numbers = {info.name: i for i, info in enumerate(self.built.threads)}
+        found = []
+        for name, line, what in re.findall(r"(?<![\w.])([\w.]+), line (\d+): ([^;)]+)", text):
+            if name in numbers:
+                thread = numbers[name]
+                source = self.source_of(thread, int(line))
+                there = source is not None and os.path.exists(source.path)
+                spot = source if source is not None and there else self.ptx_spot(thread, int(line))
+                found.append((spot, f"{self._name(thread)}: {what.strip()}"))
+        return found
+
+    def all_readable(self, document: Any) -> Any:
+        """The same of every text in a document."""
+        if isinstance(document, str):
+            return self.readable(document)
+        if isinstance(document, dict):
+            return {key: self.all_readable(value) for key, value in document.items()}
+        return [*map(self.all_readable, document)] if isinstance(document, (list, tuple)) else document
+
+    def _spot(self, event: ExecutedEvent) -> Spot | None:
+        return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)
+
+    def ptx_spot(self, thread: int, line: int) -> Spot:
+        return self.launch_spot(self.built.threads[thread].launch, line)
+
+    def launch_spot(self, launch: int, line: int) -> Spot:
+        """A line of the PTX of a launch."""
+        return Spot(_from_here(self.test.launches[launch].path), line)
+
+    def _source(self, event: ExecutedEvent) -> Spot | None:
+        return None if event.thread < 0 or event.line is None else self.source_of(event.thread, event.line)
+
+    def source_of(self, thread: int, line: int) -> Spot | None:
+        """Where a line of the PTX comes from."""
+        launch = self.built.threads[thread].launch
+        lines = self.built.lines[launch] if launch < len(self.built.lines) else {}
+        found = lines.get(line)
+        return None if found is None else self.source_spot(launch, found)
+
+    def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
+        """A place of the source, its file as it is found from here."""
+        path, line = place
+        beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
+        if not os.path.exists(path) and os.path.exists(beside):
+            path = beside
+        return Spot(_from_here(path), line)
+
+    def shown_at(self, event: ExecutedEvent) -> Spot | None:
+        """Where to point for an event: at the source where that is there to look at, else at the PTX."""
+        source = self._source(event)
+        return source if source is not None and os.path.exists(source.path) else self._spot(event)
+
+
+def _from_here(path: str) -> str:
+    """A path as seen from here, where it lies below."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else ".."
+    return path if relative.startswith("..") else relative
+
+
+def _numbers(triple: tuple[int, int, int]) -> str:
+    x, y, z = triple
+    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)

@@ -214,3 +214,40 @@ def test_what_is_printed_is_counted() -> None:
 """
     made = ptxmm.Kernel(text, grid=1, block=1, params={"x": WORD}, forall="x[0] == 2")
     assert verdicts(made) == {"ok"}
+
+
+OVER_KERNELS = (
+    HEAD
+    + """
+.visible .entry make(.param .u64 q)
+{
+    .reg .b64 %d<4>; .param .u64 n; .param .u64 r;
+    ld.param.u64 %d1, [q]; st.param.u64 [n], 4; call (r), take, (n); ld.param.u64 %d2, [r];
+    st.u32 [%d2], 7; st.global.u64 [%d1], %d2; ret;
+}
+.visible .entry use(.param .u64 q, .param .u64 x)
+{
+    .reg .b32 %r<2>; .reg .b64 %d<4>; .param .u64 p;
+    ld.param.u64 %d1, [q]; ld.param.u64 %d2, [x]; ld.global.u64 %d3, [%d1]; ld.u32 %r1, [%d3];
+    st.global.u32 [%d2], %r1; st.param.u64 [p], %d3; call give, (p); ret;
+}
+"""
+)
+
+
+@pytest.mark.parametrize(("stream", "verdict"), [(0, "ok"), (1, "undefined")])
+def test_memory_outlasts_the_kernel_that_asked_for_it(stream: int, verdict: str) -> None:
+    launches = [
+        {"name": "make", "entry": "make", "args": ["q"], "stream": 0},
+        {"name": "use", "entry": "use", "args": ["q", "x"], "stream": stream},
+    ]
+    made = ptxmm.Kernel(
+        OVER_KERNELS,
+        grid=1,
+        block=1,
+        kernel=launches,
+        params={"q": POINTER, "x": WORD},
+        forall="x[0] == 7",
+        race_free=True,
+    )
+    assert verdicts(made) == {verdict}

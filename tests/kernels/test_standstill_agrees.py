@@ -83,6 +83,7 @@ def test_a_warp_waits_for_all_who_execute_something_together(first: str, second:
 
 
 ARRIVE = "barrier.arrive 1, 32;\n"
+CLUSTER, WAIT = "barrier.cluster.arrive;\n", "barrier.cluster.wait;\n"
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,23 @@ ARRIVE = "barrier.arrive 1, 32;\n"
         (ARRIVE + SET, SPIN, False),
         (ARRIVE + SET, "barrier.sync 2;\n", False),
         (ARRIVE + "barrier.sync 2;\n", ARRIVE + SET + "barrier.sync 2;\n", True),
+        (CLUSTER + SET + WAIT, SPIN + CLUSTER + WAIT, False),
+        (CLUSTER + SET + WAIT, CLUSTER + SPIN + WAIT, True),
+        (CLUSTER + SET, "", True),
+        (2 * (CLUSTER + WAIT), 2 * (CLUSTER + SET + WAIT), True),
     ],
-    ids=["together", "and a wait", "ended", "sees before", "elsewhere", "and then another"],
+    ids=[
+        "together",
+        "and a wait",
+        "ended",
+        "sees before",
+        "elsewhere",
+        "and then another",
+        "of a cluster, sees before",
+        "of a cluster",
+        "of a cluster, ended",
+        "of a cluster, twice",
+    ],
 )
 def test_who_arrives_at_a_barrier_waits_for_the_warp(first: str, second: str, ends: bool) -> None:
     made = two_lanes(first, second)

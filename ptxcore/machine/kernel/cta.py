@@ -136,6 +136,8 @@ class Cta:
         self.warps: dict[int, Warp] = {}
         self.ready: list[Thread] = []
         self.sleeping: list[Thread] = []
+        #: Who has arrived at the barrier of the cluster, and waits for the rest of its warp to do so.
+        self.arriving = Barrier()
         #: How often the barrier of the cluster was complete; of its first CTA.
         self.passed = 0
         self.alive = 0
@@ -247,6 +249,11 @@ class Cta:
             thread.passed = home.passed
             barrier.arrived += 1
             self.complete("cluster", 0, thread)
+            arriving = self.arriving
+            arriving.lanes[thread.warp] = arriving.lanes.get(thread.warp, 0) | 1 << thread.lane
+            arriving.passing.setdefault(thread.warp, []).append(thread)
+            if not self._pass_to_cluster(thread.warp, thread):
+                raise thread.suspend("waits for the other threads of its warp to arrive at the cluster's barrier")
             return
         arrived, thread.passed = thread.passed, None
         if arrived is None:
@@ -257,6 +264,13 @@ class Cta:
             raise thread.suspend(
                 f"waits at the cluster's barrier, where {barrier.arrived} of {wanted} threads have come"
             )
+
+    def _pass_to_cluster(self, warp: int, last: Thread | None) -> bool:
+        """Whether a whole warp has arrived at the barrier of the cluster; its threads go on then."""
+        if not self._pass(self.arriving, warp, last):
+            return False
+        del self.arriving.lanes[warp]
+        return True
 
     def wanted(self, level: str, barrier: Barrier) -> int:
         """How many threads a barrier waits for."""
@@ -294,6 +308,8 @@ class Cta:
         warp = self.warps[thread.warp]
         warp.running &= ~(1 << thread.lane)
         home = self.cluster[0]
+        if thread.warp in self.arriving.lanes:
+            self._pass_to_cluster(thread.warp, None)
         if not home.barriers and not self.barriers and not warp.meetings:
             return
         if thread.passed == home.passed:  # its end counts as an arrival, and it had arrived

@@ -146,15 +146,28 @@ def _same(a: Value, b: Value) -> bool:
 def _ordered_writes(
     program: Program, run: list[int], by_thread: dict[int, list[Event]], ordered: set[tuple[int, int]]
 ) -> list[int] | None:
-    """For each thread of a run the same write, which whoever ends has executed, and which coherence orders among them."""
+    """For each thread of a run the same write, which whoever ends has executed, and which coherence orders among them.
+
+    Any such write will do, and some say more. What a thread writes that depends on what it read, or whether it does so, tells
+    where it stands among the others: a ticket, a compare-and-swap that succeeded. An exchange that may have come too early
+    tells nothing, and the last write, which opens the lock, does."""
+    last = None
     for position, e in enumerate(by_thread.get(run[0], [])):
         if e.kind != "W":
             continue
         writes = [by_thread[t][position] for t in run]
         ends = all(terms.conj(program.threads[w.thread].execution.finishes, terms.negate(w.guard)) == 0 for w in writes)
         if ends and all((a.index, b.index) in ordered for i, a in enumerate(writes) for b in writes[i + 1 :]):
-            return [w.index for w in writes]
-    return None
+            last = [w.index for w in writes]
+            if _tells(e):
+                break
+    return last
+
+
+def _tells(write: Event) -> bool:
+    """Whether a read-modify-write hangs on what it read."""
+    read = None if write.effect is None else write.effect.result
+    return read is not None and read in terms.symbols_of(write.guard) | terms.symbols_of(write.value)
 
 
 def orbit(state: dict[str, int], swaps: list[Swap], limit: int) -> Iterator[tuple[dict[str, int], tuple[int, ...]]]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import ptxmm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -28,6 +31,19 @@ def cells(heading: str) -> list[list[str]]:
 def test_nine_threads_are_right(name: str) -> None:
     found = row(name, "correct", (3, 3))
     assert (found.verdict, found.complete) == ("ok", True)
+
+
+@pytest.mark.parametrize("name", ["mutex_wait", "semaphore_real"])
+def test_eight_blocks_take_a_mutex_by_exchange(name: str) -> None:
+    """The exchange with which a thread comes says nothing of who has the lock when: the store that opens it does."""
+    folder = Path(__file__).resolve().parent / "gate" / name
+    toml = tomllib.loads((folder / "test.toml").read_text())
+    first = next(iter(toml["params"]))
+    params = {first: toml["params"][first], "x": toml["params"]["x"]}
+    made = ptxmm.Kernel(
+        folder / "fixed.ptx", entry="k", params=params, forall="x[0] == 8", race_free=True, grid=8, block=1
+    )
+    assert made.check(timeout=50).verdict == "ok"
 
 
 @pytest.mark.parametrize("variant", VARIANTS[1:])

@@ -4,6 +4,8 @@ The question is put to another program: in it every thread may also *give up*, w
 
     at a barrier      it arrives, and what stands behind the barrier does not happen
     in a waiting loop that was reduced to its last turn: that turn goes round instead of leaving
+    where a bound cut a loop, in a turn that wrote nothing but what it had read and ended as it began, in the registers that
+                      matter and in memory of the thread's own (`ThreadExecution.repeating`)
 
 and an execution in which every thread ends or gives up is one in which threads wait for ever if each had to:
 
@@ -13,7 +15,9 @@ and an execution in which every thread ends or gives up is one in which threads 
                       same, and so would every other
 
 So it is decided by the same formula, and every execution is re-checked by the same evaluation. All threads count as running:
-each gets on as long as it can. Executions that a loop bound cuts off are not looked at.
+each gets on as long as it can. Other executions that a loop bound cuts off are not looked at. (A turn that ends as it began is
+done again in the same way as long as it reads the same. Whoever does so for ever from an earlier turn on does so in the last
+one too, since those between are the same; so it is enough to look at the turn that the bound stopped.)
 
 With `trap` and `assertion` as further ways to end, the same program tells whether any thread executes a trap, or fails an
 assertion: then nobody needs a reason to give up, for what the others would have done behind does not undo it.

@@ -124,7 +124,7 @@ class Gathered:
     def diverge(self, a: Event, b: Event) -> bool:
         """Whether two arrivals, where they meet, are threads of one warp at different instructions of an aligned barrier.
         Those of litmus tests have no code in common: nothing is said of them, only of the threads of kernels."""
-        if a.thread == b.thread or a.effect is None or b.effect is None or not (a.effect.aligned and b.effect.aligned):
+        if a.thread == b.thread or a.effect is None or b.effect is None or not (a.effect.aligned or b.effect.aligned):
             return False
         first, second = (self.program.threads[e.thread] for e in (a, b))
         if first.place.warp != second.place.warp or a.effect.instruction is b.effect.instruction:

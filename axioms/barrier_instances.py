@@ -310,7 +310,8 @@ def _divergent(program: Program, group: Sequence[Event]) -> bool:
     """Whether threads of one warp of a kernel come to an aligned barrier by different instructions."""
     for a, b in itertools.combinations(group, 2):
         assert a.effect is not None and b.effect is not None
-        if not a.effect.aligned or not b.effect.aligned or a.effect.instruction is b.effect.instruction:
+        aligned = a.effect.aligned or b.effect.aligned
+        if not aligned or a.effect.instruction is b.effect.instruction:
             continue
         first, second = program.threads[a.thread], program.threads[b.thread]
         together = a.thread != b.thread and first.place.warp == second.place.warp

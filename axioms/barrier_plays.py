@@ -279,8 +279,8 @@ class Plays:
         """Whether the last one comes to an aligned barrier by another instruction than a thread of its warp."""
         *others, (thread, effect) = arrivals
         mine = self.threads[thread]
-        return effect.aligned and any(
-            a.effect.aligned
+        return any(
+            (effect.aligned or a.effect.aligned)
             and a.effect.instruction is not effect.instruction
             and self.threads[a.thread].place.warp == mine.place.warp
             and mine.code.private is not None

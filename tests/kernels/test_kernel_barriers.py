@@ -71,6 +71,8 @@ def test_threads_of_a_warp_come_to_an_aligned_barrier_by_one_instruction(engine:
     result = checked(DIVERGENT.format(barrier="bar.sync 0;"), 2, engine, forall="out[0] == 0")
     assert result.error == "threads of one warp at an aligned barrier by different instructions"
     assert checked(DIVERGENT.format(barrier="barrier.sync 0;"), 2, engine, forall="out[0] == 0").verdict == "ok"
+    mixed = DIVERGENT.format(barrier="barrier.sync 0;").replace("barrier.sync", "bar.sync", 1)  # one says that all do
+    assert checked(mixed, 2, engine, forall="out[0] == 0").error == result.error
 
 
 @ENGINES

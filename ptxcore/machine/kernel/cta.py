@@ -20,8 +20,8 @@ _PATIENCE = 16
 
 class Barrier:
     """One barrier of a CTA or cluster: who has come, and how many must. Threads come by warps (section 9.7.13.1): `lanes`
-    has a bit for each that has come, `ops` the instruction that brought its warp here, and `passing` who goes on as soon as
-    its warp is complete."""
+    has a bit for each that has come, `ops` the instruction that brought its warp here and whether it is aligned, and `passing`
+    who goes on as soon as its warp is complete."""
 
     __slots__ = ("arrived", "count", "lanes", "operands", "operator", "ops", "passing", "waiting")
 
@@ -29,7 +29,7 @@ class Barrier:
         self.waiting: list[Thread] = []
         self.passing: dict[int, list[Thread]] = {}
         self.lanes: dict[int, int] = {}
-        self.ops: dict[int, int] = {}
+        self.ops: dict[int, tuple[int, bool]] = {}
         self.arrived = 0
         self.count: int | None = None
         self.operands: list[int] = []
@@ -222,8 +222,8 @@ class Cta:
         """The threads of a warp come once each, and to an aligned barrier all by the same instruction."""
         if barrier.lanes.get(thread.warp, 0) >> thread.lane & 1:
             raise fault("barrier-count", f"a thread comes to barrier {identity} again before the others have come")
-        before = barrier.ops.setdefault(thread.warp, thread.op)
-        if before != thread.op and how.words["aligned"]:
+        before, aligned = barrier.ops.setdefault(thread.warp, (thread.op, bool(how.words["aligned"])))
+        if before != thread.op and (aligned or how.words["aligned"]):
             line = self.launch.compiled.ops[before].instruction.span.line
             raise fault(
                 "barrier-divergence",

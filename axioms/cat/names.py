@@ -24,7 +24,9 @@ BASE: dict[str, BaseName] = {
     "M": BaseName(_SET, "memory events: `R | W`"),
     "F": BaseName(_SET, "fences, proxy fences included"),
     "IW": BaseName(_SET, "initial writes"),
-    "UNSET": BaseName(_SET, "those of memory that may hold anything at first: shared memory of kernels, and what `malloc` gives"),
+    "UNSET": BaseName(
+        _SET, "those of memory that may hold anything at first: shared memory of kernels, and what `malloc` gives"
+    ),
     "FOREIGN": BaseName(
         _SET,
         "what kernels do to the shared memory of another CTA, which ends with that CTA; operations on mbarrier objects too",

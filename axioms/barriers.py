@@ -25,10 +25,10 @@ from collections.abc import Iterator, Sequence
 
 from axioms.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
 from axioms.cat.evaluate import bits
+from axioms.cycles import cycles
 from axioms.encounters import Meeting, meeting_at
 from axioms.events import Event, Misuse, UnsupportedProgram
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
-from axioms.interpret import cycles
 from axioms.named_barriers import NamedBarriers
 from axioms.numbered_barriers import Instances
 from axioms.program import Program

@@ -18,12 +18,12 @@ from axioms import relations
 from axioms.bounds import Bounds
 from axioms.candidate import Candidate, Judge
 from axioms.cat.model import Model
+from axioms.cycles import cycles
 from axioms.ends import executed_literals, forced_values
 from axioms.events import Event, what_is_read
 from axioms.flow import Numbers
 from axioms.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.inputs import inputs, samples
-from axioms.interpret import cycles
 from axioms.program import Program
 from axioms.races import Flags
 from axioms.relations import Executed, Relation
@@ -59,8 +59,7 @@ class Encoding:
         )
         self.rf, self.co, self.sync_fence = self.bounds.rf, self.bounds.co, self.bounds.sync_fence
         self.barriers, self.mbarriers = self.bounds.barriers, self.bounds.mbarriers
-        for axiom in model.axioms:
-            self.bounds.interpreter.assert_axiom(axiom)
+        self.bounds.interpreter.assert_axioms(model.axioms)
         self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []

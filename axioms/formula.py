@@ -22,9 +22,10 @@ _PAIRED = 16
 
 
 class Formula:
-    """Clauses, and the gates that were named in them. `parts` of a conjunction are its operands."""
+    """Clauses, and the gates that were named in them. `parts` of a conjunction are its operands; `refuted` are literals of
+    which a clause says that they do not hold."""
 
-    __slots__ = ("_ands", "_consequences", "_defined", "_ors", "clauses", "implied", "parts", "size")
+    __slots__ = ("_ands", "_consequences", "_defined", "_ors", "clauses", "implied", "parts", "refuted", "size")
 
     def __init__(self) -> None:
         self.size = 1
@@ -35,6 +36,7 @@ class Formula:
         self._ors: dict[frozenset[int], int] = {}
         self._defined: dict[int, int] = {}  # a gate's directions so far
         self._consequences: dict[int, frozenset[int]] = {}
+        self.refuted: set[int] = set()
 
     def new(self) -> int:
         self.size += 1
@@ -46,7 +48,13 @@ class Formula:
             return
         if FALSE in clause:
             clause = [l for l in clause if l != FALSE]
+        if len(clause) == 1:
+            self.refuted.add(-clause[0])
         self.clauses.append(clause)
+
+    def forbid(self, *literals: int) -> None:
+        """Some literals never hold together."""
+        self.add([-l for l in self._without_implied(frozenset(literals))])
 
     @property
     def contradicts(self) -> bool:
@@ -92,6 +100,9 @@ class Formula:
                 return next(iter(shorter)) if len(shorter) == 1 else self._and(shorter, way)
             if any(-l in key or (-l in self.parts and self.parts[-l] <= key) for l in key):
                 return FALSE
+            shorter = self._without_parts(key)
+            if shorter is not key:
+                return next(iter(shorter)) if len(shorter) == 1 else self._and(shorter, way)
             self.size += 1
             gate = self._ands[key] = self.size
             self.parts[gate] = key
@@ -116,6 +127,18 @@ class Formula:
             if follows:
                 redundant.update(key & follows)
         return key - redundant if redundant else key
+
+    def _without_parts(self, key: frozenset[int]) -> frozenset[int]:
+        """The conjunction without what follows from one of its long parts; FALSE where that contradicts another one."""
+        for l in key:
+            if len(self.parts.get(l, ())) > _FLAT:
+                known = self._known_with(l)
+                if any(self._is_within(-m, known) for m in key):
+                    return frozenset((FALSE,))
+                follow = {m for m in key if m != l and self._is_within(m, known)}
+                if follow:
+                    return key - follow
+        return key
 
     def disj(self, literals: Iterable[int], way: int = UP) -> int:
         key = frozenset(literals)
@@ -149,15 +172,19 @@ class Formula:
 
     def follows(self, a: int, b: int) -> bool:
         """Whether `a` is seen to follow from `b`: it is a part of `b` or implied by it, or all its own parts are."""
-        if a in (TRUE, b):
-            return True
-        known = self._known_with(b)
-        return a in known or (a in self.parts and self.parts[a] <= known)
+        return a in (TRUE, b) or self._is_within(a, self._known_with(b))
 
     def following(self, b: int, some: Collection[int]) -> list[int]:
         """Those of some literals that are seen to follow from `b`, see `follows`."""
-        known, parts = self._known_with(b), self.parts
-        return [a for a in some if a == TRUE or a in known or (a in parts and parts[a] <= known)]
+        known = self._known_with(b)
+        return [a for a in some if a == TRUE or self._is_within(a, known)]
+
+    def _is_within(self, literal: int, known: frozenset[int]) -> bool:
+        """Whether a literal, or every part of it, is among what is known."""
+        if literal in known:
+            return True
+        parts = self.parts.get(literal)
+        return parts is not None and all(self._is_within(part, known) for part in parts)
 
     def _known_with(self, literal: int) -> frozenset[int]:
         known = self._consequences.get(literal)

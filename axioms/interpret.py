@@ -7,11 +7,12 @@ pairs that its other operands leave. The outermost operation of an axiom becomes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from axioms import relations
-from axioms.cat.evaluate import bits, closure
+from axioms.cat.evaluate import bits
 from axioms.cat.model import Axiom, Node
+from axioms.cycles import cycles
 from axioms.formula import DOWN, FALSE, UP, Formula
 from axioms.paths import Paths
 from axioms.program import UnsupportedProgram
@@ -279,6 +280,11 @@ class Interpreter:
 
     # Axioms.
 
+    def assert_axioms(self, axioms: Iterable[Axiom]) -> None:
+        """Those that forbid cycles last: what others rule out at once is on no cycle."""
+        for axiom in sorted(axioms, key=lambda a: a.kind == "acyclic" and not a.negated):
+            self.assert_axiom(axiom)
+
     def assert_axiom(self, axiom: Axiom) -> None:
         formula = self.formula
         if axiom.negated:
@@ -324,7 +330,7 @@ class Interpreter:
             for j in bits(row & mask[i]):
                 add([-outer.literal(i, j)])
         for i, j, x, y in relations.products(first, second, mask):
-            add([-outer.literal(i, j), -x, -y])
+            self.formula.forbid(outer.literal(i, j), x, y)
 
     def _assert_negated(self, axiom: Axiom) -> None:
         value = self.whole(axiom.node)
@@ -382,25 +388,3 @@ def _inside(node: Node) -> list[Node]:
         if n.op != "fixpoint" and any(a in dependent for a in n.args):
             dependent.add(n)
     return [n for n in dependent if n not in node.variables]
-
-
-def cycles(relation: Relation, executed: Executed, formula: Formula) -> list[tuple[int, int, list[int]]]:
-    """What would close a cycle: the parts of the relation between events that reach each other, closed, on the diagonal."""
-    component = _components(relation.possible())
-    inner = [row & component[i] for i, row in enumerate(relation.must)]
-    may = {i: {j: l for j, l in row.items() if component[i] >> j & 1} for i, row in relation.may.items()}
-    trimmed = Relation(inner, {i: row for i, row in may.items() if row})
-    if trimmed.is_empty:
-        return []
-    diagonal = [1 << i if component[i] else 0 for i in range(len(inner))]
-    return [(i, j, [l]) for i, j, l in Paths(trimmed, executed, formula).paths(diagonal)]
-
-
-def _components(rows: list[int]) -> list[int]:
-    """For each event the bitset of its strongly connected component; 0 where that is the event alone without a loop."""
-    reach = closure(rows)
-    into = [0] * len(rows)
-    for i, row in enumerate(reach):
-        for j in bits(row):
-            into[j] |= 1 << i
-    return [(reach[i] & into[i]) if reach[i] >> i & 1 else 0 for i in range(len(rows))]

@@ -190,27 +190,29 @@ def steps_and_jumps(base: Relation, executed: Executed, formula: Formula) -> tup
     An edge that holds wherever both its ends are executed is a step, if what it adds up to with others does so too: wherever
     two events are executed that steps lead between, all those must be that one way between them passes. A way certainly is of
     that kind where it goes on, from its beginning, to events that are executed if the one before is; from some event on, to
-    such ones only that are not executed unless the one before is; and between the two takes any edge. Where some pair has no
-    such way, the events at which its ways break keep those edges alone that lead to what is not executed without them.
+    such ones only that are not executed unless the one before is; and between the two takes any edge.
+
+    Where some pairs have no such way, edges become jumps: those from where these pairs begin to what need not be executed then,
+    or those to where they end from what need not have been, whichever are fewer. Each of these pairs has such an edge on every
+    way between them, so that in the end all ways that are left are of that kind.
     """
     steps = list(base.must)
     jumps: dict[int, Row] = {}
     for i, row in base.may.items():
         for j, literal in row.items():
-            if executed.pair(i, j) == literal:
+            if formula.follows(literal, executed.pair(i, j)):
                 steps[i] |= 1 << j
             else:
                 jumps.setdefault(i, {})[j] = literal
     closed = closure(steps)
-    if steps in (closed, base.must):
+    if closed == steps:
         return closed, _without(jumps, closed)
     ways = _Ways(executed, formula)
-    while breaks := ways.breaks(steps, closed):
-        for k in bits(breaks):
-            kept = steps[k] & ways.only_behind[k]
-            for j in bits(steps[k] & ~kept):
-                jumps.setdefault(k, {})[j] = executed.pair(k, j)
-            steps[k] = kept
+    while any(broken := ways.broken(steps, closed)):
+        for i, lost in enumerate(broken):
+            steps[i] &= ~lost
+            for j in bits(lost):
+                jumps.setdefault(i, {})[j] = executed.pair(i, j)
         closed = closure(steps)
     return closed, _without(jumps, closed)
 
@@ -229,21 +231,23 @@ class _Ways:
         self.leads_on, self.only_behind = executed.implications()
         self._apart: dict[tuple[int, int], bool] = {}
 
-    def breaks(self, steps: Rows, closed: Rows) -> int:
-        """The events at which ways break, between pairs that no other way leads between."""
-        size = len(steps)
+    def broken(self, steps: Rows, closed: Rows) -> Rows:
+        """Edges without which every way is of the right kind, or more are; none, if all are."""
         first = closure([row & self.leads_on[i] for i, row in enumerate(steps)])
         last = closure([row & self.only_behind[i] for i, row in enumerate(steps)])
         known = [a | b for a, b in zip(steps, sequence(steps, last), strict=True)]
         known = [a | b for a, b in zip(known, sequence(first, known), strict=True)]
-        found = 0
-        for i in range(size):
-            missing = closed[i] & ~known[i]
-            if missing:
-                missing = sum(1 << j for j in bits(missing) if not self._are_apart(i, j))
-            if missing:
-                found |= sum(1 << k for k in bits(closed[i] & ~found) if closed[k] & missing)
-        return found
+        missing = [self._together(i, row & ~known[i]) for i, row in enumerate(closed)]
+        ends = 0
+        for row in missing:
+            ends |= row
+        begun = [row & ~self.leads_on[i] if missing[i] else 0 for i, row in enumerate(steps)]
+        ended = [row & ends & ~self.only_behind[i] for i, row in enumerate(steps)]
+        return min(begun, ended, key=lambda rows: sum(row.bit_count() for row in rows))
+
+    def _together(self, i: int, events: int) -> int:
+        """Those of some events that may be executed with event i."""
+        return sum(1 << j for j in bits(events) if not self._are_apart(i, j))
 
     def _are_apart(self, i: int, j: int) -> bool:
         """Whether two events are seen never to be executed both."""

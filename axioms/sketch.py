@@ -85,8 +85,7 @@ class Sketch:
         bounds = self._bounds = Bounds(program, model, formula, lowering, executed, forced, self.tick, None)
         if any(name in whole.bases and whole.bases[name].shrinks for name in _ORDERS):
             return
-        for axiom in model.axioms:
-            bounds.interpreter.assert_axiom(axiom)
+        bounds.interpreter.assert_axioms(model.axioms)
         self._solver = solver_of(formula, None, self.deadline)
         for read, cell in bounds.rf:
             symbol = program.events[read].value_at(cell)

@@ -140,3 +140,21 @@ def test_a_conjunction_with_the_opposite_of_some_of_its_parts_never_holds() -> N
     formula = Formula()
     a, b, c = formula.new(), formula.new(), formula.new()
     assert formula.conj_all([-formula.conj(a, b, BOTH), a, b, c]) == FALSE
+
+
+def test_long_conjunctions_are_seen_through() -> None:
+    formula = Formula()
+    literals = [formula.new() for _ in range(20)]
+    whole, some = formula.conj_all(literals, BOTH), formula.conj_all(literals[3:12], BOTH)
+    nested = formula.conj_all([formula.conj(literals[0], literals[1], BOTH), some], BOTH)
+    assert formula.follows(nested, whole) and not formula.follows(whole, nested)
+    assert formula.conj(whole, some) == formula.conj(nested, whole) == whole
+    assert formula.conj(whole, -some) == FALSE
+
+
+def test_what_others_imply_is_not_said_when_they_are_forbidden() -> None:
+    formula = Formula()
+    a, b = formula.new(), formula.new()
+    formula.implied[a] = frozenset((b,))
+    formula.forbid(a, b, TRUE)
+    assert formula.clauses[-1] == [-a] and formula.refuted == {a}

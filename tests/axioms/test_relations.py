@@ -16,8 +16,8 @@ from pysat.solvers import Minisat22
 from axioms import relations
 from axioms.cat import evaluate
 from axioms.cat.evaluate import Rows, bits
+from axioms.cycles import cycles
 from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
-from axioms.interpret import cycles
 from axioms.paths import Paths
 from axioms.relations import Executed, Relation
 
@@ -144,6 +144,25 @@ def test_paths_are_the_transitive_closure_for_the_pairs_that_are_asked_for(
         return [r & m for r, m in zip(evaluate.closure(joined), mask, strict=True)]
 
     agrees(world, result, UP, wanted)
+
+
+def test_steps_add_up_where_who_passes_between_is_executed_anyway() -> None:
+    """A write, two threads' halves of a barrier, a read: one literal each for the write, the barrier and the read."""
+    formula = Formula()
+    round_, writes, reads = formula.new(), formula.new(), formula.new()
+    write, read = formula.conj(round_, writes, BOTH), formula.conj(round_, reads, BOTH)
+    executed = Executed([write, round_, round_, read], formula)
+    result = Paths(executed.known([0b0010, 0b0100, 0b1000, 0]), executed, formula)
+    assert not result.jumps and result.steps == [0b1110, 0b1100, 0b1000, 0]
+    assert result.relation(None).literal(0, 3) == executed.pair(0, 3)
+
+
+def test_a_path_through_who_may_not_be_executed_hangs_on_it() -> None:
+    formula = Formula()
+    between = formula.new()
+    executed = Executed([TRUE, between, TRUE], formula)
+    result = Paths(executed.known([0b010, 0b100, 0]), executed, formula).relation(None)
+    assert result.literal(0, 2) == between
 
 
 @QUICK

@@ -25,8 +25,8 @@ from axioms.program import UnsupportedProgram
 from axioms.result import Decision, OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.api import model_named
-from ptxmm.kernels.check import Question
 from ptxmm.kernels.kernel import Kernel
+from ptxmm.kernels.question import Question
 
 sys.path.append(str(Path(__file__).parent / "kernels"))
 from schedules import Runs

@@ -7,7 +7,7 @@ from generated_kernels import kernel
 from kernels_campaign import Compared, compare
 
 from ptxmm.api import model_named
-from ptxmm.kernels.check import Question
+from ptxmm.kernels.question import Question
 
 
 def assert_agreement(results: list[Compared]) -> None:
@@ -33,7 +33,7 @@ def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
     question = Question(made.test, model_named("ptx-9.0"), engine=engine)
     for check in made.test.checks:
         if check.expression is not None:
-            decision = question.decide(question.truth(check, lambda name, i: question._elements[name, i]), settles=None)
+            decision = question.decide(question.truth(check, lambda name, i: question.elements[name, i]), settles=None)
             assert decision.satisfied == [question.holds(check, state) for state in decision.states]
 
 

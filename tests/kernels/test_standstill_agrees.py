@@ -12,7 +12,7 @@ from test_waiting_agrees import kernel
 import ptxmm
 from axioms import endless, standstill
 from ptxmm.api import model_named
-from ptxmm.kernels.check import Question
+from ptxmm.kernels.question import Question
 
 DEADLOCK, FOR_EVER, TRAP = ("barrier", "mbarrier"), ("barrier", "mbarrier", "loop"), ("trap",)
 

@@ -105,6 +105,8 @@ def compared(seed: int, made: Kernel, runs: int, seconds: float = BRUTE_FORCE) -
             continue  # brute force does not go on behind what is misused, nor behind a bound
         if (by_force is None) != (stall is None):
             found.differences.append(f"{name}: brute force {_waits(by_force)}, solver {_waits(stall)}")
+    if decision.complete and not decision.states and not any(stalls.values()):
+        found.differences.append("there is no outcome, and nobody waits for ever or traps")
     found.kind = _kind(decision, stalls)
     if decision.complete:
         holds = {name: stall is None for name, stall in stalls.items()}

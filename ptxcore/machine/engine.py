@@ -35,13 +35,13 @@ _MOST_SURE_TURNS = 4096
 
 class _Turn:
     """A turn of a loop: the effects before it, the guard under which it began, how many turns before it count, and whether it
-    is sure, so that it does not count itself. `mark`: what was in memory of the thread's own, where that is asked for;
-    `before`: the state, where it is."""
+    is sure, so that it does not count itself; `left`: whether some path left the loop in it. `mark`: what was in memory of the
+    thread's own, where that is asked for; `before`: the state, where it is."""
 
-    __slots__ = ("before", "counted", "guard", "mark", "start", "sure")
+    __slots__ = ("before", "counted", "guard", "left", "mark", "start", "sure")
 
     def __init__(self, start: int, guard: Value, counted: int) -> None:
-        self.start, self.guard, self.counted, self.sure = start, guard, counted, False
+        self.start, self.guard, self.counted, self.sure, self.left = start, guard, counted, False, False
         self.mark: Mark | None = None
         self.before: State | None = None
 
@@ -115,11 +115,15 @@ class Thread(Actions):
                 if begun not in turns:
                     turns[begun] = self._begun_turn(block, depth, state, self._counted(begun, turns))
             self._block(block, state, edges)
+            for depth, loop in enumerate(block.loops):
+                if any(following not in loop.body for following, _ in edges):
+                    turns[key[: 2 * depth + 2]].left = True
             for following, arriving in edges:
                 to = blocks[following]
                 context: tuple[int, ...] = ()
                 if block.loops or to.loops:
-                    entered = self._enter(block, to, following, iterations, key, turns, arriving)
+                    others = pending if len(edges) == 1 else (key,)
+                    entered = self._enter(block, to, following, iterations, key, turns, arriving, others)
                     if entered is None:
                         continue
                     context = entered
@@ -159,9 +163,10 @@ class Thread(Actions):
         key: tuple[int, ...],
         turns: dict[tuple[int, ...], _Turn],
         arriving: State,
+        others: Iterable[tuple[int, ...]],
     ) -> tuple[int, ...] | None:
         """The iteration counts with which an edge enters its block; None when the path ends here. May narrow the
-        state's guard."""
+        state's guard. `others`: where else paths go on."""
         here, there = block.loops, to.loops
         common = 0
         while common < len(here) and common < len(there) and here[common].header == there[common].header:
@@ -183,7 +188,7 @@ class Thread(Actions):
                         return None
                     arriving.guard = guard
             bound = self._bound(following)
-            if self._is_sure(key[: 2 * level + 2], turn, arriving):
+            if self._is_sure(key[: 2 * level + 2], turn, arriving, others):
                 turn.sure = True
             elif turn.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
@@ -225,11 +230,14 @@ class Thread(Actions):
         they had been."""
         return frozenset(header for header, mark in self._marks if mark.is_seen)
 
-    def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State) -> bool:
-        """Whether nobody chose that the turn goes round: a loop over known numbers. On one path nobody ever chooses."""
+    def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State, others: Iterable[tuple[int, ...]]) -> bool:
+        """Whether nobody chose that the turn goes round: a loop over known numbers, in which threads may wait for others. On
+        one path nobody ever chooses."""
         if self.known is not None:
             return begun in self.known.sure
-        sure = self.code.private is not None and end.guard is turn.guard and begun[-1] < _MOST_SURE_TURNS
+        sure = self.code.private is not None and begun[-1] < _MOST_SURE_TURNS
+        if sure and end.guard is not turn.guard:
+            sure = not turn.left and all(key[: len(begun)] != begun for key in others)
         if sure:
             self.sure.add(begun)
         return sure

@@ -6,12 +6,16 @@
 
 The first is sound since looking once more, or once less, changes nothing for others: what a look finds and leaves with, the
 next look, which does the same, can find and leave with. The second only shares code.
+
+And where a turn begins with a wait, compilers let both loops begin at one block. Here each has its own:
+
+    loop: poll; if not done: loop; ...; if more: loop          loop: wait: poll; if not done: wait; ...; if more: loop
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from ptxcore.machine.flow import Shape, live_registers, only_looks_at, successors
 from ptxcore.machine.loops import nest
@@ -30,7 +34,7 @@ def without_repetition(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -
     found = straightened(shapes)
     found = _turned_back(found, looks)
     found = straightened(_looking_once(found, looks))
-    return straightened(without_retries(found, looks))
+    return _waits_inside(straightened(without_retries(found, looks)), looks)
 
 
 # Straight lines.
@@ -126,6 +130,51 @@ def _turned_back(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list
                         made = turned
                         break
     return made
+
+
+# Waits that begin a turn.
+
+
+def _waits_inside(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+    """A wait that begins a turn of another loop is a loop inside that one: its turns are not the other's."""
+    made = list(shapes)
+    following = [successors(shape) for shape in made]
+    for header, loop in {loop.header: loop for around in nest(following).loops for loop in around}.items():
+        ends = [b for b in loop.body if header in following[b]]
+        turns = [_turn(header, b, loop.body, following) for b in ends]
+        inner = frozenset().union(*[t for t in turns if all(looks(step) for b in t for step in made[b].steps)])
+        if header and inner and any(b not in inner for b in ends):
+            apart = _begun_before(made, header, inner)
+            if only_looks_at(apart, header, looks):
+                return _waits_inside(apart, looks)
+    return made
+
+
+def _turn(header: int, end: int, body: Collection[int], following: Sequence[Sequence[int]]) -> frozenset[int]:
+    """The blocks of a loop from which control comes to the end of a turn before the next one begins."""
+    found = {header, end}
+    waiting = [end] if end != header else []
+    while waiting:
+        now = waiting.pop()
+        for b in body:
+            if now in following[b] and b not in found:
+                found.add(b)
+                waiting.append(b)
+    return frozenset(found)
+
+
+def _begun_before(shapes: Sequence[Shape], header: int, inner: Collection[int]) -> list[Shape]:
+    """The shapes with an empty block before a header, where all come to it that do not come from `inner`. It takes the number
+    of the thread's end, which stays the last one."""
+    last = len(shapes) - 1
+
+    def moved(block: int | None, source: int) -> int | None:
+        if block == header and source not in inner:
+            return last
+        return last + 1 if block == last else block
+
+    made = [s._replace(target=moved(s.target, b), follows=moved(s.follows, b)) for b, s in enumerate(shapes)]
+    return [*made[:last], Shape((), None, None, header), made[last]]
 
 
 # Looking again.

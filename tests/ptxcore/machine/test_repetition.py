@@ -106,3 +106,35 @@ def test_labels_of_blocks_that_became_one_still_name_their_loop() -> None:
     body = "A: B: atom.exch.b32 %r1, [%d1], 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra A; ret;"
     made = kernel(body)
     assert [one(made.bounded({name: 6})).cuts[0].turns for name in "AB"] == [6, 6]
+
+
+def in_turns(count: int, wait: str = "") -> str:
+    """As compilers write `for (i = 0; i < count; ++i) { while (load(x) != i) {} y = i; }`: both loops begin at one block."""
+    wait = wait or "ld.relaxed.gpu.u32 %r2, [%d1]; setp.ne.u32 %p1, %r2, %r1; @%p1 bra L;"
+    return (
+        f"mov.u32 %r1, 0; L: {wait} st.global.u32 [%d2], %r1; add.u32 %r1, %r1, 1;\n"
+        f"setp.lt.u32 %p2, %r1, {count}; @%p2 bra L; ret;"
+    )
+
+
+def test_a_wait_that_begins_a_turn_is_a_loop_of_its_own() -> None:
+    x = one(kernel(in_turns(3)), unroll=1)
+    assert effects(x) == [e for i in range(3) for e in (("load", X), ("store", Y, i))]
+    assert len(x.stuck) == 3 and not x.cuts
+
+
+def test_turns_that_wait_are_followed_to_the_last_where_their_number_is_known() -> None:
+    x = one(kernel(in_turns(9)))
+    assert [e.kind for e in x.effects] == ["load", "store"] * 9 and not x.cuts
+
+
+def test_turns_of_which_some_wait_and_some_leave_are_counted() -> None:
+    leaves = "ld.relaxed.gpu.u32 %r2, [%d1]; setp.eq.u32 %p1, %r2, 77; @%p1 bra D;"
+    x = one(kernel(in_turns(9, leaves).replace("ret;", "D: ret;")), unroll=2)
+    assert [e.kind for e in x.effects] == ["load", "store"] * 2 and len(x.cuts) == 1
+
+
+def test_a_look_that_turns_carry_on_is_no_loop_of_its_own() -> None:
+    carried = "setp.ge.u32 %p3, %r2, %r1; @%p3 bra W; ld.relaxed.gpu.u32 %r2, [%d1]; bra L; W:"
+    x = one(kernel("mov.u32 %r2, 0;" + in_turns(2, carried)), unroll=3)
+    assert x.cuts

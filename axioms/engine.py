@@ -9,7 +9,6 @@ from axioms.races import FREED, MISUSE, UNSET, wanted_flags
 from axioms.result import Decision, states_to_list
 from axioms.tearing import with_tearing
 
-
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is settled.
 _SMALL = 64
 

@@ -8,7 +8,9 @@ that is itself misuse.
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -184,39 +186,50 @@ def place(event: Event) -> tuple[int, int]:
 _MAX_NUMBERS = 16
 #: Sets of executed operations that are told apart when reachable states are computed.
 _MAX_SETS = 3000
+#: Vectors of how many operations of each class were executed, at one position: of fine classes, and of coarse ones.
+_MAX_VECTORS = 2000
 _MAX_COUNTS = 100_000
+
+
+class Reach:
+    """`after[p]` are the states after p operations, `found_by[i][p]` those that operation i can find if it is the p-th one."""
+
+    def __init__(self, size: int) -> None:
+        self.after: list[set[State | None]] = [set() for _ in range(size + 1)]
+        self.found_by: list[dict[int, set[State | None]]] = [{} for _ in range(size)]
 
 
 def reachable(
     operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
-) -> list[set[State | None]]:
-    """The states that an object can be in after 0, 1, 2, ... operations.
+) -> Reach:
+    """The states that an object can be in after 0, 1, 2, ... operations, and those that each operation can find.
 
     `before[i]` is the bitset of operations that precede operation i whenever both are executed; `certain` says which are
     executed in any case; `windows` has the first and the last position that each can have, counted from 1. Where too many
-    sets of operations would have to be told apart, operations that do the same count as one, whatever precedes them: that
-    only adds states.
+    sets of operations would have to be told apart, operations are told apart by what they do and how many of which kind
+    precede them, and if need be by what they do alone: that only adds states.
     """
-    found: list[set[State | None]] = [set() for _ in range(len(operations) + 1)]
+    reach = Reach(len(operations))
     level: dict[tuple[int, int], set[State | None]] = {(0, 0): {START}}  # (operations dealt with, executed) -> states
     sets = 0
     while level:
         following: dict[tuple[int, int], set[State | None]] = {}
         for (done, executed), states in level.items():
-            found[executed] |= states
+            reach.after[executed] |= states
             sets += 1
             if sets > _MAX_SETS:
-                return _counted(operations, windows)
+                return _counted(operations, certain, before, windows)
             for i, step in enumerate(operations):
                 if done >> i & 1 or before[i] & ~done:
                     continue
                 with_it = done | 1 << i
                 if windows[i][0] <= executed + 1 <= windows[i][1]:
                     following.setdefault((with_it, executed + 1), set()).update(_following(step, states))
+                    reach.found_by[i].setdefault(executed + 1, set()).update(states)
                 if not certain[i]:
                     following.setdefault((with_it, executed), set()).update(states)
         level = following
-    return found
+    return reach
 
 
 def _following(step: Step, states: set[State | None]) -> set[State | None]:
@@ -229,24 +242,80 @@ def _following(step: Step, states: set[State | None]) -> set[State | None]:
     return found
 
 
-def _counted(operations: Sequence[Step], windows: Sequence[tuple[int, int]]) -> list[set[State | None]]:
-    """As `reachable`, by how many operations of each kind were executed. Each one at a position where it can stand."""
-    kinds: dict[tuple[object, ...], list[int]] = {}
-    for i, step in enumerate(operations):
-        kinds.setdefault(step.key(), []).append(i)
-    classes = list(kinds.values())
-    found: list[set[State | None]] = [set() for _ in range(len(operations) + 1)]
+def _counted(
+    operations: Sequence[Step], certain: Sequence[bool], before: Sequence[int], windows: Sequence[tuple[int, int]]
+) -> Reach:
+    """As `reachable`, by how many operations of each class were executed. Each one at a position where it can stand."""
+    known = sum(1 << i for i, c in enumerate(certain) if c)
+    same = [
+        [i for i, o in enumerate(operations) if o.key() == key] for key in dict.fromkeys(o.key() for o in operations)
+    ]
+    for classes, most in ((_alike(same, before), _MAX_VECTORS), (same, _MAX_COUNTS)):
+        reach = _by_counts(operations, classes, [row & known for row in before], windows, most)
+        if reach is not None:
+            return reach
+    raise UnsupportedProgram("an mbarrier object with this many different operations is not supported yet")
+
+
+def _alike(classes: list[list[int]], before: Sequence[int]) -> list[list[int]]:
+    """Classes made finer: of one class, operations also have as many of each class before them, and behind them."""
+    after = [sum(1 << j for j, row in enumerate(before) if row >> i & 1) for i in range(len(before))]
+    while True:
+        sets = [sum(1 << i for i in members) for members in classes]
+        finer: list[list[int]] = []
+        for members in classes:
+            groups: dict[tuple[int, ...], list[int]] = {}
+            for i in members:
+                signature = (*((before[i] & s).bit_count() for s in sets), *((after[i] & s).bit_count() for s in sets))
+                groups.setdefault(signature, []).append(i)
+            finer += groups.values()
+        if len(finer) == len(classes):
+            return classes
+        classes = finer
+
+
+def _by_counts(
+    operations: Sequence[Step],
+    classes: list[list[int]],
+    before: Sequence[int],
+    windows: Sequence[tuple[int, int]],
+    most: int,
+) -> Reach | None:
+    """As `reachable`; None where more than `most` vectors of counts have to be told apart at one
+    position. `before` are those that certainly are executed before each operation."""
+    needs = [_needs(members, classes, before) for members in classes]
+    reach = Reach(len(operations))
     level: dict[tuple[int, ...], set[State | None]] = {(0,) * len(classes): {START}}
     for position in range(len(operations) + 1):
+        able = [sum(1 for i in members if windows[i][0] <= position + 1) for members in classes]
+        here = [any(windows[i][0] <= position + 1 <= windows[i][1] for i in members) for members in classes]
+        finds: list[set[State | None]] = [set() for _ in classes]
         following: dict[tuple[int, ...], set[State | None]] = {}
         for counts, states in level.items():
-            found[position] |= states
+            reach.after[position] |= states
             for k, members in enumerate(classes):
-                able = sum(1 for i in members if windows[i][0] <= position + 1)
-                if counts[k] < able and any(windows[i][0] <= position + 1 <= windows[i][1] for i in members):
+                if here[k] and counts[k] < able[k] and all(counts[a] >= need[counts[k]] for a, need in needs[k]):
                     key = (*counts[:k], counts[k] + 1, *counts[k + 1 :])
                     following.setdefault(key, set()).update(_following(operations[members[0]], states))
-        if len(following) > _MAX_COUNTS:
-            raise UnsupportedProgram("an mbarrier object with this many different operations is not supported yet")
+                    finds[k] |= states
+        if len(following) > most:
+            return None
+        for members, states in zip(classes, finds, strict=True):
+            for i in members:
+                reach.found_by[i][position + 1] = states
         level = following
+    return reach
+
+
+def _needs(members: list[int], classes: list[list[int]], before: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """For each class that counts, at how many of its operations must have been executed before the first, the second, ... of
+    these: where no two of these have the same before them, each has its own."""
+    found = []
+    for a, others in enumerate(classes):
+        whole = sum(1 << i for i in others)
+        rows = [before[i] & whole for i in members]
+        least = min(row.bit_count() for row in rows)
+        if least:
+            apart = sum(row.bit_count() for row in rows) == functools.reduce(operator.or_, rows).bit_count()
+            found.append((a, [least * (count + 1) if apart else least for count in range(len(members))]))
     return found

@@ -16,7 +16,8 @@ from axioms.mbarrier_states import State, Step, reachable
 
 class Windows:
     """`first` and `last` are the positions of each operation, counted from 1; `able` says behind how many operations each wait
-    can stand; `possible` are the states after 0, 1, 2, ... operations."""
+    can stand; `possible` are the states after 0, 1, 2, ... operations, `found_by[i][p]` those that operation i can find
+    at position p."""
 
     def __init__(
         self, operations: Sequence[Step], waits: Sequence[Step], certain: set[int], precedes: Sequence[int]
@@ -35,6 +36,7 @@ class Windows:
         self.low, self.high = [0] * len(waits), [n] * len(waits)
         self.able: list[list[int]] = [[] for _ in waits]
         self.possible: list[set[State | None]] = []
+        self.found_by: list[dict[int, set[State | None]]] = []
         self._narrow()
 
     def _precedes(self, a: Step, b: Step) -> bool:
@@ -43,9 +45,8 @@ class Windows:
     def _narrow(self) -> None:
         while True:
             self._by_order()
-            self.possible = reachable(
-                self.operations, self.certain, self.before, list(zip(self.first, self.last, strict=True))
-            )
+            reach = reachable(self.operations, self.certain, self.before, list(zip(self.first, self.last, strict=True)))
+            self.possible, self.found_by = reach.after, reach.found_by
             old = [*self.low, *self.high, *self.first, *self.last]
             self._by_state()
             self._by_order()

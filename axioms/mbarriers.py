@@ -33,6 +33,7 @@ from ptxcore.values.terms import Term, Value
 UNSEEN = "an arrival in a phase of an mbarrier object before any wait said that the phase before is over"
 
 Rows = dict[int, dict[int, list[int]]]
+Found = list[dict[State | None, int]]
 
 
 class Mbarriers:
@@ -123,7 +124,8 @@ def _needed(program: Program) -> set[Term]:
 
 class _Object:
     """One object: `operations` and `waits` by number, `at[i][p]` the literal of "operation i stands at position p",
-    `behind[w][p]` that of "wait w stands behind p operations", `states[p]` the literal of each state after p operations."""
+    `behind[w][p]` that of "wait w stands behind p operations", `states[p]` the literal of each state after p operations,
+    `found[i][p]` those of the states that operation i can find at position p."""
 
     def __init__(
         self, whole: Mbarriers, members: list[Step], precedes: list[int], needed: set[Term], order: Rows, source: Rows
@@ -144,6 +146,7 @@ class _Object:
         self.seen = [self._ladder(row, w) for row, w in zip(self.behind, self.waits, strict=True)]
         self._order_waits()
         self.states = self._states()
+        self.found = [self._found(i) for i in range(len(self.operations))]
         self.broken = self.formula.disj([row[None] for row in self.states if None in row], BOTH)
         self._results()
         whole.tick()
@@ -233,9 +236,9 @@ class _Object:
 
     # States.
 
-    def _states(self) -> list[dict[State | None, int]]:
+    def _states(self) -> Found:
         formula = self.formula
-        states: list[dict[State | None, int]] = []
+        states: Found = []
         for possible in self.possible:
             ordered = sorted(possible, key=lambda s: (s is None, s or ()))
             if len(ordered) == 1:
@@ -249,24 +252,35 @@ class _Object:
                 here = self.at[i][p]
                 if here == FALSE:
                     continue
+                able = self.windows.found_by[i].get(p, set())
                 for state, literal in states[p - 1].items():
-                    if state is None or step.wrong(state):
+                    if state not in able:
+                        formula.add([-here, -literal])  # a solver would have to count operations to learn it
+                    elif state is None or step.wrong(state):
                         formula.add([-here, -literal, states[p].get(None, FALSE)])
-                        continue
-                    for case, after in step.following(state):
-                        holds = self.whole.lowering.condition(case)
-                        formula.add([-here, -literal, -holds, states[p].get(after, FALSE)])
+                    else:
+                        for case, after in step.following(state):
+                            holds = self.whole.lowering.condition(case)
+                            formula.add([-here, -literal, -holds, states[p].get(after, FALSE)])
         return states
+
+    def _found(self, i: int) -> Found:
+        """The states that an operation can find, for each of its positions."""
+        finds = self.windows.found_by[i]
+        return [
+            {s: literal for s, literal in self.states[p - 1].items() if s in finds.get(p, ())}
+            for p in range(len(self.states))
+        ]
 
     def _results(self) -> None:
         """What operations and waits return; and which of them misuse the object."""
-        for step, row, shift in self._placed():
+        for step, row, found in self._placed():
             reasons: dict[str, list[int]] = {}
             wrecked = []
             for p, here in enumerate(row):
                 if here == FALSE:
                     continue
-                for state, literal in self.states[p - shift].items():
+                for state, literal in found[p].items():
                     if state is None:
                         wrecked.append((here, literal))
                         continue
@@ -281,12 +295,11 @@ class _Object:
             for reason, literals in reasons.items():
                 self.whole.misuse.append(Misuse(self.formula.disj(literals, BOTH), reason, (step.event,)))
 
-    def _placed(self) -> Iterator[tuple[Step, list[int], int]]:
-        """Operations and waits with their positions, and how far behind the state stands that they see."""
-        for step, row in zip(self.operations, self.at, strict=True):
-            yield step, row, 1
+    def _placed(self) -> Iterator[tuple[Step, list[int], Found]]:
+        """Operations and waits with their positions, and the states that they can find there."""
+        yield from zip(self.operations, self.at, self.found, strict=True)
         for step, row in zip(self.waits, self.behind, strict=True):
-            yield step, row, 0
+            yield step, row, self.states
 
     def _flow(self, step: Step, here: int, literal: int, content: int) -> None:
         if step.result is not None and step.result in self.needed:
@@ -376,12 +389,12 @@ class _Object:
         over: dict[tuple[int, int], list[tuple[int, int]]] = {}  # phase -> waits, each with a literal
         for w, wait in enumerate(self.waits):
             if "MW" in wait.event.tags:
-                for (life, phase), literal in self._epochs(self.behind[w], 0).items():
+                for (life, phase), literal in self._epochs(wait, self.behind[w], self.states).items():
                     over.setdefault((life, phase - 1), []).append((w, literal))
         for i, step in enumerate(self.operations):
             if step.operation not in COUNTED:
                 continue
-            for epoch, literal in self._epochs(self.at[i], 1).items():
+            for epoch, literal in self._epochs(step, self.at[i], self.found[i]).items():
                 for w, sees in over.get(epoch, ()):
                     self._relate(rows, step, self.waits[w], formula.conj(literal, sees, BOTH))
                 if step.operation in ARRIVALS and epoch[1] > 0:
@@ -393,21 +406,30 @@ class _Object:
                     if unseen != FALSE:
                         self.whole.misuse.append(Misuse(unseen, UNSEEN, (step.event,)))
 
-    def _epochs(self, row: list[int], shift: int) -> dict[tuple[int, int], int]:
-        """For each phase that the object may be in when a step takes place, the literal of "it is"."""
-        cases: dict[tuple[int, int], list[int]] = {}
+    def _epochs(self, step: Step, row: list[int], found: Found) -> dict[tuple[int, int], int]:
+        """For each phase that the object may be in when a step takes place, the literal of "it is". Where there is one only,
+        it is whenever the step takes place: an executed step has a position, and every position a state."""
+        cases: dict[tuple[int, int] | None, list[tuple[int, int]]] = {}
         for p, here in enumerate(row):
             if here != FALSE:
-                for state, literal in self.states[p - shift].items():
-                    if state is not None and state.is_valid:
-                        cases.setdefault(state.epoch, []).append(self.formula.conj(here, literal, BOTH))
-        return {epoch: self.formula.disj(literals, BOTH) for epoch, literals in cases.items()}
+                for state, literal in found[p].items():
+                    epoch = state.epoch if state is not None and state.is_valid else None
+                    cases.setdefault(epoch, []).append((here, literal))
+        if len(cases) == 1:
+            return {epoch: self._literal(step) for epoch in cases if epoch is not None}
+        conj, disj = self.formula.conj, self.formula.disj
+        return {
+            epoch: disj([conj(here, literal, BOTH) for here, literal in pairs], BOTH)
+            for epoch, pairs in cases.items()
+            if epoch is not None
+        }
 
     def sequence(self, true: Callable[[int], bool]) -> list[int]:
         """The order of operations and waits in a model of the formula."""
         found = []
-        for step, row, shift in self._placed():
-            if true(self._literal(step)):
-                p = next(p for p, l in enumerate(row) if true(l))
-                found.append((p, 1 - shift, step.event.index))
+        for after, steps, rows in ((0, self.operations, self.at), (1, self.waits, self.behind)):
+            for step, row in zip(steps, rows, strict=True):
+                if true(self._literal(step)):
+                    p = next(p for p, l in enumerate(row) if true(l))
+                    found.append((p, after, step.event.index))
         return [event for _, _, event in sorted(found)]

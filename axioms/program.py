@@ -137,7 +137,11 @@ class Program:
 
     def cut(self, cuts: Iterable[tuple[int, int]], options: frozenset[str] | None = None) -> Program:
         """The program with its cells cut at more places, objects and offsets, and perhaps with other options."""
-        return self._again(self.layout.cut(cuts), self.options if options is None else options, self.settlement)
+        other = self._again(self.layout.cut(cuts), self.options if options is None else options, self.settlement)
+        assemble, wanted = self.assemble, other.options
+        if assemble is not None and wanted != self.options:
+            other.assemble = lambda threads, layout: assemble(threads, layout).cut((), wanted)
+        return other
 
     def asking(self, condition: Value) -> Program:
         """The same program with another condition."""

@@ -179,7 +179,7 @@ class _Run:
         if self._options.timeout is None and min(jobs, len(paths)) <= 1:
             from ptxmm.cli.interrupt import PromptInterrupt
 
-            with PromptInterrupt(self._end):
+            with PromptInterrupt(self._end, nothing_to_lose=len(paths) == 1):
                 yield from map(self._checker, paths)
             return
         import gc

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 _GRACE = 0.4  # seconds for the interpreter to see the signal by itself
 
@@ -15,11 +16,15 @@ class PromptInterrupt:
 
     The interpreter runs signal handlers between two instructions of its own, and a solver may compute for hours within
     one. A thread hears of the signal through a pipe; when the block has not been left a moment later, it calls
-    `give_up` (which may print) and exits as the signal would have.
+    `give_up` (which may print) and exits as the signal would have. Some solvers keep even other threads from running:
+    of those only Ctrl-C is heard. Who has nothing to lose therefore says so, and the system ends the process at once
+    when it is asked to terminate.
     """
 
-    def __init__(self, give_up: Callable[[], None]) -> None:
+    def __init__(self, give_up: Callable[[], None], *, nothing_to_lose: bool) -> None:
         self._give_up = give_up
+        self._at_once = ("SIGTERM", "SIGHUP") if nothing_to_lose else ()
+        self._handlers: dict[int, Any] = {}
         self._left = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -30,9 +35,13 @@ class PromptInterrupt:
             self._before = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             self._thread = threading.Thread(target=self._watch, daemon=True)
             self._thread.start()
+            for number in (getattr(signal, name) for name in self._at_once):
+                self._handlers[number] = signal.signal(number, signal.SIG_DFL)
         return self
 
     def __exit__(self, *error: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
         if self._thread:
             self._left.set()
             signal.set_wakeup_fd(self._before)

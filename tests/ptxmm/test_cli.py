@@ -324,6 +324,21 @@ def test_an_interrupt_is_heard_while_a_solver_computes(folder: Path) -> None:
     assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a mutex of glibc")
+def test_a_check_is_terminated_even_where_a_solver_lets_no_other_thread_run(folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", DEAF.replace("CDLL", "PyDLL"), "check", "no.litmus"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    wait_until((folder / "deaf").exists)
+    time.sleep(0.2)
+    process.terminate()
+    try:
+        assert process.communicate(timeout=20) == ("", "") and process.returncode == -signal.SIGTERM
+    finally:
+        process.kill()
+
+
 def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "100"}

@@ -78,7 +78,6 @@ class Step:
         self._cases = self._numbers(numbers)
         self._wrong: dict[State, str] = {}
         self._next: dict[State, list[tuple[Value, State]]] = {}
-        self._fitting: dict[int, bool] = {}
 
     def _numbers(self, numbers: Callable[[Value], Numbers]) -> list[dict[Term, int]]:
         """The values of all symbols but the result."""
@@ -132,23 +131,6 @@ class Step:
         """Of an operation on numbers: the next state, or None and what is wrong."""
         reason = self.wrong(state)
         return (None, reason) if reason else (self.following(state)[0][1], "")
-
-    def fits(self, state: State | None) -> bool:
-        """Whether a wait that finds this state may be one that returns true, or false, as its event says."""
-        if state is None or self.wrong(state):
-            return True
-        known = self._fitting.get(state.content)
-        if known is None:
-            known = self._fitting[state.content] = self._fits(state.content)
-        return known
-
-    def _fits(self, content: int) -> bool:
-        effect = self.event.effect
-        assert effect is not None
-        complete = effect.complete
-        if effect.result is not None:
-            complete = terms.substitute(complete, {effect.result: content})
-        return complete != ("MW" not in self.event.tags)
 
     def key(self) -> tuple[object, ...]:
         """Equal for operations that do the same."""

@@ -7,11 +7,14 @@ first k positions, and so many are executed in any case, they do.
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from axioms.cat.evaluate import bits
 from axioms.mbarrier_states import State, Step, reachable
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
 
 
 class Windows:
@@ -37,6 +40,7 @@ class Windows:
         self.able: list[list[int]] = [[] for _ in waits]
         self.possible: list[set[State | None]] = []
         self.found_by: list[dict[int, set[State | None]]] = []
+        self._answers = _Answers(operations)
         self._narrow()
 
     def _precedes(self, a: Step, b: Step) -> bool:
@@ -56,9 +60,8 @@ class Windows:
 
     def _by_state(self) -> None:
         for w, wait in enumerate(self.waits):
-            self.able[w] = [
-                p for p in range(self.low[w], self.high[w] + 1) if any(wait.fits(s) for s in self.possible[p])
-            ]
+            fits = self._answers.fitting(wait, self.found_by)
+            self.able[w] = [p for p in range(self.low[w], self.high[w] + 1) if any(fits(s) for s in self.possible[p])]
             if self.able[w]:
                 self.low[w], self.high[w] = self.able[w][0], self.able[w][-1]
 
@@ -89,3 +92,57 @@ class Windows:
             if len(able) == k:
                 for i in able:
                     self.last[i] = min(self.last[i], k)
+
+
+#: Stand for what a wait finds, and for its token, so that the waits of all threads look alike.
+_STATE, _TOKEN = terms.symbol("state", 64), terms.symbol("token", 64)
+
+
+class _Answers:
+    """Which states let waits return what their events say. A token is the state that an operation on the object found."""
+
+    def __init__(self, operations: Sequence[Step]) -> None:
+        self.operations = operations
+        self._source = {s.result: i for i, s in enumerate(operations) if s.result is not None}
+        self._known: dict[tuple[Value, Term, int], Value] = {}
+
+    def fitting(
+        self, wait: Step, found_by: Sequence[Mapping[int, set[State | None]]]
+    ) -> Callable[[State | None], bool]:
+        """Whether a wait that finds a state may be the one that returns true, or false, as its event says."""
+        conditions = self._conditions(wait, found_by)
+        unwanted = "MW" not in wait.event.tags
+
+        @functools.cache
+        def fits(state: State | None) -> bool:
+            if state is None or wait.wrong(state):
+                return True
+            return any(self._put(c, _STATE, state.content) != unwanted for c in conditions)
+
+        return fits
+
+    def _conditions(self, wait: Step, found_by: Sequence[Mapping[int, set[State | None]]]) -> set[Value]:
+        """The truth value of "it returns true", as terms of the state: one for each token that it may have."""
+        assert wait.event.effect is not None
+        complete = wait.event.effect.complete
+        tokens = [s for s in terms.symbols_of(complete) if s in self._source]
+        common: dict[Term, Value] = {} if wait.result is None else {wait.result: _STATE}
+        if len(tokens) != 1:
+            return {terms.substitute(complete, common)}
+        token = tokens[0]
+        source = self._source[token]
+        found = set[State | None]().union(*found_by[source].values())
+        if any(s is None or self.operations[source].wrong(s) for s in found):
+            return {terms.substitute(complete, common)}  # behaviour is undefined, the token any
+        common[token] = _TOKEN
+        others = sorted(terms.symbols_of(complete) - common.keys(), key=lambda s: s.serial)
+        common |= {s: terms.symbol(("of a wait", k), s.width) for k, s in enumerate(others)}
+        complete = terms.substitute(complete, common)
+        return {self._put(complete, _TOKEN, s.content) for s in found if s is not None}
+
+    def _put(self, value: Value, symbol: Term, number: int) -> Value:
+        key = value, symbol, number
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = terms.substitute(value, {symbol: number})
+        return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 import ptxmm
+from axioms.mbarrier_windows import Windows
 from ptxmm.result import Result
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
@@ -400,3 +402,27 @@ def test_many_threads_at_one_barrier_cost_little() -> None:
     result = checked(f"{{ .global .u32 b[64]; }}\n{threads}\nforall (0:r1 == 1)", "solve")
     assert (result.verdict, result.error) == ("ok", None)
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("wait", ["test_wait.shared.b64 p, [m], %rd0", "test_wait.parity.shared.b64 p, [m], 0"])
+def test_a_wait_stands_where_its_phase_is_over_whether_told_by_token_or_parity(
+    wait: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Windows] = []
+
+    class Recorded(Windows):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            found.append(self)
+
+    monkeypatch.setattr("axioms.mbarriers.Windows", Recorded)
+    threads = "".join(
+        f"P{t}@cta 0 {{ .reg .pred p; {'mbarrier.init.shared.b64 [m], 3;' if t == 0 else ''} bar.sync 0, 96; "
+        f"mbarrier.arrive.shared.b64 %rd0, [m]; mbarrier.{wait}; selp.u32 %r1, 1, 0, p; }}\n"
+        for t in (0, 32, 64)
+    )
+    threads = threads.replace("P32@", "P1@").replace("P64@", "P2@")
+    assert checked("{ .shared .u64 m; }\n" + threads + "exists (P0:%r1 == 1)", "solve").verdict == "ok"
+    (windows,) = found
+    able = {"MW" in w.event.tags: places for w, places in zip(windows.waits, windows.able, strict=True)}
+    assert able == {True: [4], False: [2, 3]}  # behind init and all arrivals; behind init, the own one, perhaps another

@@ -153,14 +153,21 @@ class Program:
 
     def settled(self) -> Program:
         """The program with what its reads return put in, where that can be one thing only: see `axioms.settled`."""
-        from axioms.settled import settled
+        from axioms.settled import Settling
 
+        ends_matter = self.grids is not None
         asked = [*[o.value for o in self.observed], self.condition, self.filter]
-        finals = ((number, first, first + size) for number, first, size in map(_bytes_of, self._finals()))
-        found = settled(
-            self.threads, self.space, asked, finals, ends_matter=self.grids is not None, large=self.size > _LARGE
-        )
-        return self if found is None else self._again(None, self.options, found)
+        settling = Settling(self.threads, self.space, asked, ends_matter=ends_matter)
+        found = settling.settlement()
+        if not found.sources:
+            return self
+        if self.size > _LARGE and not ends_matter:
+            from axioms.dropped import dropped
+
+            finals = ((number, first, first + size) for number, first, size in map(_bytes_of, self._finals()))
+            left_out = dropped(settling, self.space, finals)
+            found = found._replace(gone=left_out.effects, behind=left_out.behind)
+        return self._again(None, self.options, found)
 
     def _again(self, layout: Layout | None, options: frozenset[str], settlement: Settlement | None) -> Program:
         threads, objects, views, observed, condition, filter_, definitions = self._given

@@ -93,15 +93,14 @@ class Settling:
     def __init__(
         self, threads: Sequence[Thread], space: AddressSpace, asked: Iterable[Value], *, ends_matter: bool
     ) -> None:
-        """`asked`: values that matter besides those of effects."""
+        """`asked`: values that matter besides those of effects. `ends_matter`: something comes after the end of a kernel."""
         self._ends_matter = ends_matter
         self.threads, self.space, self._asked = threads, space, list(asked)
         self.values: dict[Term, Value] = {}
         self.sources: dict[Key, Key | None] = {}
         self.order = BarrierOrder(threads)
-        self._turns: dict[
-            Key, tuple[int, int]
-        ] = {}  # of operations that are exchanged: which of them, and in what order
+        #: Of operations that are exchanged: which of them, and in what order.
+        self._turns: dict[Key, tuple[int, int]] = {}
         self._chains = 0
         while self._pass():
             definitions = Definitions(self.values)
@@ -347,26 +346,3 @@ def _apart(found: Mapping[Bytes, object], vague: Iterable[tuple[int, int, int]])
             if end > reach:
                 reach, last = end, span
     return [at for at in found if at not in overlapping]
-
-
-def settled(
-    threads: Sequence[Thread],
-    space: AddressSpace,
-    asked: Iterable[Value],
-    finals: Iterable[tuple[int, int, int]],
-    *,
-    ends_matter: bool,
-    large: bool,
-) -> Settlement | None:
-    """What can be settled; None where that is nothing. `ends_matter`: something comes after the end of a kernel. `large`: what
-    nobody has to see is left out, `finals` being the bytes (object, first, end) whose final values count."""
-    settling = Settling(threads, space, asked, ends_matter=ends_matter)
-    found = settling.settlement()
-    if not found.sources:
-        return None
-    if large and not ends_matter:
-        from axioms.dropped import dropped
-
-        left_out = dropped(settling, space, finals)
-        found = found._replace(gone=left_out.effects, behind=left_out.behind)
-    return found

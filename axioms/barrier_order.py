@@ -158,6 +158,9 @@ def _strange(threads: Sequence[Thread], encounters: Encounters) -> set[object]:
 
 def _is_odd(effect: Effect) -> bool:
     """Whether a barrier's numbers are such as there are not."""
+    if effect.level != "cta":
+        return False
     identity, count = effect.identity, effect.count
-    known = type(identity) is int and identity <= 15 and (count is None or type(count) is int)
-    return effect.level == "cta" and not (known and (count is None or (count > 0 and count % WARP == 0)))  # type: ignore
+    if type(identity) is not int or identity > 15:
+        return True
+    return count is not None and (type(count) is not int or count <= 0 or count % WARP != 0)

@@ -446,6 +446,6 @@ def _most(value: Value) -> int:
 
 def _numbers(value: Value | None) -> list[int]:
     """The numbers that a value is computed from."""
-    if type(value) is not Term:
-        return [] if value is None else [value]  # type: ignore[list-item]
-    return [a for term in subterms([value]) for a in term.args if type(a) is int]
+    if type(value) is int:
+        return [value]
+    return [a for term in subterms([value]) for a in term.args if type(a) is int] if type(value) is Term else []

@@ -10,33 +10,20 @@ from pathlib import Path
 
 import pytest
 from generated_kernels import kernel
+from kept import GATE, HERE, MUSEUM, loaded, named, variants
 from metamorphic import may_have_more, renamed, reordered, stronger, with_more, with_text
 
 import ptxmm
 from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.toml import read
 from ptxmm.result import Result
 
-HERE = Path(__file__).parent
-FILES = [*sorted((HERE / "museum").glob("*.toml")), *sorted((HERE / "gate").glob("*/test.toml"))]
-TESTS = [(path, variant) for path in FILES for variant in read(path).variants]
-IDS = [f"{path.parent.name if path.stem == 'test' else path.stem}:{variant}" for path, variant in TESTS]
+TESTS = variants([*MUSEUM, *GATE])
+IDS = [named(test) for test in TESTS]
 #: Small ones of different kinds.
 FEW = [
     i for i, name in enumerate(IDS)
     if name.partition(":")[0] in ("mp_atomic_ref", "leader_tells_by_shuffle", "g04-ticket-lock", "refcount")
 ]  # fmt: skip
-
-
-def loaded(path: Path, variant: str) -> KernelTest:
-    try:
-        test = ptxmm.load(f"{path}:{variant}")
-    except ptxmm.InputError as error:
-        if "cannot read" in str(error):
-            pytest.skip("the collection of kernels is not here")
-        raise
-    assert isinstance(test, KernelTest)
-    return test
 
 
 def answer(result: Result) -> object:

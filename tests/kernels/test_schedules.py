@@ -5,38 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kept import EXAMPLES, GATE, MUSEUM, loaded, named, variants
 from schedules import Runs
 
 import ptxmm
 from axioms.endless import find
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
-from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.toml import read
 
-HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "examples"
-FILES = [
-    *sorted(EXAMPLES.glob("*.toml")),
-    *sorted((HERE / "museum").glob("*.toml")),
-    *sorted((HERE / "gate").glob("*/*.toml")),
-]
-TESTS = [(path, variant) for path in FILES for variant in read(path).variants]
-IDS = [f"{path.parent.name if path.stem == 'test' else path.stem}:{variant}" for path, variant in TESTS]
+TESTS = variants([*EXAMPLES, *MUSEUM, *GATE])
+IDS = [named(test) for test in TESTS]
 #: Errors of a run that say that threads wait for ever; and those of runs that have no outcome: a schedule that is unfair for
 #: longer than the run may last, and a value that nothing wrote, which a run refuses to look at.
 WAITS, WITHOUT_OUTCOME = "deadlock", ("limit", "uninitialised")
-
-
-def loaded(path: Path, variant: str) -> KernelTest:
-    try:
-        test = ptxmm.load(f"{path}:{variant}")
-    except ptxmm.InputError as error:
-        if "cannot read" in str(error):
-            pytest.skip("the collection of kernels is not here")
-        raise
-    assert isinstance(test, KernelTest)
-    return test
 
 
 def compare(path: Path, variant: str, count: int) -> None:

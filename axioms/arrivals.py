@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.cat.evaluate import bits
 from axioms.encounters import WARP
 from axioms.events import Event, Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
 from axioms.program import Program, ends_by
 from axioms.relations import Executed
 from axioms.values import Lowering
+from ptxcore.clock import tick
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.collectives import Comings
+    from axioms.warp_waits import Exit
 
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
@@ -27,17 +27,6 @@ BAD_COUNT = "a barrier of a number of threads that is 0 or no multiple of 32"
 
 #: Pairs of events, each with literals any of which relates them.
 Rows = dict[int, dict[int, list[int]]]
-
-
-def comings_of(program: Program) -> Comings | None:
-    """What is over at barriers before something else begins, since the threads of a warp wait for each other elsewhere too;
-    None where that says nothing."""
-    if "collective" not in program.kinds:
-        return None
-    from axioms.collectives import Comings
-
-    found = Comings(program.threads, program.events)
-    return found if found.ends or any(found.rows) else None
 
 
 class Arrival(NamedTuple):
@@ -54,10 +43,14 @@ class Gathered:
     """`rows` relate arrivals to the waits of their instance, `renewed` to arrivals in the next one by who arrived with them but
     did not wait; `order` says what else comes before what at barriers; `ended` relates what decided that a thread ends to the
     waits that are over because it has.
+    `by_warps`: the threads of a warp may wait for each other in a circle (see `warp_waits`), for which `gone` is.
     `together` has for two arrivals the literal of "in one instance", where a reduction asks for it. `misuse` has literals and
     the reasons why behaviour is undefined where they hold."""
 
-    def __init__(self, program: Program, executed: Executed, lowering: Lowering, formula: Formula) -> None:
+    def __init__(
+        self, program: Program, executed: Executed, lowering: Lowering, formula: Formula, by_warps: bool
+    ) -> None:
+        self.by_warps = by_warps
         self.program, self.executed, self.lowering, self.formula = program, executed, lowering, formula
         self.rows: Rows = {}
         self.order: Rows = {}
@@ -73,8 +66,7 @@ class Gathered:
             tuple[int, int]
         ] = []  # threads that never arrive where somebody passes, each with the literal
         # A thread that a loop bound stopped might still have arrived: then nobody is said to wait for it for ever.
-        self.comings = comings_of(program)
-        self.circles: list[int] = []  # literals of "somebody waits for its own end"
+        self.gone: list[Exit] = []  # the same, with the wait
         self.stopped = [lowering.condition(t.execution.cut) for t in program.threads]
         self.cut = formula.disj(self.stopped, BOTH)
 
@@ -87,6 +79,7 @@ class Gathered:
 
     def relate(self, rows: Rows, a: Event, b: Event, literal: int) -> None:
         """Relates two events where both are executed and the literal holds."""
+        tick()
         if literal != FALSE:
             both = self.formula.conj(literal, self.executed.pair(a.index, b.index), BOTH)
             if both != FALSE:
@@ -106,15 +99,14 @@ class Gathered:
         """The thread has exited when somebody passes that wait: all it does at barriers comes before."""
         if wait is not None and literal != FALSE:
             self.absences.append((thread, literal))
+            if self.by_warps:
+                from axioms.warp_waits import Exit
+
+                self.gone.append(Exit(thread, wait, literal))
             for made in self.program.by_effect[thread].values():
                 for e in made:
                     if e.effect is not None and e.effect.kind == "barrier":
                         self.relate(self.order, e, wait, literal)
-            for i in bits(self.comings.ends.get(thread, 0) if self.comings is not None else 0):
-                if i == wait.index:
-                    self.circles.append(literal)
-                else:
-                    self.relate(self.order, self.program.events[i], wait, literal)
             if thread not in self._ends:
                 self._ends[thread] = ends_by(self.program, thread)
             for i, condition in self._ends[thread]:

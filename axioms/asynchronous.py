@@ -325,7 +325,7 @@ class Operations:
 
     def comp(self, end: Event | None) -> Iterator[Pair]:
         """What tells of completion, step by step. `end` is the end of the thread's kernel, if there is one."""
-        for number, agents in self.agents.items():
+        for agents in self.agents.values():
             operation: list[Event] = []
             for effect in agents:
                 events = self.made[effect.index]
@@ -335,8 +335,8 @@ class Operations:
                 else:
                     yield from _inside(events)
                     operation += _writing(events)
-            if end is not None and self.effects[number].mechanism == "":
-                yield from _all_pairs(operation, [end])
+                    if end is not None:
+                        yield from _all_pairs(_writing(events), [end])
         yield from self._groups()
         yield from self._arrivals()
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.util
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from axioms.formula import Formula
 from axioms.result import EngineDefect, OutOfTime
+from ptxcore.clock import LONGEST, tick
 
 
 class Backend(Protocol):
@@ -30,6 +31,8 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
+#: So many clauses are handed over between two looks at the clock.
+_BETWEEN = 512
 #: From this many clauses on a modern solver's preprocessing pays for its start.
 _LARGE = 20000
 
@@ -50,17 +53,19 @@ class SatBackend:
         kind: Any = Minisat22
         if len(formula.clauses) > _LARGE:
             kind = Cadical153 if deadline is None else Glucose4
-        self.solver: Any = kind(bootstrap_with=formula.clauses)
+        self.solver: Any = kind(bootstrap_with=_ticking(formula.clauses))
         self.size, self.deadline = formula.size, deadline
         self.can_stop = kind is not Cadical153
 
     def add(self, clause: Sequence[int]) -> None:
+        self.size = max(self.size, *map(abs, clause))
         self.solver.add_clause(clause)
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:
         if self.deadline is None:
             return bool(self.solver.solve(assumptions=list(assumptions)))
-        timer = threading.Timer(max(0.0, self.deadline - time.monotonic()), self.solver.interrupt)
+        left = min(LONGEST, max(0.0, self.deadline - time.monotonic()))
+        timer = threading.Timer(left, self.solver.interrupt)
         timer.start()
         try:
             answer = self.solver.solve_limited(assumptions=list(assumptions), expect_interrupt=True)
@@ -86,6 +91,13 @@ class SatBackend:
 
     def close(self) -> None:
         self.solver.delete()
+
+
+def _ticking(clauses: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:
+    """The clauses, with looks at the clock between them."""
+    for at in range(0, len(clauses), _BETWEEN):
+        tick()
+        yield from clauses[at : at + _BETWEEN]
 
 
 def solver_of(formula: Formula, backend: str | None, deadline: float | None) -> Backend:
@@ -117,7 +129,7 @@ def check_z3(solver: Any, assumptions: Sequence[Any], deadline: float | None) ->
         left = deadline - time.monotonic()
         if left <= 0:
             raise OutOfTime
-        solver.set("timeout", max(1, int(left * 1000)))
+        solver.set("timeout", max(1, int(min(left, LONGEST) * 1000)))
     answer = solver.check(*assumptions)
     if answer == z3.unknown:
         if deadline is not None:
@@ -141,6 +153,7 @@ class Z3Backend:
         return variable if literal > 0 else self.z3.Not(variable)
 
     def add(self, clause: Sequence[int]) -> None:
+        self.size = max(self.size, *map(abs, clause))
         self.solver.add(self.z3.Or([self._literal(l) for l in clause]))
 
     def solve(self, assumptions: Sequence[int] = ()) -> bool:

@@ -37,6 +37,17 @@ def _mbarrier_spans(effect: Effect) -> tuple[Span, ...]:
     return (Span(effect.address, OBJECT_SIZE),)
 
 
+def early_no(wait: Effect, effects: Sequence[Effect]) -> Effect | None:
+    """Of a `try_wait` what decides, where the phase is over, whether it says no all the same: an `input`. Its guard is the
+    truth value of "the phase is over". None for other waits."""
+    behind = wait.index + 1
+    if wait.operation != "wait" or behind >= len(effects):
+        return None
+    found = effects[behind]
+    same = found.kind == "input" and found.operation == "try_wait" and found.instruction is wait.instruction
+    return found if same else None
+
+
 def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     """One event for each object that it may be about; of a wait two, for it may return true or false."""
     words = ["MB", "ASY" if effect.agent >= 0 else "", scope_tag(effect)]
@@ -49,8 +60,9 @@ def _mbarrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
         cases = [(place.guard, tags_of(*words))]
         if effect.operation == "wait":
             over = terms.conj(place.guard, effect.complete)
+            tries = early_no(effect, collector.threads[thread].execution.effects) is not None
             cases = [
-                (terms.conj(place.guard, terms.negate(effect.complete)), tags_of(*words)),
+                (terms.conj(place.guard, terms.negate(effect.complete)), tags_of(*words, "REFUSED" if tries else "")),
                 (over, tags_of(*words, "MW", READ_TAGS[effect.semantics])),
             ]
         for guard, tags in cases:

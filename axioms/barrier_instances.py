@@ -6,14 +6,12 @@ the two engines must not share what decides.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from axioms.cat.evaluate import Rows, closure
-from axioms.collectives import Comings
 from axioms.program import Event, Program, ends_by
 from ptxcore.syntax.tree import Instruction
 
@@ -133,8 +131,6 @@ def barrier_choices(
 def _runs(program: Program, choice: BarrierChoice) -> bool:
     """Whether the arrivals and waits can happen one after the other: they are in no circle."""
     rows = list(program.relations["po"])
-    if "collective" in program.kinds:
-        rows = [a | b for a, b in zip(rows, Comings(program.threads, program.events).rows, strict=True)]
     for i, j in (*choice.pairs, *choice.order, *choice.phases):
         rows[i] |= 1 << j
     return not any(row >> i & 1 for i, row in enumerate(closure(rows)))
@@ -323,11 +319,7 @@ def _divergent(program: Program, group: Sequence[Event]) -> bool:
 def _exits(program: Program, threads: Sequence[int], wait: Event | None) -> list[tuple[int, int]]:
     """All that these threads do at barriers comes before that wait, for which they have exited."""
     assert wait is not None
-    over = 0
-    if "collective" in program.kinds:
-        ends = Comings(program.threads, program.events).ends
-        over = functools.reduce(int.__or__, (ends.get(t, 0) for t in threads), 0)
-    found = [e for e in program.events if _is_of_barrier(e) and (e.thread in threads or over >> e.index & 1)]
+    found = [e for e in program.events if _is_of_barrier(e) and e.thread in threads]
     return [(e.index, wait.index) for e in found]
 
 

@@ -11,6 +11,7 @@ the last of them, or stays where it is. Who is said to wait at the last of its a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -32,6 +33,22 @@ class Part(NamedTuple):
     effects: Sequence[Effect]
     waits: bool
     ends: bool
+
+
+def may_circle(threads: Sequence[Thread]) -> bool:
+    """Whether threads of one warp wait for each other at more than barriers at which all of them wait: where they execute
+    something together, or one of them arrives at a barrier without waiting for more than its warp. (The barriers that the short
+    dialect names are not played.)"""
+    effects = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if _stops(e)]
+    if any(e.instance is not None for _, e in effects):
+        return False
+    places = [thread.place for thread in threads]
+    warps = Counter((p.gpu, p.warp) for p in places if not p.host)
+    return any(
+        warps[places[t].gpu, places[t].warp] > 1
+        and (e.kind == "collective" or (e.level, e.barrier) == ("cta", "arrive"))
+        for t, e in effects
+    )
 
 
 class _Arrival(NamedTuple):

@@ -47,20 +47,23 @@ class Barriers(Gathered):
     """`misuse` has literals and the reasons why behaviour is undefined where they hold; `meetings` and `counted` are the
     barriers of either sort."""
 
-    def __init__(self, program: Program, executed: Executed, lowering: Lowering, formula: Formula) -> None:
-        super().__init__(program, executed, lowering, formula)
+    def __init__(
+        self, program: Program, executed: Executed, lowering: Lowering, formula: Formula, by_warps: bool
+    ) -> None:
+        super().__init__(program, executed, lowering, formula, by_warps)
         self._cluster_rows: Rows = {}
         self._cluster_order: Rows = {}
         self._barriers = 0
         self.meetings: list[Rounds] = []
         self.counted: list[Instances] = []
+        self.named: list[NamedBarriers] = []
         self._find()
         size = program.size
         self.syncbar = filled(self.rows, [0] * size, formula, BOTH)
         self.again = filled(self.renewed, [0] * size, formula, BOTH)
         self.mbrf = filled(self._cluster_rows, [0] * size, formula, BOTH)
         self.mbo = filled(self._cluster_order, [0] * size, formula, BOTH)
-        if self._barriers > 1 or self.comings is not None:
+        if self._barriers > 1 or by_warps:
             self._no_deadlock()
         self.misuse += self.early
 
@@ -87,7 +90,7 @@ class Barriers(Gathered):
             else:
                 of_ctas.setdefault(places[t].cta, []).append(arrival)
         for instance in named.values():
-            NamedBarriers(self, instance)
+            self.named.append(NamedBarriers(self, instance))
         for (warp, mask), members in of_warps.items():
             self._of_warp(warp, mask, members)
         for cta, members in of_ctas.items():
@@ -290,11 +293,13 @@ class Barriers(Gathered):
         mask = sum(1 << i for i in events)
         po = [row & mask if i in events else 0 for i, row in enumerate(self.program.relations["po"])]
         dynamic = filled(self.order, [0] * size, self.formula, UP)
-        if self.comings is not None:
-            po = [row | before for row, before in zip(po, self.comings.rows, strict=True)]
         whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
-        for l in self.circles:
-            self.formula.add([-l, misused])
+        if self.by_warps:
+            from axioms.warp_waits import circles
+
+            for l in circles(self.program, self.executed, self.lowering, self.formula, whole, self.gone):
+                self.formula.add([-l, misused])
+            return
         for _, _, literals in cycles(whole, self.executed, self.formula):
             for l in literals:
                 self.formula.add([-l, misused])

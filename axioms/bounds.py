@@ -7,7 +7,7 @@ sync_fence(f, f')  a strict order that relates every pair whose scopes take in e
 addr, data, ctrl   as the threads' executions say
 comp               see `asynchronous`
 syncbar, again     see `barriers`
-mbo, mbrf          see `barriers` and `mbarriers`
+mbo, mbrf, denied  see `barriers` and `mbarriers`
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.relations import Executed, Relation
 from axioms.tearing import whole_source
 from axioms.values import Lowering
+from ptxcore.clock import tick
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
@@ -71,11 +72,20 @@ class Bounds:
         self._fence_order()
 
     def _of_barriers(self) -> Barriers | NoBarriers:
-        if "barrier" not in self.program.kinds:
-            return NoBarriers(self.program.size)
+        program, executed, lowering, formula = self.program, self.executed, self.lowering, self.formula
+        by_warps = False
+        if not program.kinds.isdisjoint(("barrier", "collective")):
+            from axioms.warp_waits import circles, may_block
+
+            by_warps = may_block(program)
+        if "barrier" not in program.kinds:
+            if by_warps:
+                for l in circles(program, executed, lowering, formula, Relation([0] * program.size, {}), ()):
+                    formula.add([-l])
+            return NoBarriers(program.size)
         from axioms.barriers import Barriers
 
-        return Barriers(self.program, self.executed, self.lowering, self.formula)
+        return Barriers(program, executed, lowering, formula, by_warps)
 
     def _of_mbarriers(self, numbers: Callable[[Value], Numbers] | None) -> Mbarriers | NoMbarriers:
         program = self.program
@@ -106,6 +116,7 @@ class Bounds:
                 continue
             reading = executed.literals[r.index]
             for c, symbol in zip(r.cells, r.values, strict=True):
+                tick()
                 sources = self._sources(r, c, symbol)
                 if len(sources) == 1 and reading == TRUE:
                     sources = dict.fromkeys(sources, TRUE)
@@ -208,6 +219,7 @@ class Bounds:
         variable orders it this way or that; else it may be ordered or not."""
         formula, executed, may = self.formula, self.executed, order.may
         for a, b in itertools.combinations(events, 2):
+            tick()
             if b in may.get(a, ()) or a in may.get(b, ()) or (order.must[a] >> b | order.must[b] >> a) & 1:
                 continue  # they meet in another cell too, or their order is known
             both = executed.pair(a, b)
@@ -272,6 +284,8 @@ class Bounds:
         if name in ("mbo", "mbrf"):
             parts = [getattr(self.barriers, name), getattr(self.mbarriers, name)]
             return relations.union(parts, self.formula, BOTH)
+        if name == "denied":
+            return self.mbarriers.denied
         if name in ("addr", "data", "ctrl", "comp"):
             return self._dependencies(name)
         known = self.program.relations.get(name)
@@ -341,6 +355,7 @@ def _transitive(order: Relation, events: Sequence[int], formula: Formula) -> Non
         for y in range(x + 1, len(events)):
             b = events[y]
             ab, ba = literal(a, b), literal(b, a)
+            tick()
             for c in events[y + 1 :]:
                 bc, cb = literal(b, c), literal(c, b)
                 ac, ca = literal(a, c), literal(c, a)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
@@ -20,6 +21,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
+    from axioms.explain.judged import Judged
     from axioms.phases import Phases
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
@@ -296,17 +298,17 @@ class Candidate:
     @property
     def evaluation(self) -> Evaluation:
         if self._evaluation is None:
-            fixed, values = self.judge.fixed(self.alive)
-            self._evaluation = Evaluation(self.model, self.program.size, self._base(fixed), values)
+            _, values = self.judge.fixed(self.alive)
+            self._evaluation = Evaluation(self.model, self.program.size, self.base(), values)
         return self._evaluation
 
-    def _base(self, fixed: Mapping[str, int | Rows]) -> Base:
+    def base(self) -> Base:
         """The base sets and relations of this execution."""
-        base = Base(fixed, self.program.size)
+        base = Base(self.judge.fixed(self.alive)[0], self.program.size)
         base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
         base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar, "again": self.again})
         if self.phases is not None:
-            base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf})
+            base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf, "denied": self.phases.denied})
         base.update(self._dependencies())
         return base
 
@@ -341,7 +343,22 @@ class Candidate:
         shown, relations = self._written
         relations = {**relations, **{name: self._pairs(rows, self.numbers()) for name, rows in (more or {}).items()}}
         threads = tuple((t.name, t.place) for t in self.program.threads)
-        return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title)
+        judged = (self if more else self.unevaluated()).judged
+        return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title, judged)
+
+    @functools.cached_property
+    def judged(self) -> Judged:
+        """What explanations ask, once for all the races of a candidate."""
+        from axioms.explain.judged import Judged  # not where nobody looks at executions
+
+        return Judged(self)
+
+    def unevaluated(self) -> Candidate:
+        """The same without what the model says of it, which is long: it is computed again where somebody asks."""
+        same = copy(self)
+        same._evaluation = None
+        same.__dict__.pop("_written", None)
+        return same
 
     @functools.cached_property
     def _written(self) -> tuple[tuple[ExecutedEvent, ...], dict[str, tuple[tuple[int, int], ...]]]:

@@ -8,11 +8,13 @@ that they may be told, and keeps the combinations of runs in which everybody was
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from axioms.events import Collector, Event, Maker, Thread, UnsupportedProgram
-from ptxcore.machine.collective import flows, resolve
+from axioms.undetermined import number, way_of
+from ptxcore.clock import tick
+from ptxcore.machine.collective import flows, name_of, resolve
 from ptxcore.machine.effects import Dependencies, Effect
 from ptxcore.machine.run import Trace
 from ptxcore.values.terms import Term, Value, conj, extract, negate
@@ -32,7 +34,7 @@ def check(threads: Sequence[Thread], definitions: Mapping[Term, Value]) -> None:
                 assert effect.result is not None
                 if effect.result not in definitions:
                     instruction = effect.instruction
-                    name = ".".join((instruction.opcode, *instruction.modifiers))
+                    name = name_of(instruction)
                     raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
 
 
@@ -46,8 +48,8 @@ MAKERS: Mapping[str, Maker] = {"collective": _nothing}
 class Meetings:
     """The collective instructions of a program, as brute force meets them."""
 
-    def __init__(self, threads: Sequence[Thread], check_time: Callable[[], None]) -> None:
-        self.check_time = check_time
+    def __init__(self, threads: Sequence[Thread], options: Iterable[str], check_time: Callable[[], None]) -> None:
+        self.check_time, self.way = check_time, way_of(options)
         warps: dict[tuple[int, int], list[int]] = {}
         for t, thread in enumerate(threads):
             warps.setdefault(_warp(thread), []).append(t)
@@ -101,7 +103,9 @@ class Meetings:
     def _told(self, effect: Effect, brought: Mapping[int, tuple[Any, ...]]) -> dict[int, int]:
         """What each thread is told, given what those bring that come."""
         assert effect.how is not None
-        results = resolve(effect.how, {self.lanes[t]: operands for t, operands in brought.items()})
+        name = name_of(effect.instruction)
+        there = {self.lanes[t]: operands for t, operands in brought.items()}
+        results = resolve(effect.how, there, lambda lane: number(self.way, lane, name))
         return {t: _number(results[self.lanes[t]]) for t in brought}
 
     def agree(self, combination: Sequence[Trace]) -> bool:
@@ -170,6 +174,7 @@ class Flows:
         other, and what decided that it came or ended."""
         for (t, _), effect in self.effects.items():
             for lane, index in effect.mates:
+                tick()
                 u = self.lanes[*self.warps[t], lane]
                 waits = conj(effect.guard, extract(effect.mask, lane, lane))
                 came, control = self.effects.get((u, index)), self.threads[u].execution.control
@@ -225,48 +230,6 @@ def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> lis
             if e.effect is not None and e.effect.index < brought:
                 rows[e.index] |= later
     return rows
-
-
-class Comings:
-    """Which events of barriers are over before which others begin, since a thread waits for others of its warp in between, as
-    `rows`; and which are over before a thread `ends`. Where two threads come to an instruction from the same barriers, these
-    say it themselves, and it is left out."""
-
-    def __init__(self, threads: Sequence[Thread], events: Sequence[Event]) -> None:
-        self.rows = [0] * len(events)
-        self.ends: dict[int, int] = {}
-        at_barriers: list[list[Event]] = [[] for _ in threads]
-        for e in events:
-            if e.effect is not None and e.effect.kind == "barrier":
-                at_barriers[e.thread].append(e)
-        flows = Flows(threads)
-        for (t, index), effect in flows.effects.items():
-            for u, came, named in flows.awaited(t, effect):
-                before = [e for e in at_barriers[u] if came is None or _index(e) < came.index]
-                mine = [e for e in at_barriers[t] if _index(e) < index]
-                if named == 1 and before and [*map(_barrier, before)] != [*map(_barrier, mine)]:
-                    self._over(t, effect, before, at_barriers[t], threads[t].execution.finishes)
-
-    def _over(self, t: int, effect: Effect, before: Sequence[Event], events: Sequence[Event], ends: Value) -> None:
-        """Events are over when a thread goes on behind an effect."""
-        skipped = negate(effect.guard)
-        later = sum(1 << e.index for e in events if _index(e) > effect.index and conj(e.guard, skipped) == 0)
-        for e in before:
-            self.rows[e.index] |= later
-            if conj(ends, skipped) == 0:
-                self.ends[t] = self.ends.get(t, 0) | 1 << e.index
-
-
-def _index(event: Event) -> int:
-    assert event.effect is not None
-    return event.effect.index
-
-
-def _barrier(event: Event) -> tuple[object, ...]:
-    """Which barrier an event is of, and what is done there."""
-    effect = event.effect
-    assert effect is not None
-    return effect.level, effect.identity, effect.mask, effect.count, effect.barrier, event.tags
 
 
 def _on_object(event: Event) -> bool:

@@ -77,11 +77,11 @@ class Executions:
             data[i] |= 1 << j
         for i, w in barrier.ended:
             control[i] |= program.relations["po"][w]
-        mbo, mbrf = mbarrier_orders.rows(program, orders)
+        mbo, mbrf, denied = mbarrier_orders.rows(program, orders)
         for row, pairs in ((mbo, barrier.phase_order), (mbrf, barrier.phases)):
             for i, j in pairs:
                 row[i] |= 1 << j
-        found = {**dependencies, "data": data, "ctrl": control, "mbo": mbo, "mbrf": mbrf}
+        found = {**dependencies, "data": data, "ctrl": control, "mbo": mbo, "mbrf": mbrf, "denied": denied}
         return {**found, "syncbar": barrier.rows(program.size), "again": barrier.again_rows(program.size)}
 
     def _reads_from(self, static: dict[str, Rows]) -> Iterator[Reads]:
@@ -127,6 +127,7 @@ class Executions:
                 orders = strict_orders(writes, self.check_time)
                 by_cell[writes] = [o for o in orders if _fits(o, writes, demanded, related)]
         for pairs in _agreeing(list(by_cell.items())):
+            self.check_time()
             co = list(rows)
             for i, j in pairs:
                 co[i] |= 1 << j

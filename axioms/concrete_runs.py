@@ -31,7 +31,7 @@ class Runs:
         self.program, self.model, self.check_time = program, model, check_time
         self.contents = Contents(program, check_time)
         self.clocks = _readings(program)
-        self.meetings = Meetings(program.threads, check_time)
+        self.meetings = Meetings(program.threads, program.options, check_time)
 
     def of_threads(self) -> list[list[Trace]]:
         """Every run of every thread, with reads answered by all values that can reach their location."""

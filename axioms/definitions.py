@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ptxcore.machine.effects import Effect, Stuck, ThreadExecution
+from ptxcore.clock import tick
+from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -56,6 +57,7 @@ class Definitions:
 
     def effect(self, effect: Effect) -> Effect:
         """An effect with definitions put in; `result` stays the symbol that it is."""
+        tick()
         changed: dict[str, Any] = {}
         for name in FIELDS:
             old = getattr(effect, name)
@@ -86,7 +88,13 @@ class Definitions:
             stuck=self._waiting(execution.stuck),
             repeating=self._waiting(execution.repeating),
             control=self._anywhere(execution.control),
+            turns=[*map(self._turn, execution.turns)],
         )
+
+    def _turn(self, turn: Turn) -> Turn:
+        memory = None if turn.memory is None else turn.memory.mapped(self)
+        values = tuple([(self(value), self(defined)) for value, defined in turn.values])
+        return turn._replace(guard=self(turn.guard), values=values, memory=memory)
 
     def _waiting(self, turns: Sequence[Stuck]) -> list[Stuck]:
         return [s._replace(guard=self(s.guard), forever=self(s.forever)) for s in turns]

@@ -30,6 +30,7 @@ from axioms.relations import Executed, Relation
 from axioms.result import OutOfTime, RaceEvent, instruction_of
 from axioms.symmetry import Class, classes
 from axioms.values import MAX_NUMBERS, Lowering, TooManyValues, domains
+from ptxcore.clock import tick
 from ptxcore.collection import collection_paused
 from ptxcore.values.terms import Term, Value
 
@@ -63,7 +64,7 @@ class Encoding:
         self.flags = Flags(model, self.bounds.interpreter)
         self._well_founded()
         self.flows: list[tuple[int, Term, Value]] = []
-        self.open: dict[Term, None] = dict.fromkeys(samples(program))
+        self.open: dict[Term, None] = dict.fromkeys([*samples(program), *program.open])
         self.finals: dict[int, dict[int, int]] = {}
         self.inputs = {symbol: self.lowering.condition(symbol) for symbol in inputs(program)}
         sources = self._flows()
@@ -194,6 +195,7 @@ class Encoding:
             self._tick()
             into_choices = lowering.choices[symbol]
             for number, chosen in lowering.value(value).items():
+                tick()
                 formula.add([-literal, -chosen, into_choices.get(number, FALSE)])
         self.barriers.tie_results()
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from axioms.cat.model import Model
 from axioms.facts import fitted
 from axioms.program import Program, UnsupportedProgram
 from axioms.races import FREED, MISUSE, UNSET, wanted_flags
-from axioms.result import Decision, states_to_list
+from axioms.result import Decision, OutOfTime, states_to_list
 from axioms.tearing import with_tearing
 
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is settled.
 _SMALL = 64
+_BOTH = frozenset((True, False))
+#: So many outcomes are asked for with values that nothing determines.
+_FEW = 4
 
 
 def decide(
@@ -20,43 +26,106 @@ def decide(
     engine: str = "solve",
     backend: str | None = None,
     deadline: float | None = None,
+    steps: int | None = None,
     max_states: int | None = None,
     explain: bool = False,
     witnesses: bool = True,
     races: bool = False,
     why: bool = False,
     settles: bool | None = None,
+    partial: bool = False,
+    truths: frozenset[bool] | None = None,
 ) -> Decision:
     """All outcomes of `program` that `model` allows, with a witness for each.
 
-    `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or `z3`;
-    `deadline` is a time of `time.monotonic`, after which OutOfTime is raised. With `explain`, a proposition that nothing
-    satisfies comes with the axioms that forbid it, with `why` also with the way in which it would break one. With `races`
-    every kind of race is searched for that the model has a flag for; those that make a program undefined are always decided.
-    `settles` is a truth of the condition: one outcome with it is enough, others may be left out (`listed_all` says so).
-    Every witness is re-checked; `witnesses=False` only spares writing them out. Raises UnsupportedProgram for what is not
-    decided yet, EngineDefect when the engine contradicts itself.
+    `engine` is `solve` or `enumerate` (brute force, an independent oracle for small programs); `backend` forces `sat` or
+    `z3`; `deadline` is a time of `time.monotonic`, after which OutOfTime is raised; brute force raises it after so many
+    `steps` too. With `explain`, a proposition that nothing satisfies comes with the axioms that forbid it, with `why` also
+    with the way in which it would break one. With `races` every kind of race is searched for that the model has a flag for;
+    those that make a program undefined are always decided. `settles` is a truth of the condition: one outcome with it is
+    enough, others may be left out (`listed_all` says so). With `partial` what was found until the deadline is given, and the
+    decision says why it `stopped`; OutOfTime is raised only where nothing was looked at. Every witness is re-checked;
+    `witnesses=False` only spares writing them out. `truths` of the condition are those whose outcomes the answer hangs on,
+    by default `settles`, or both: where values that nothing determines decide whether there are such, the program is
+    undefined (see `axioms.undetermined`). Raises UnsupportedProgram for what is not decided yet, EngineDefect when
+    the engine contradicts itself.
     """
     if max_states is None:
         max_states = states_to_list(program.size)
     if "free" in program.kinds and all(flag.name != FREED for flag in model.flags):
         raise UnsupportedProgram(f"the model has no flag '{FREED}': it does not say when memory may be given back")
+    if engine == "solve" and not (races or why or explain):
+        quick = _by_one_outcome(program, model, deadline)
+        if quick is not None:
+            return quick
     asked = with_tearing(_settled(program, model) if engine == "solve" else program, model)
     fit = fitted(model, asked, wanted_flags(model, races))
-    decision = _decided(asked, fit, engine, backend, deadline, max_states, witnesses, races, settles)
+    decision = _decided(asked, fit, engine, backend, deadline, steps, max_states, witnesses, races, settles)
+    if decision.stopped is not None and not partial:
+        raise decision.stopped
     decision.unset = [r for r in decision.races if r.kind == UNSET]
     decision.races = [r for r in decision.races if r.kind not in MISUSE and r.kind != UNSET]
-    if why or (explain and engine == "solve"):
+    if program.undetermined and decision.undefined is None and decision.stopped is None:
+        hangs_on = truths if truths is not None else _BOTH if settles is None else frozenset((settles,))
+        more = {"deadline": deadline, "steps": steps, "races": races, "settles": settles}
+        _depends(program, model, decision, hangs_on, engine, backend, partial, more)
+    if (why or (explain and engine == "solve")) and decision.stopped is None and decision.ends:
         # Without an axiom, or with something weaker in it, reads may return what they cannot as it stands.
         plain = with_tearing(program, model)
-        from axioms.explain import explain as explain_decision
+        from axioms.explain.forbidding import explain as explain_decision
 
-        explain_decision(plain, fitted(model, plain, wanted_flags(model, races)), decision, deadline)
+        explain_decision(plain, fitted(model, plain, wanted_flags(model, races)), decision, deadline, patient=why)
         if why:
-            from axioms.why import why as tell_why
+            from axioms.explain.why import why as tell_why
 
             tell_why(plain, model, decision, deadline)
     return decision
+
+
+def _by_one_outcome(program: Program, model: Model, deadline: float | None) -> Decision | None:
+    """The outcomes of a program with loops of which only is asked whether it ends, where that is quickly seen."""
+    if not program.is_bounded or program.observed or program.troubles or type(program.condition) is not int:
+        return None
+    if fitted(model, program, wanted_flags(model, False)).flags:
+        return None
+    from axioms.liveness.interleave import decided_by_one
+
+    return decided_by_one(program, model, deadline)
+
+
+def _depends(
+    program: Program,
+    model: Model,
+    decision: Decision,
+    truths: frozenset[bool],
+    engine: str,
+    backend: str | None,
+    partial: bool,
+    more: Mapping[str, Any],
+) -> None:
+    """Notes in a decision that it depends on what nothing determines."""
+    from axioms.undetermined import depends, is_chosen
+
+    if is_chosen(program.options):
+        return
+
+    def again(other: Program) -> Decision:
+        return decide(other, model, engine=engine, backend=backend, witnesses=False, **more)
+
+    def by_solver(other: Program) -> Decision:
+        asked = {**more, "settles": None, "races": False}
+        return decide(other, model, witnesses=False, max_states=_FEW, **asked)
+
+    try:
+        reason = depends(
+            program, decision, truths, again, None if engine == "enumerate" or backend == "sat" else by_solver
+        )
+    except OutOfTime as error:
+        if not partial:
+            raise
+        decision.stopped = error
+        return
+    decision.undefined = decision.undefined or reason
 
 
 def _settled(program: Program, model: Model) -> Program:
@@ -74,6 +143,7 @@ def _decided(
     engine: str,
     backend: str | None,
     deadline: float | None,
+    steps: int | None,
     max_states: int,
     witnesses: bool,
     races: bool,
@@ -82,7 +152,7 @@ def _decided(
     if engine == "enumerate":
         from axioms import enumerate as oracle
 
-        return oracle.decide(program, model, deadline=deadline, max_states=max_states, races=races)
+        return oracle.decide(program, model, deadline=deadline, max_states=max_states, races=races, steps=steps)
     from axioms import solve
     from axioms.values import TooManyValues
 
@@ -97,6 +167,23 @@ def _decided(
         from axioms.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races, settles=settles)
+
+
+def is_cut_off(program: Program, model: Model, backend: str | None = None, deadline: float | None = None) -> bool:
+    """Whether a loop bound stops a thread in some execution."""
+    from axioms import solve
+    from axioms.values import TooManyValues
+
+    asked = with_tearing(program, model)
+    fit = fitted(model, asked, frozenset())
+    try:
+        return solve.is_cut_off(asked, fit, backend, deadline)
+    except TooManyValues:
+        if backend == "sat":
+            raise unbounded() from None
+        from axioms.symbolic import is_cut_off as by_numbers
+
+        return by_numbers(asked, fit, deadline)
 
 
 def unbounded() -> UnsupportedProgram:

@@ -13,10 +13,11 @@ Exponential in everything; good for up to four threads.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 
-from axioms.barrier_instances import NamedBarrier, barrier_choices
+from axioms.barrier_instances import BarrierChoice, NamedBarrier, barrier_choices
+from axioms.barrier_plays import Part, Plays, may_circle
+from axioms.budget import Budget
 from axioms.candidate import Candidate
 from axioms.cat.model import Model
 from axioms.concrete_executions import Executions
@@ -29,9 +30,19 @@ from axioms.staged import StagedEvaluation
 from ptxcore.values import terms
 
 
-def decide(program: Program, model: Model, *, deadline: float | None, max_states: int, races: bool = False) -> Decision:
-    """All outcomes, and with `races` all of those. Raises OutOfTime after `deadline` (a time of `time.monotonic`)."""
-    search = _Search(program, model, deadline)
+def decide(
+    program: Program,
+    model: Model,
+    *,
+    deadline: float | None,
+    max_states: int,
+    races: bool = False,
+    steps: int | None = None,
+) -> Decision:
+    """All outcomes, and with `races` all of those. After `deadline` (a time of `time.monotonic`), and after so many `steps`
+    (runs of a thread, choices of runs, of barrier instances, of orders and of writes to read from, executions), the decision
+    says what was found until then, and why it `stopped`."""
+    search = _Search(program, model, Budget(deadline, steps))
     decision = search.decide(max_states)
     decision.races = search.races.races()
     decision.undefined = decision.undefined or undefined(decision.races)
@@ -41,8 +52,8 @@ def decide(program: Program, model: Model, *, deadline: float | None, max_states
 
 
 class _Search:
-    def __init__(self, program: Program, model: Model, deadline: float | None) -> None:
-        self.program, self.model, self.deadline = program, model, deadline
+    def __init__(self, program: Program, model: Model, budget: Budget) -> None:
+        self.program, self.model, self.spend = program, model, budget.spend
         self.stages = StagedEvaluation.stages_of(model)
         self.races = Seen(model)
         self.named_barriers = [
@@ -51,18 +62,30 @@ class _Search:
             for e in thread.execution.effects
             if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
         ]
-        self.runs = Runs(program, model, self.check_time)
-
-    def check_time(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise OutOfTime
+        self.runs = Runs(program, model, self.spend)
 
     def decide(self, max_states: int) -> Decision:
-        traces = self.runs.of_threads()
         decision = Decision()
         found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]] = {}
+        try:
+            self._search(decision, found)
+        except OutOfTime as error:
+            decision.stopped, decision.listed_all = error, False
+        for state, (candidate, holds) in sorted(found.items()):
+            decision.positive += holds
+            decision.negative += not holds
+            if len(decision.states) < max_states:
+                decision.states.append(dict(state))
+                decision.satisfied.append(holds)
+                decision.witnesses.append(candidate.execution(dict(state)))
+            else:
+                decision.listed_all = False
+        return decision
+
+    def _search(self, decision: Decision, found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]) -> None:
+        traces = self.runs.of_threads()
         for combination in itertools.product(*traces):
-            self.check_time()
+            self.spend()
             statuses = {t.status for t in combination}
             if ("waits" in statuses and "cut" not in statuses) or ("cut" in statuses and not decision.complete):
                 continue
@@ -80,20 +103,25 @@ class _Search:
                 continue
             seen = set(found)
             for candidate in self._consistent(concrete, seen, decision):
+                decision.ends = True
                 state = tuple(sorted(candidate.state().items()))
                 if terms.evaluate(concrete.filter, candidate.symbols):
                     holds = bool(terms.evaluate(concrete.condition, candidate.symbols))
                     found.setdefault(state, (candidate, holds))
-        for state, (candidate, holds) in sorted(found.items()):
-            decision.positive += holds
-            decision.negative += not holds
-            if len(decision.states) < max_states:
-                decision.states.append(dict(state))
-                decision.satisfied.append(holds)
-                decision.witnesses.append(candidate.execution(dict(state)))
-            else:
-                decision.listed_all = False
-        return decision
+
+    def _arranged(self, program: Program, cut: frozenset[int]) -> Iterator[BarrierChoice]:
+        """The choices of barrier instances with which everybody gets to its end. Where threads of a warp wait for each other
+        elsewhere too, each is played through."""
+        choices = barrier_choices(program, self.named_barriers, self.spend, cut)
+        if cut or not may_circle(program.threads):
+            yield from choices
+            return
+        parts = [Part(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
+        plays = Plays(program.threads, parts, False, self.spend)
+        ways = {frozenset(play.choice(program).pairs) for play in plays}
+        for choice in choices:
+            if choice.misuse is not None or frozenset(choice.pairs) in ways:
+                yield choice
 
     # Candidates of one choice of runs.
 
@@ -112,12 +140,13 @@ class _Search:
         hasty = not finals and not self.model.flags and not any(e.kind in "BX" for e in program.events)
         if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
-        executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.check_time)
-        choices = barrier_choices(program, self.named_barriers, self.check_time, cut)
+        executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
+        choices = self._arranged(program, cut)
         for barrier, orders in executions.arrangements(choices):
             if barrier.misuse is not None and not cut and decision.undefined is not None:
                 continue
             for candidate in executions.of(barrier, orders, finals):
+                self.spend()
                 if barrier.misuse is not None and not cut:
                     decision.undefined = barrier.misuse
                     break

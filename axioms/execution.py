@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ptxcore.places import Place
+
+if TYPE_CHECKING:
+    from axioms.explain.judged import Judged
 
 _SPAN = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _FEW = 8
@@ -49,7 +53,8 @@ class Execution:
 
     Relations: `po` (immediate pairs only), `rf`, `co` (immediate), `fr` (to the co-first write only), `rmw`, and those that the
     model defines under well-known names where it does: `sync`, `cause`. `threads` gives (name, place) by thread index.
-    `state` maps what the test observes (`1:r0`, `x`) to numbers.
+    `state` maps what the test observes (`1:r0`, `x`) to numbers. `judged` has all relations, as the model sees them; None in
+    copies that were sent elsewhere.
     """
 
     events: tuple[ExecutedEvent, ...]
@@ -57,3 +62,4 @@ class Execution:
     threads: tuple[tuple[str, Place], ...]
     state: dict[str, int] = field(default_factory=dict)
     title: str = ""
+    judged: Judged | None = field(default=None, compare=False, repr=False)

@@ -15,6 +15,7 @@ _NEEDS = {
     "again": ("BA",),
     "mbo": ("MB",),
     "mbrf": ("MA", "MW"),
+    "denied": ("REFUSED",),
     "issue": ("I", "ASY"),
     "comp": ("ASY",),
     "covers": ("RESTRICT",),

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from axioms.memory import AddressSpace, TooManyPlaces
 from axioms.values import TooManyValues, numbers_of
+from ptxcore.clock import tick
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
@@ -97,6 +98,7 @@ class Flow:
                 return
 
     def _of(self, t: Term) -> Numbers:
+        tick()
         if t.width == 1:
             return frozenset((0, 1))
         if t.op == "symbol":

@@ -17,6 +17,7 @@ from axioms.formula import DOWN, FALSE, UP, Formula
 from axioms.paths import Paths
 from axioms.program import UnsupportedProgram
 from axioms.relations import Executed, Members, Relation, Row
+from ptxcore.clock import tick
 
 Computed = Relation | Members | Paths
 
@@ -170,9 +171,11 @@ class Interpreter:
         must = [b.must if a.must >> i & 1 else 0 for i in range(self.size)]
         may: dict[int, Row] = {}
         for i in bits(a.must):
+            tick()
             if b.may:
                 may[i] = dict(b.may)
         for i, literal in a.may.items():
+            tick()
             row = dict.fromkeys(bits(b.must), literal)
             for j, other in b.may.items():
                 row[j] = self.formula.conj(literal, other, way)

@@ -3,11 +3,15 @@
 Each kernel has two events of its own, in no thread. `api` relates
 
     KS(k)    to every event of the kernel's threads, and those to KE(k)
-    KE(k)    to KS of each later kernel of its stream, of each kernel declared `after` it, and to waits of the host for it
+    KE(k)    to KS of the next kernel of its stream, of each kernel declared `after` it, and to waits of the host for it
     launch   by a thread of the host to KS(k)
 
 A kernel that executes `griddepcontrol.launch_dependents` lets the next one of its stream begin at once: then KE(k) is only
-before the `griddepcontrol.wait` of that one. Whether it does is an event between KE and KS.
+before the `griddepcontrol.wait` of that one, and a kernel whose threads do not wait passes nothing of it on to later ones.
+Whether it does is an event between KE and KS.
+
+The host waits for the last kernel that was launched into a stream, if any; for a kernel that it has not launched yet, it waits
+for nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +59,7 @@ class Grids:
         return event
 
     def _turn(self, k: int) -> Event | None:
-        """That the kernels before k in its stream are over and it is k's turn: only unless one of them lets k begin early."""
+        """That the kernel before k in its stream is over and it is k's turn: only unless it lets k begin early."""
         previous = self._previous(k)
         if previous is None:
             return None
@@ -95,7 +99,8 @@ class Grids:
         return rows
 
     def _stream(self, k: int, rows: list[int]) -> None:
-        """From the ends of the kernels before k in its stream to its start, or to where its threads wait for them."""
+        """From the end of the kernel before k in its stream to its start, or to where its threads wait for it (8.9.4: "the
+        following task")."""
         previous, turn = self._previous(k), self.turns[k]
         if previous is None:
             return
@@ -103,9 +108,7 @@ class Grids:
             rows[self.ends[previous].index] |= 1 << e.index
         if turn is not None:
             rows[turn.index] |= 1 << self.starts[k].index
-            for i in range(k):
-                if self.kernels[i].stream == self.kernels[k].stream:
-                    rows[self.ends[i].index] |= 1 << turn.index
+            rows[self.ends[previous].index] |= 1 << turn.index
 
     def _inside(self) -> list[int]:
         """For each kernel the events in the program order of its threads."""
@@ -143,20 +146,22 @@ class Grids:
         """The kernels that a launch or a wait of the host is about."""
         operand = effect.instruction.operands[0]
         if isinstance(operand, Immediate):
-            return tuple(k for k in range(len(self.kernels)) if self._is_enqueued(k, operand.value, event))
+            stream = [k for k, kernel in enumerate(self.kernels) if kernel.stream == operand.value]
+            return tuple([k for k in stream if self._is_enqueued(k, f"stream {operand.value}", event)][-1:])
         assert isinstance(operand, Name)
-        return tuple(k for k, kernel in enumerate(self.kernels) if kernel.name == operand.name)
+        named = [k for k, kernel in enumerate(self.kernels) if kernel.name == operand.name]
+        if effect.operation == "launch":
+            return tuple(named)
+        return tuple(k for k in named if self._is_enqueued(k, operand.name, event))
 
-    def _is_enqueued(self, k: int, stream: int, event: Event) -> bool:
-        """Whether kernel k is in the stream when the event waits for all that is there. Kernels that nobody launches are
-        there from the beginning."""
-        if self.kernels[k].stream != stream:
-            return False
+    def _is_enqueued(self, k: int, waits: str, event: Event) -> bool:
+        """Whether kernel k has been launched when the event waits for it. Kernels that nobody launches are there from the
+        beginning."""
         launches = [l.event for l in self._commands("launch") if k in l.kernels]
         if any(l.thread != event.thread for l in launches):
             raise UnsupportedProgram(
-                f"'sync stream {stream}' beside a launch of '{self.kernels[k].name}' by another host thread: whether it waits "
-                "for that one is not decided"
+                f"'sync {waits}' beside a launch of '{self.kernels[k].name}' by another host thread: whether it waits for that "
+                "one is not decided"
             )
         return all(l.index < event.index for l in launches)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from axioms.events import Collector, Event
-from ptxcore.places import includes
+from ptxcore.clock import tick
+from ptxcore.places import Place, includes
 from ptxcore.values import terms
 
 
@@ -58,6 +59,7 @@ def _overlaps(collector: Collector, relations: dict[str, list[int]]) -> None:
     by_mapping: dict[tuple[int, int], int] = {}
     memory = [e for e in collector.events if e.cells]
     for e in memory:
+        tick()
         bit = 1 << e.index
         for c in e.cells:
             by_cell[c] = by_cell.get(c, 0) | bit
@@ -118,10 +120,20 @@ def _objects(collector: Collector, relations: dict[str, list[int]]) -> None:
         relations["object"] = rows
 
 
+def _in_background(e: Event) -> bool:
+    """Whether an event is an access of an asynchronous operation."""
+    return e.kind in ("R", "W") and e.thread >= 0 and not e.in_po
+
+
 def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
-    """`owner`, where there is such: from what is done to shared memory of another CTA, which is there no longer than that CTA,
-    to what the threads of that CTA do. `FOREIGN` are the former, whether these do anything or not."""
-    if not any(thing.ends for thing in collector.space.objects):
+    """`owner`, where there is such: from what is done to shared memory that is there no longer than its CTA, by another CTA or
+    by an asynchronous operation, to what the threads of that CTA do. `FOREIGN` are the former, whether these do anything or
+    not; `SHARED` are accesses of asynchronous operations to any shared memory."""
+    objects = collector.space.objects
+    for e in collector.events:
+        if _in_background(e) and objects[e.object].space == "shared":
+            e.tags |= {"SHARED"}
+    if not any(thing.ends for thing in objects):
         return
     rows = [0] * len(collector.events)
     places = [thread.place for thread in collector.threads]
@@ -131,8 +143,8 @@ def _owners(collector: Collector, relations: dict[str, list[int]]) -> None:
             theirs[places[e.thread].cta] = theirs.get(places[e.thread].cta, 0) | 1 << e.index
     for e in collector.events:
         if e.object >= 0 and e.thread >= 0:
-            thing = collector.space.objects[e.object]
-            if thing.ends and thing.cta is not None and thing.cta != places[e.thread].cta:
+            thing = objects[e.object]
+            if thing.ends and thing.cta is not None and (thing.cta != places[e.thread].cta or _in_background(e)):
                 e.tags |= {"FOREIGN"}
                 rows[e.index] = theirs.get(thing.cta, 0)
     if any(rows):
@@ -160,26 +172,48 @@ def _groups(events: list[Event], relations: dict[str, list[int]]) -> None:
 
 
 def _scope_relations(collector: Collector, relations: dict[str, list[int]]) -> None:
-    """`sr` and `scta`. Events fall into few classes (thread and scope), so classes are compared and not events."""
-    classes: dict[tuple[int, str | None], int] = {}
+    """`sr` and `scta`. Events fall into few classes (thread, scope, and where they count as made), so classes are compared and
+    not events."""
+    places = [t.place for t in collector.threads]
+    holders = _holders(collector, places)
+    key_of: dict[int, tuple[int, str | None, Place]] = {}
+    classes: dict[tuple[int, str | None, Place], int] = {}
     for e in collector.events:
         if e.thread >= 0 and e.effect is not None:
-            key = (e.thread, e.effect.scope if e.kind != "B" else None)
+            key = e.thread, e.effect.scope if e.kind != "B" else None, holders.get(e.index, places[e.thread])
+            key_of[e.index] = key
             classes[key] = classes.get(key, 0) | 1 << e.index
-    places = [t.place for t in collector.threads]
     sr, scta = relations["sr"], relations["scta"]
     reach = {key: [0, 0] for key in classes}
     pairs = list(classes.items())
-    for n, ((ta, sa), mine) in enumerate(pairs):
-        a, whole = places[ta], reach[ta, sa]
-        for (tb, sb), members in pairs[n:]:  # both relations are symmetric
-            b, other = places[tb], reach[tb, sb]
-            if ta == tb or (a.cta == b.cta and not a.host and not b.host):
+    for n, (one, mine) in enumerate(pairs):
+        tick()
+        (ta, sa, a), whole = one, reach[one]
+        for two, members in pairs[n:]:  # both relations are symmetric
+            (tb, sb, b), other = two, reach[two]
+            if ta == tb or (places[ta].cta == places[tb].cta and not places[ta].host and not places[tb].host):
                 whole[1] |= members
                 other[1] |= mine
             if sa and sb and includes(sa, a, b) and includes(sb, b, a):
                 whole[0] |= members
                 other[0] |= mine
+    for i, key in key_of.items():
+        sr[i], scta[i] = reach[key]
+
+
+def _holders(collector: Collector, places: list[Place]) -> dict[int, Place]:
+    """Where completions count as made that mbarrier objects of other CTAs are told of: in the CTA that holds the object, so
+    that a wait there observes them whatever its scope."""
+    found: dict[int, Place] = {}
+    if "completion-by-issuer" in collector.options:
+        return found
+    of_cta: dict[int, Place] = {}
+    for place in places:
+        if not place.host:
+            of_cta.setdefault(place.cta, place)
     for e in collector.events:
-        if e.thread >= 0 and e.effect is not None:
-            sr[e.index], scta[e.index] = reach[e.thread, e.effect.scope if e.kind != "B" else None]
+        if e.kind == "X" and e.thread >= 0 and not e.in_po and e.object >= 0:
+            holder = of_cta.get(collector.space.objects[e.object].cta or 0)
+            if holder is not None and holder.cta != places[e.thread].cta:
+                found[e.index] = holder
+    return found

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from axioms.barrier_events import COUNTED, OBJECT_SIZE, returns
+from axioms.barrier_events import COUNTED, OBJECT_SIZE, early_no, returns
 from axioms.cat.evaluate import Rows
 from axioms.events import Event
 from axioms.mbarrier_states import ARRIVALS, START, WRECKS, State, Step, next_state, steps
@@ -56,11 +56,13 @@ def _goes_against(order: Order, before: Rows) -> bool:
     return bool(before) and any(before[b.index] >> a.index & 1 for a, b in itertools.combinations(order.events, 2))
 
 
-def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows]:
-    """`mbo` and `mbrf`."""
-    mbo, mbrf = [0] * program.size, [0] * program.size
+def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows, Rows]:
+    """`mbo`, `mbrf` and `denied`."""
+    mbo, mbrf, denied = [0] * program.size, [0] * program.size, [0] * program.size
     for order in orders:
         found = list(zip(order.events, order.states, strict=True))
+        for begun, wait in _denials(program, found):
+            denied[begun.index] |= 1 << wait.index
         for x, (a, before) in enumerate(found):
             operated = not _waits(a)
             for b, then in found[x + 1 :]:
@@ -71,7 +73,23 @@ def rows(program: Program, orders: Iterable[Order]) -> tuple[Rows, Rows]:
                     continue
                 if before.life == then.life and before.phase == then.phase - 1:
                     mbrf[a.index] |= 1 << b.index
-    return mbo, mbrf
+    return mbo, mbrf, denied
+
+
+def _denials(program: Program, found: Sequence[tuple[Event, State | None]]) -> Iterator[tuple[Event, Event]]:
+    """Each wait that says no to a phase that is over, with the operation before which that was not over yet."""
+    for x, (wait, then) in enumerate(found):
+        assert wait.effect is not None
+        if (
+            then is None
+            or early_no(wait.effect, program.threads[wait.thread].execution.effects) is None
+            or "MW" in wait.tags
+        ):
+            continue
+        operations = [(e, state) for e, state in found[:x] if not _waits(e)]
+        earlier = [e for e, state in operations if state is None or not state.is_valid or state.epoch != then.epoch]
+        if earlier:
+            yield earlier[-1], wait
 
 
 def _effect_operation(event: Event) -> str:

@@ -6,6 +6,7 @@ The executed operations on one object stand at positions 1, 2, ...; each wait st
     result         what an operation or a wait returns: the state before it
     mbo            who stands before whom
     mbrf           from an arrival (or the completion of a transaction) to each wait that says that this one's phase is over
+    denied         from the operation with which a phase was over to each wait that says no all the same
 
 An order never contradicts program order. The model says what else it must agree with: one that has a say in it does not let it
 contradict barriers of the CTA or the issue of asynchronous operations. Where all that leaves one order only, nothing here is a
@@ -17,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from axioms.barrier_events import COUNTED
+from axioms.barrier_events import COUNTED, early_no
 from axioms.cat.evaluate import bits, closure
 from axioms.events import Misuse
 from axioms.formula import BOTH, FALSE, TRUE, Formula
@@ -56,16 +57,25 @@ class Mbarriers:
         self.flows: list[tuple[int, Term, Value]] = []
         self.misuse: list[Misuse] = []
         self.objects: list[_Object] = []
-        order, source = Rows(), Rows()
+        order, source, denied = Rows(), Rows(), Rows()
         if found:
             precedes = _precedence(program, executed, known)
             needed = _needed(program)
             for members in found.values():
                 alive = [s for s in members if executed.literals[s.event.index] != FALSE]
                 self.objects.append(_Object(self, alive, precedes, needed, order, source))
+                self.objects[-1].denials(denied)
         self.broken = formula.disj([o.broken for o in self.objects], BOTH)
         self.mbo = filled(order, [0] * program.size, formula, BOTH)
         self.mbrf = filled(source, [0] * program.size, formula, BOTH)
+        self.denied = filled(denied, [0] * program.size, formula, BOTH)
+
+    def over(self, wait: Step) -> int:
+        """The literal of "the phase is over that a `try_wait` asks for"."""
+        event = wait.event
+        assert event.effect is not None
+        no = early_no(event.effect, self.program.threads[event.thread].execution.effects)
+        return FALSE if no is None else self.lowering.condition(no.guard)
 
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         """The numbers that each result may be."""
@@ -133,6 +143,7 @@ class _Object:
         self.formula, self.literals, self.pair = whole.formula, whole.executed.literals, whole.executed.pair
         self.whole, self.precedes, self.needed = whole, precedes, needed
         self._seen_by: dict[tuple[int, int], int] = {}
+        self._beginning: dict[tuple[int, tuple[int, int]], int] = {}
         self.operations = [s for s in members if not s.waits]
         self.waits = [s for s in members if s.waits]
         certain = {s.event.index for s in members if self._literal(s) == TRUE}
@@ -405,6 +416,33 @@ class _Object:
                     unseen = self.formula.conj_all([literal, *[-l for l in earlier]], BOTH)
                     if unseen != FALSE:
                         self.whole.misuse.append(Misuse(unseen, UNSEEN, (step.event,)))
+
+    def denials(self, rows: Rows) -> None:
+        """Which operations ended the phase that a wait asks for, where it says no although the phase is over."""
+        for w, wait in enumerate(self.waits):
+            over = self.whole.over(wait) if "REFUSED" in wait.event.tags else FALSE
+            if over != FALSE and self._literal(wait) != FALSE:
+                for epoch, finds in self._epochs(wait, self.behind[w], self.states).items():
+                    late = self.formula.conj(finds, over, BOTH)
+                    for i, step in enumerate(self.operations) if late != FALSE else ():
+                        self._relate(rows, step, wait, self.formula.conj(self._begins(i, epoch), late, BOTH))
+
+    def _begins(self, i: int, epoch: tuple[int, int]) -> int:
+        """The literal of "with operation i a phase begins"."""
+        known = self._beginning.get((i, epoch))
+        if known is None:
+            conj_all = self.formula.conj_all
+            cases = [
+                conj_all([here, before, after], BOTH)
+                for p, here in enumerate(self.at[i])
+                if here != FALSE
+                for old, before in self.found[i][p].items()
+                if old is not None and not (old.is_valid and old.epoch == epoch)
+                for new, after in self.states[p].items()
+                if new is not None and new.is_valid and new.epoch == epoch
+            ]
+            known = self._beginning[i, epoch] = self.formula.disj(cases, BOTH)
+        return known
 
     def _epochs(self, step: Step, row: list[int], found: Found) -> dict[tuple[int, int], int]:
         """For each phase that the object may be in when a step takes place, the literal of "it is". Where there is one only,

@@ -98,6 +98,8 @@ class TooManyPlaces(Exception):
 
 #: An access with more possible places than this is refused.
 MAX_PLACES = 4096
+#: So many bytes away from an object, an address is still told of as one beside it.
+_NEAR = 0x8000
 #: Accesses are aligned to their size, up to this.
 MAX_ALIGNMENT = 16
 
@@ -129,6 +131,20 @@ class AddressSpace:
         offset = address - addresses[i]
         return (views[i], offset) if offset + size <= self.objects[views[i].object].size else None
 
+    def beside(self, thread: int, address: int, size: int) -> str:
+        """Where an access goes that no object holds, in words: by the object that it begins in or behind, if one is near."""
+        views, addresses = self.visible(thread)
+        i = bisect_right(addresses, address) - 1
+        if i >= 0 and (offset := address - addresses[i]) <= _NEAR:
+            thing = self.objects[views[i].object]
+            name = thing.name + thing.owner
+            place = f"{name}+{offset}" if offset else name
+            return f"{_bytes(size)} at {place}, and {name} has {_bytes(thing.size)}"
+        if i + 1 < len(views) and addresses[i + 1] - address <= _NEAR:
+            thing = self.objects[views[i + 1].object]
+            return f"{_bytes(size)} at {thing.name}{thing.owner}-{addresses[i + 1] - address}, before its first byte"
+        return f"{_bytes(size)} at address {address:#x}, where nothing is near"
+
     def possible(self, thread: int, address: Term, size: int, alignment: int) -> Possible:
         """Where an access of `size` bytes at an address that is not known may go. Raises TooManyPlaces."""
         low, high, step = spread(address)
@@ -145,6 +161,10 @@ class AddressSpace:
                         raise TooManyPlaces
         count = (high - low) // step + 1 if step else 1
         return Possible(found, len(found) == count, low % alignment == 0 and step % alignment == 0)
+
+
+def _bytes(number: int) -> str:
+    return f"{number} byte{'s' * (number != 1)}"
 
 
 def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iterable[int]:

@@ -7,9 +7,10 @@ arrived, and those are the ones it has synchronised with: which they are depends
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 from axioms.arrivals import Arrival, Gathered
-from axioms.formula import BOTH, FALSE
+from axioms.formula import BOTH, FALSE, TRUE
 from ptxcore.values.terms import Term
 
 
@@ -18,6 +19,10 @@ class NamedBarriers:
 
     def __init__(self, whole: Gathered, members: list[Arrival]) -> None:
         self.whole, self.formula = whole, whole.formula
+        #: Of each who waits for all: of each instruction the literals of "it is reached, or of another barrier". Of each
+        #: who waits for some: of each other arrival the literal of "it is there".
+        self._all: list[tuple[Arrival, list[list[int]]]] = []
+        self._some: list[tuple[Arrival, list[int]]] = []
         formula = self.formula
         position: dict[tuple[int, int], int] = {}
         for x, y in itertools.combinations(range(len(members)), 2):
@@ -47,9 +52,12 @@ class NamedBarriers:
         for a in members:
             if type(a.effect.identity) is not Term:
                 instructions.setdefault((a.arrive.thread, id(a.effect.instruction)), []).append(a)
+        reached = []
         for copies in instructions.values():
-            same = self.whole.same(copies[0], b)
-            self.formula.add([-b.executed, -same, self.whole.cut, *[a.executed for a in copies]])
+            here = [-self.whole.same(copies[0], b), *[a.executed for a in copies]]
+            self.formula.add([-b.passes, self.whole.cut, *here])
+            reached.append(here)
+        self._all.append((b, reached))
 
     def _wait_for_some(
         self,
@@ -70,7 +78,21 @@ class NamedBarriers:
                     formula.add([-seen[x], -also, -position[z, x], seen[z]])
             self.whole.edge(members[x], b, seen[x])
         at_least = formula.count(seen.values(), len(mates))
+        self._some.append((b, [there for _, there in mates]))
         for count, holds in self.whole.counts(b.effect.count):
             if count > 1:  # itself, and count - 1 others
                 enough = at_least[count - 1] if count <= len(at_least) else FALSE
-                formula.add([-b.executed, -holds, self.whole.cut, enough])
+                formula.add([-b.passes, -holds, self.whole.cut, enough])
+
+    def complete(self) -> Iterator[tuple[Arrival, int]]:
+        """For each who waits the literal of "it may go on"."""
+        formula = self.formula
+        for b, reached in self._all:
+            yield b, formula.conj_all([formula.disj(here, BOTH) for here in reached], BOTH)
+        for b, there in self._some:
+            came = formula.count(there, len(there))
+            enough = [
+                formula.conj(holds, TRUE if count < 1 else came[count - 1] if count <= len(came) else FALSE, BOTH)
+                for count, holds in self.whole.counts(b.effect.count)
+            ]
+            yield b, formula.disj(enough, BOTH)

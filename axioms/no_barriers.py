@@ -10,6 +10,7 @@ from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
     from axioms.arrivals import Arrival
+    from axioms.named_barriers import NamedBarriers
     from axioms.numbered_barriers import Instances
     from axioms.rounds import Rounds
 
@@ -22,6 +23,7 @@ class NoBarriers:
     absences: tuple[tuple[int, int], ...] = ()
     counted: tuple[Instances, ...] = ()
     meetings: tuple[Rounds, ...] = ()
+    named: tuple[NamedBarriers, ...] = ()
 
     def __init__(self, size: int) -> None:
         self.syncbar = self.again = self.mbo = self.mbrf = Relation([0] * size, {})
@@ -46,7 +48,7 @@ class NoMbarriers:
     flows: tuple[tuple[int, Term, Value], ...] = ()
 
     def __init__(self, size: int) -> None:
-        self.mbo = self.mbrf = Relation([0] * size, {})
+        self.mbo = self.mbrf = self.denied = Relation([0] * size, {})
 
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         pass

@@ -6,8 +6,9 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from axioms.events import UnsupportedProgram, split
+from axioms.events import split
 from axioms.memory import Cell
+from axioms.result import OutOfTime
 
 #: A location that could hold more values than this is more than brute force should be asked.
 MAX_VALUES = 256
@@ -20,8 +21,8 @@ ReadKey = tuple[int, int]
 Source = tuple[ReadKey, Sequence[int], int]
 
 
-class TooLarge(UnsupportedProgram):
-    """The program is beyond brute force."""
+class TooLarge(OutOfTime):
+    """The program is beyond brute force, which says nothing of it: it stays undecided, and the text says why."""
 
 
 class Origins:

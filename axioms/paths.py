@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from axioms.cat.evaluate import Rows, bits, closure, sequence
 from axioms.formula import FALSE, TRUE, UP, Formula
 from axioms.relations import Executed, Relation, Row
+from ptxcore.clock import tick
 
 
 class Paths:
@@ -247,6 +248,7 @@ class _Ways:
 
     def _together(self, i: int, events: int) -> int:
         """Those of some events that may be executed with event i."""
+        tick()
         return sum(1 << j for j in bits(events) if not self._are_apart(i, j))
 
     def _are_apart(self, i: int, j: int) -> bool:

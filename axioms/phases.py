@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from axioms.barrier_events import COUNTED
+from axioms.barrier_events import COUNTED, early_no
 from axioms.cat.evaluate import Rows, bits
 from axioms.events import Event
 from axioms.mbarrier_states import START, next_state
@@ -28,8 +28,8 @@ def states_found(program: Program, sequences: Sequence[Sequence[int]]) -> Iterat
 
 
 class Phases:
-    """`mbo` and `mbrf` of an execution, and what is wrong with it. `sequences` are the operations and waits of each mbarrier
-    object in their order."""
+    """`mbo`, `mbrf` and `denied` of an execution, and what is wrong with it. `sequences` are the operations and waits of each
+    mbarrier object in their order."""
 
     def __init__(
         self, program: Program, alive: int, sequences: Sequence[Sequence[int]], symbols: Mapping[Term, int]
@@ -37,6 +37,7 @@ class Phases:
         self.program, self.symbols = program, symbols
         self.mbo: Rows = [0] * program.size
         self.mbrf: Rows = [0] * program.size
+        self.denied: Rows = [0] * program.size
         self.defects: list[str] = []
         self._in_sequence = 0
         for sequence in sequences:
@@ -55,6 +56,7 @@ class Phases:
         events = self.program.events
         state = START
         earlier, operations = 0, 0  # all before; those before the waits that follow each other
+        begun = -1  # the operation with which the phase began
         counted: dict[tuple[int, int], int] = {}
         for i in sequence:
             event = events[i]
@@ -68,14 +70,24 @@ class Phases:
                 if "MW" in event.tags:
                     for a in bits(counted.get((state.life, state.phase - 1), 0)):
                         self.mbrf[a] |= 1 << i
+                elif begun >= 0 and self._is_over(event):
+                    self.denied[begun] |= 1 << i
             else:
                 self._before(earlier, i)
                 if effect.operation in COUNTED:
                     counted[state.epoch] = counted.get(state.epoch, 0) | 1 << i
+                before = state
                 state = next_state(state, effect.operation, terms.evaluate(effect.value, self.symbols))
+                begun = begun if state.epoch == before.epoch else i
             earlier |= 1 << i
             if effect.value is not None:
                 operations = earlier
+
+    def _is_over(self, wait: Event) -> bool:
+        """Whether the phase is over that a wait asks for which returned false."""
+        assert wait.effect is not None
+        no = early_no(wait.effect, self.program.threads[wait.thread].execution.effects)
+        return no is not None and bool(terms.evaluate(no.guard, self.symbols))
 
     def _before(self, earlier: int, i: int) -> None:
         for j in bits(earlier):

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from axioms import events as making
 from axioms.carried import Carried
 from axioms.definitions import Definitions
-from axioms.events import Collector, Event, Thread, Trouble, UnsupportedProgram
+from axioms.events import WILD, Collector, Event, Thread, Trouble, UnsupportedProgram
 from axioms.flow import LaterFlow, Numbers
 from axioms.kinds import ACCESSES, maker_of, spans_of
 from axioms.known import known_relations
 from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.obligations import obligations
+from ptxcore.clock import tick
 from ptxcore.machine.effects import Dependencies, Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -90,6 +91,11 @@ class Program:
 
             check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
+        #: Values that nothing says anything of: see `axioms.undetermined`; `open` are those that have no number here.
+        self.undetermined: tuple[Term, ...] = ()
+        self.open: tuple[Term, ...] = ()
+        if definitions and "collective" in self.kinds:
+            self._choose(definitions)
         if settlement is not None:
             self._define(Definitions(settlement.values))
             if settlement.gone:
@@ -110,9 +116,13 @@ class Program:
         finals = self._finals()
         self.layout = collector.layout = layout or self._layout(accesses, finals)
         self.cells: Sequence[Cell] = self.layout.cells
-        pieces = Definitions(self._pieces(finals))
-        self._define(pieces)
-        collector.define(self.threads, pieces)
+        #: The threads as they are before what stands for several cells was cut into pieces: new programs are made of them,
+        #: since of an address that is put together from pieces nobody knows any more where it may lead.
+        self.uncut = self.threads
+        #: Puts these pieces in: for values of `uncut` that somebody asks this program about.
+        self.pieces = Definitions(self._pieces(finals))
+        self._define(self.pieces)
+        collector.define(self.threads, self.pieces)
         self._collect()
         self.events: list[Event] = collector.events
         self.by_effect: list[dict[int, list[Event]]] = collector.by_effect  # thread by thread
@@ -192,6 +202,24 @@ class Program:
         at = None if address % size else self.space.at(thread, address, size)
         return () if at is None else self.layout.covering(at[0].object, at[1], size)
 
+    def told(self, reason: str) -> str:
+        """Why the program has no meaning, with the place that is meant where an access goes there in any case."""
+        for t in self.troubles:
+            if t.message == reason and t.condition == 1 and t.kind == WILD and t.address is not None:
+                size = next((e.width // 8 for e in self._effects_of(t)), 0)
+                return f"{reason}: {self.space.beside(t.thread, t.address, size)}" if size else reason
+        return reason
+
+    def _effects_of(self, trouble: Trouble) -> list[Effect]:
+        effects = self.threads[trouble.thread].execution.effects
+        return [e for e in effects if e.instruction is trouble.instruction and e.address == trouble.address]
+
+    def showing(self, more: Iterable[Observable]) -> Program:
+        """The same program with more that states list."""
+        other = copy(self)
+        other._given = (*self._given[:3], (*self._given[3], *more), *self._given[4:])
+        return other._again(self.layout, self.options, self.settlement)
+
     # From effects to events.
 
     def _accesses(self) -> Iterator[tuple[int, Effect]]:
@@ -220,6 +248,7 @@ class Program:
         """The bytes that accesses may go to: those that are cut alike together."""
         found: list[list[Bytes]] = []
         for t, effect in self._accessed:
+            tick()
             spans = spans_of(effect)
             located = self.collector.locate(t, effect, spans)
             if len(spans) == 1:
@@ -289,6 +318,16 @@ class Program:
         self.observed = tuple(o._replace(value=definitions(o.value)) for o in self.observed)
         self.condition, self.filter = definitions(self.condition), definitions(self.filter)
 
+    def _choose(self, definitions: Mapping[Term, Value]) -> None:
+        """Gives numbers to values that nothing says anything of."""
+        from axioms.undetermined import chosen, values_in
+
+        self.undetermined = values_in(definitions)
+        if self.undetermined:
+            numbers = chosen(self.undetermined, self.options)
+            self.open = () if numbers else self.undetermined
+            self._define(Definitions(numbers))
+
     def _collect(self) -> None:
         collector = self.collector
         for cell in range(len(self.layout.cells)):
@@ -302,6 +341,7 @@ class Program:
                     instruction = effect.instruction
                     name = ".".join((instruction.opcode, *instruction.modifiers))
                     raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
+                tick()
                 made[effect.index] = maker(collector, t, effect)
 
     def _grids(self) -> Grids | None:

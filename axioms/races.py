@@ -1,8 +1,9 @@
 """Races: the pairs of events that a model's flags are raised for, and the executions that raise them.
 
 A flag `~empty R as KIND` of a model tells of pairs of events in consistent executions in which every thread ends. Flags are
-asked for one after another, as they stand in the file; a pair of instructions is told of under the first that some execution
-raises.
+asked for one after another, as they stand in the file, and a pair of instructions is told of under each that some execution
+raises. Only those of `ONE_OF` are names for what may be one thing, a pair of accesses that nothing orders: of these, a pair
+has the first.
 
 R is made of what orders two events, negated: they race where no causality relates them. The formula says of causality only that
 what follows is there, never that it must follow from something, and that is enough: an execution in which the two are unordered
@@ -48,6 +49,9 @@ MISUSE = frozenset(UNDEFINED) - {"mixed-size", "async"}
 #: The flag of a read that may find what nothing wrote: neither a race nor misuse, but the answer hangs on what it finds.
 UNSET = "unset"
 
+#: The kinds of races, of which a pair of accesses has one: the first in the order of the model's file.
+ONE_OF = frozenset(("async", "war", "mixed-size", "proxy", "data"))
+
 #: A pair of instructions: thread, line and effect of each.
 Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
 
@@ -79,8 +83,9 @@ class Flags:
     ) -> Iterator[Race]:
         """Every race, each with its execution. `ask(new, literals)` gives a consistent execution in which one of the literals
         holds, `new` being a variable that is not used yet; None where there is none."""
-        told: set[Pair] = set()
+        tellings = _Tellings()
         for flag, value in self.found:
+            told = tellings.of(flag.name)
             kinds = kinds_of(program, value)
             while True:
                 left = [literal for pair, literals in kinds.items() if pair not in told for literal in literals]
@@ -96,6 +101,16 @@ class Flags:
                     if pair not in told:
                         told.add(pair)
                         yield race(flag.name, candidate, i, j)
+
+
+class _Tellings:
+    """The pairs of instructions that were told of, by what must not be told of them again."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, set[Pair]] = {}
+
+    def of(self, name: str) -> set[Pair]:
+        return self._told.setdefault("" if name in ONE_OF else name, set())
 
 
 def kinds_of(program: Program, value: Relation) -> dict[Pair, list[int]]:
@@ -162,11 +177,13 @@ class Seen:
                     known[pair] = race(flag.name, candidate, i, j)
 
     def races(self) -> list[Race]:
-        told: dict[Pair, Race] = {}
-        for known in self.first:
-            for pair, found in known.items():
-                told.setdefault(pair, found)
-        return list(told.values())
+        races: list[Race] = []
+        tellings = _Tellings()
+        for flag, known in zip(self.flags, self.first, strict=True):
+            told = tellings.of(flag.name)
+            races += [found for pair, found in known.items() if pair not in told]
+            told.update(known)
+        return races
 
 
 def undefined(races: Iterable[Race]) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from axioms.cat.evaluate import bits, closure
 from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
+from ptxcore.clock import tick
 
 Row = dict[int, int]
 
@@ -66,6 +67,7 @@ def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Form
     may: dict[int, Row] = {}
     disj = formula.disj
     for i, row in rows.items():
+        tick()
         new: Row = {}
         for j, literals in row.items():
             literal = literals[0] if len(literals) == 1 else disj(literals, way)
@@ -88,6 +90,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
     rows: dict[int, dict[int, list[int]]] = {}
     for p in dynamic:
         for i, row in p.may.items():
+            tick()
             certain = must[i]
             into = rows.setdefault(i, {})
             for j, literal in row.items():
@@ -100,6 +103,7 @@ def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relati
     must = [x & y for x, y in zip(a.must, b.must, strict=True)]
     may: dict[int, Row] = {}
     for i, row in a.may.items():
+        tick()
         certain, other = b.must[i], b.may.get(i)
         new = {}
         for j, literal in row.items():
@@ -174,6 +178,7 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
     certain = certain_sequence(a, b)
     b_must, b_may = b.must, b.may
     for i, row in enumerate(a.must):
+        tick()
         within = -1 if mask is None else mask[i]
         within &= ~certain[i]
         if not within:
@@ -235,6 +240,7 @@ def restrict(a: Relation, domain: Members | None, codomain: Members | None, form
         must = [row if domain.must >> i & 1 else 0 for i, row in enumerate(a.must)]
         may = {i: row for i, row in a.may.items() if domain.must >> i & 1}
         for i, literal in domain.may.items():
+            tick()
             new = dict.fromkeys(bits(a.must[i]), literal)
             for j, other in a.may.get(i, {}).items():
                 new[j] = formula.conj(literal, other, way)
@@ -246,6 +252,7 @@ def restrict(a: Relation, domain: Members | None, codomain: Members | None, form
         must = [row & certain for row in a.must]
         may = {}
         for i, row in enumerate(a.must):
+            tick()
             for j, literal in uncertain.items():
                 if row >> j & 1:
                     may.setdefault(i, {})[j] = literal
@@ -310,6 +317,7 @@ class Executed:
         must = []
         may: dict[int, Row] = {}
         for i, row in enumerate(rows):
+            tick()
             sure = row & certain if certain >> i & 1 else 0
             must.append(sure)
             if row != sure:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from axioms.execution import Execution
+from ptxcore.clock import OutOfTime
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 
@@ -22,10 +23,6 @@ def states_to_list(events: int) -> int:
 
 class EngineDefect(Exception):
     """The engine contradicts itself: a defect of ours, never a verdict."""
-
-
-class OutOfTime(Exception):
-    """The deadline passed before the question was decided."""
 
 
 class RaceEvent(NamedTuple):
@@ -74,12 +71,45 @@ class Rest(NamedTuple):
 
 class Why(NamedTuple):
     """Why an outcome is forbidden: an execution that has it, the edges in it that go against an axiom, and what these rest
-    on."""
+    on. `statement` is the axiom as the model writes it; `shipped` the model's name, where it is one that ships. `whole`: what
+    it rests on was looked for to the end, and not given up for time."""
 
     axiom: str
     steps: tuple[Step, ...]
     execution: Execution
     rests: tuple[Rest, ...]
+    statement: str = ""
+    shipped: str = ""
+    whole: bool = True
+
+
+class Flow(NamedTuple):
+    """Where a value would come from: a read of it, the write that would be read, and the read whose value that write stores;
+    each as the instruction of a thread."""
+
+    read: RaceEvent
+    write: RaceEvent
+    source: RaceEvent
+
+
+class Unreachable(NamedTuple):
+    """Why no axiom is named for an outcome that is not there. `kind`: `impossible` (no candidate execution has it, whatever the
+    axioms say), `time` (the search was given up after so many `seconds`), `values` (they are too many to be told apart), or
+    `size` (the program has more events than are looked at: `events`, of `most`).
+
+    Of the impossible: `values` are those that candidate executions end with, of what is observed, where they are few; `circle`
+    is how any other value would have to come out of itself, where that is the only way; `axiom` the one of the model `shipped`
+    that says so too, where there is one.
+    """
+
+    kind: str
+    values: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    circle: tuple[Flow, ...] = ()
+    seconds: float = 0.0
+    events: int = 0
+    most: int = 0
+    axiom: str = ""
+    shipped: str = ""
 
 
 @dataclass(slots=True)
@@ -88,13 +118,14 @@ class Decision:
 
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
-    `complete` is False when a loop bound cut executions off. `undefined` gives the reason why the program has no meaning, and
-    `culprits` the instructions that do what is meant, where that is no race and known.
-    `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what does
-    not occur, see `axioms.explain`: all of them are needed, or where `forbidding_each` is set each alone would do. `why` tells
-    more of it, where that was asked. `races` are those that were asked for, and otherwise the one that makes the program
-    undefined, if one does. `unset` are reads of what nothing wrote, in memory that may hold anything then, each with the
-    initial write: one of them at least, if there are any.
+    `complete` is False when a loop bound cut executions off. `ends`: some execution ends, whether or not the filter lets it
+    through. `stopped`: why the search was given up before all was looked at; what was found stands. `undefined` gives the
+    reason why the program has no meaning, and `culprits` the instructions that do what is meant, where that is no race and
+    known. `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what
+    does not occur, see `axioms.explain.forbidding`: all of them are needed, or where `forbidding_each` is set each alone would
+    do. `why` tells more of it, where that was asked, or `unreachable` says why no axiom is named. `races` are those that were
+    asked for, and otherwise the one that makes the program undefined, if one does. `unset` are reads of what nothing wrote, in
+    memory that may hold anything then, each with the initial write: one of them at least, if there are any.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -102,6 +133,8 @@ class Decision:
     positive: int = 0
     negative: int = 0
     complete: bool = True
+    ends: bool = False
+    stopped: OutOfTime | None = None
     listed_all: bool = True
     undefined: str | None = None
     culprits: tuple[RaceEvent, ...] = ()
@@ -111,3 +144,20 @@ class Decision:
     races: list[Race] = field(default_factory=list)
     unset: list[Race] = field(default_factory=list)
     why: Why | None = None
+    unreachable: Unreachable | None = None
+
+
+__all__ = [
+    "MAX_STATES",
+    "Decision",
+    "EngineDefect",
+    "OutOfTime",
+    "Race",
+    "RaceEvent",
+    "Rest",
+    "Step",
+    "Unreachable",
+    "Why",
+    "instruction_of",
+    "states_to_list",
+]

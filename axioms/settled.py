@@ -33,6 +33,7 @@ from axioms.definitions import FIELDS, Definitions
 from axioms.events import Event, Thread
 from axioms.kinds import ACCESSES, spans_of
 from axioms.memory import AddressSpace
+from ptxcore.clock import tick
 from ptxcore.machine.effects import Effect
 from ptxcore.places import includes
 from ptxcore.values import terms
@@ -180,6 +181,7 @@ class Settling:
             return
         possible, before = [], []
         for w in accesses:
+            tick()
             if w.writes == 0 or w is read:
                 continue
             writes = self._defined(w.writes)
@@ -221,6 +223,7 @@ class Settling:
     def _in_coherence(self, a: Event, b: Event) -> bool:
         if a.effect is None or b.effect is None or "GEN" not in a.tags or "GEN" not in b.tags or a.mapping != b.mapping:
             return False
+        tick()
         if not (a.in_po and b.in_po):
             return False
         one, other = Spot(a.thread, a.effect.index, a.guard), Spot(b.thread, b.effect.index, b.guard)
@@ -304,6 +307,7 @@ def _symbols(values: Iterable[Value]) -> set[Term]:
 
 def _used_by(e: Effect) -> set[Term]:
     """What an effect takes from others; an atomic operation's new value rests on its own old one, which is not meant."""
+    tick()
     plain: list[Value] = []
     for name in FIELDS:
         found = getattr(e, name)

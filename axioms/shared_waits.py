@@ -28,6 +28,11 @@ class SharedWaits(Encounters):
         self._gone: set[int] = set()
         self._certainly_over()
 
+    @property
+    def all_end(self) -> bool:
+        """Whether every thread certainly gets to its end."""
+        return len(self._gone) == len(self.threads)
+
     def _find_collectives(self) -> None:
         """What the threads of a warp execute together is one instance for all of them."""
         from axioms.collectives import Flows

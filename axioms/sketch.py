@@ -24,7 +24,7 @@ from axioms.values import Lowering, TooManyValues, domains
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
-_ORDERS = frozenset(("mbo", "mbrf"))
+_ORDERS = frozenset(("mbo", "mbrf", "denied"))
 
 
 class Sketch:

@@ -54,6 +54,20 @@ def solver_for(encoding: Encoding, backend: str | None, deadline: float | None) 
     return solver_of(encoding.formula, backend, deadline)
 
 
+def is_cut_off(program: Program, model: Model, backend: str | None, deadline: float | None) -> bool:
+    """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it. Raises
+    TooManyValues."""
+    encoding = Encoding(with_waits_as_stops(program), model, ended=False, deadline=deadline)
+    cut = encoding.cut_off([t.execution.cut for t in program.threads])
+    if cut == FALSE:
+        return False
+    solver = solver_for(encoding, backend, deadline)
+    try:
+        return solver.solve([cut])
+    finally:
+        solver.close()
+
+
 #: Seconds for which outcomes are listed that decide nothing any more.
 PATIENCE = 1.0
 
@@ -88,27 +102,26 @@ class Session:
         self.solver = solver_for(encoding, backend, deadline)
 
     def decide(self, max_states: int, races: bool = False, settles: bool | None = None) -> Decision:
-        """All outcomes; and all races, or the first that makes the program undefined."""
-        decision = Decision()
+        """All outcomes; and all races, or the first that makes the program undefined. What is found stands, also when the time
+        runs out then."""
+        decision = Decision(complete=not self.program.is_bounded)
         try:
-            self._undefined(decision)
-            if races or decision.undefined is None:
-                self._races(decision, races)
-            self._outcomes(decision, max_states, settles)
+            self._search(decision, max_states, races, settles)
+            decision.complete = decision.complete or not is_cut_off(
+                self.program, self.model, self.backend, self.deadline
+            )
+        except OutOfTime as error:
+            decision.stopped = error
         finally:
             self.solver.close()
-        decision.complete = not self.program.is_bounded or not self._is_cut_off()
         return decision
 
-    def _is_cut_off(self) -> bool:
-        """Whether some execution was stopped by a loop bound: a question of its own, since threads need not end in it."""
-        encoding = Encoding(with_waits_as_stops(self.program), self.model, ended=False, deadline=self.deadline)
-        cut = encoding.cut_off([t.execution.cut for t in self.program.threads])
-        solver = solver_for(encoding, self.backend, self.deadline)
-        try:
-            return solver.solve([cut])
-        finally:
-            solver.close()
+    def _search(self, decision: Decision, max_states: int, races: bool, settles: bool | None) -> None:
+        self._undefined(decision)
+        if races or decision.undefined is None:
+            self._races(decision, races)
+        self._outcomes(decision, max_states, settles)
+        decision.ends = bool(decision.states) or (self.filter != TRUE and self.solver.solve(self._defined()))
 
     def _undefined(self, decision: Decision) -> None:
         for literal, reason in self.encoding.troubles:
@@ -162,10 +175,10 @@ class Session:
                     self._rest(found, base)
                     break
                 self._found(found, max_states)
-        except OutOfTime:
-            if not found or settles is None or found[0][2] != settles:
-                raise
+        except OutOfTime as error:
             decision.listed_all = False
+            if not found or settles is None or found[0][2] != settles:
+                decision.stopped = error
         found.sort(key=lambda f: sorted(f[0].items()))
         for state, candidate, holds in found:
             decision.states.append(state)

@@ -12,12 +12,12 @@ Where somebody ends the launch, others may be anywhere: nothing that they would 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from axioms.barrier_plays import Part, Play, Plays
+from axioms.budget import Budget
 from axioms.candidate import Candidate
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
@@ -27,7 +27,6 @@ from axioms.endless import ABORTS, Stall, Wait
 from axioms.facts import fitted
 from axioms.origins import TooLarge
 from axioms.program import Event, Program
-from axioms.result import OutOfTime
 from axioms.staged import StagedEvaluation
 from ptxcore.machine.effects import Effect
 from ptxcore.machine.run import Trace
@@ -52,34 +51,38 @@ class Way(NamedTuple):
         return Part(self.trace.effects, self.kind == "barrier", self.kind == "end")
 
 
-def find(program: Program, model: Model, *, kinds: Sequence[str], deadline: float | None = None) -> Stall | None:
-    """What `axioms.endless.find` finds. Raises TooLarge and OutOfTime."""
-    return _Search(program, model, kinds, deadline).result()
+def find(
+    program: Program,
+    model: Model,
+    *,
+    kinds: Sequence[str],
+    deadline: float | None = None,
+    steps: int | None = None,
+) -> Stall | None:
+    """What `axioms.endless.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
+    `axioms.enumerate.decide`."""
+    return _Search(program, model, kinds, Budget(deadline, steps)).result()
 
 
 class _Search:
-    def __init__(self, program: Program, model: Model, kinds: Sequence[str], deadline: float | None) -> None:
-        self.program, self.model, self.kinds, self.deadline = program, model, kinds, deadline
+    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
+        self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
         self.aborts = not set(ABORTS).isdisjoint(kinds)
         if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
             raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
-        self.runs = Runs(program, model, self.check_time)
-
-    def check_time(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise OutOfTime
+        self.runs = Runs(program, model, self.spend)
 
     def result(self) -> Stall | None:
         ways = [_ways(traces, self.aborts) for traces in self.runs.of_threads()]
         if not any(way.kind in self.kinds for some in ways for way in some):
             return None
         for chosen in itertools.product(*ways):
-            self.check_time()
+            self.spend()
             if not any(way.kind in self.kinds for way in chosen):
                 continue
             if not self.runs.meetings.agree([_told(way) for way in chosen]):
                 continue
-            plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.check_time))
+            plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend))
             if plays:
                 execution = next(self._standing(chosen, plays), None)
                 if execution is not None:
@@ -98,7 +101,7 @@ class _Search:
             return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
         stages = StagedEvaluation.stages_of(model)
-        executions = Executions(program, model, stages, self.runs.contents.wrong, self.check_time)
+        executions = Executions(program, model, stages, self.runs.contents.wrong, self.spend)
         for barrier, orders in executions.arrangements(play.choice(program) for play in plays):
             if barrier.misuse is None:
                 for candidate in executions.of(barrier, orders, finals=False):
@@ -130,7 +133,7 @@ def _ways(traces: Sequence[Trace], aborts: bool) -> list[Way]:
         if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
             looked = [trace.effects[i] for i in trace.looks]
             kind = "mbarrier" if any(e.kind == "mbarrier" for e in looked) else "loop"
-            note(Way(kind, trace, looked[0].instruction if looked else None, trace.looks))
+            note(Way(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
         for i, effect in enumerate(trace.effects):
             if aborts:
                 if effect.kind not in _UNSEEN:

@@ -39,11 +39,20 @@ def decide_symbolic(
     outcomes are listed as far as that is quickly done."""
     encoding = Encoding(program, model, finite=False, deadline=deadline)
     decision = Symbolic(encoding, deadline).decide(max_states, races, settles)
-    if program.is_bounded:
-        encoding = Encoding(with_waits_as_stops(program), model, finite=False, ended=False, deadline=deadline)
-        cut = encoding.cut_off([t.execution.cut for t in program.threads])
-        decision.complete = not Symbolic(encoding, deadline).check(cut)
+    decision.complete = not program.is_bounded
+    if program.is_bounded and decision.stopped is None:
+        try:
+            decision.complete = not is_cut_off(program, model, deadline)
+        except OutOfTime as error:
+            decision.stopped = error
     return decision
+
+
+def is_cut_off(program: Program, model: Model, deadline: float | None) -> bool:
+    """Whether some execution was stopped by a loop bound."""
+    encoding = Encoding(with_waits_as_stops(program), model, finite=False, ended=False, deadline=deadline)
+    cut = encoding.cut_off([t.execution.cut for t in program.threads])
+    return cut != FALSE and Symbolic(encoding, deadline).check(cut)
 
 
 def _literal(literal: int) -> str:
@@ -99,7 +108,25 @@ class Symbolic:
         return check_z3(self.solver, assumptions, self.deadline)
 
     def decide(self, max_states: int, races: bool, settles: bool | None) -> Decision:
-        decision, encoding = Decision(), self.encoding
+        """All outcomes, and all races; what is found stands, also when the time runs out then."""
+        decision, found = Decision(), list[Outcome]()
+        try:
+            self._search(decision, found, max_states, races, settles)
+        except OutOfTime as error:
+            decision.stopped, decision.listed_all = error, False
+        found.sort(key=lambda f: sorted(f[0].items()))
+        for state, candidate, holds in found:
+            decision.states.append(state)
+            decision.witnesses.append(candidate.execution(state))
+            decision.satisfied.append(holds)
+            decision.positive += holds
+            decision.negative += not holds
+        return decision
+
+    def _search(
+        self, decision: Decision, found: list[Outcome], max_states: int, races: bool, settles: bool | None
+    ) -> None:
+        encoding = self.encoding
         for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
@@ -110,20 +137,12 @@ class Symbolic:
                 if not races:
                     break
             decision.undefined = decision.undefined or undefined(decision.races)
-        found: list[Outcome] = []
+        decision.ends = self.check(encoding.finishes, -encoding.troubled)
         self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
         for wanted in () if settles is None else (settles, not settles):
             if not found and self.check(encoding.finishes, -encoding.troubled, condition=wanted):
                 found.append(self._outcome())
         decision.listed_all = self._list(found, max_states)
-        found.sort(key=lambda f: sorted(f[0].items()))
-        for state, candidate, holds in found:
-            decision.states.append(state)
-            decision.witnesses.append(candidate.execution(state))
-            decision.satisfied.append(holds)
-            decision.positive += holds
-            decision.negative += not holds
-        return decision
 
     def _list(self, found: list[Outcome], max_states: int) -> bool:
         """More outcomes, and whether they are all. Where some are known already, nothing depends on them any more."""

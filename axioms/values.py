@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from axioms.formula import BOTH, FALSE, TRUE, Formula
+from ptxcore.clock import tick
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -27,6 +28,7 @@ class TooManyValues(Exception):
 
 def numbers_of(term: Term, known: Mapping[Term, frozenset[int]]) -> frozenset[int]:
     """The numbers that `term` can have when its operands have those in `known`."""
+    tick()
     sets = [known[a] if type(a) is Term else (a,) for a in term.args]
     if term.width == 1:
         return _TRUTH if all(sets) else _NONE

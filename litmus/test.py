@@ -11,6 +11,8 @@ from ptxcore.diagnostics import Span
 from ptxcore.places import Place
 from ptxcore.syntax.tree import NOWHERE, AnyStatement
 
+#: What may be asked of a test beside its condition, in the order in which it is written.
+PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
 #: Bits of each type that a location may have.
 TYPE_WIDTHS = {**{f".{kind}{bits}": bits for kind in "usb" for bits in (8, 16, 32, 64)}, ".b128": 128}
 
@@ -151,7 +153,8 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One litmus test. `meta` keeps `KEY = value` lines in order; `Expect` among them states the expected verdict."""
+    """One litmus test. `checks` are what is asked beside the condition, of `PROPERTIES`. `meta` keeps `KEY = value` lines in
+    order; `Expect` among them states the expected verdict."""
 
     name: str
     threads: tuple[Thread, ...]
@@ -164,10 +167,12 @@ class Test:
     comments: tuple[str, ...] = ()
     path: str = field(default="<input>", compare=False)
     text: str = field(default="", compare=False, repr=False)
+    checks: tuple[str, ...] = ()
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     @property
     def expectation(self) -> str:
-        """The verdict that the test says it should have: `ok` unless its meta block has `Expect=`."""
-        return dict(self.meta).get("Expect", "ok").strip()
+        """The verdict that the test says it should have, or several with `|` between them: `ok` unless its meta block has
+        `Expect=`."""
+        return "|".join(map(str.strip, dict(self.meta).get("Expect", "ok").split("|")))

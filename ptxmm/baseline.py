@@ -16,8 +16,10 @@ from dataclasses import replace
 from typing import Any
 
 from ptxmm.findings import Finding
+from ptxmm.report.files import write_whole
 
 _VERSION = 1
+_LONGEST = 64 << 20  # bytes of a file
 Key = tuple[str, str, str]
 
 
@@ -37,11 +39,15 @@ class Baseline:
     @classmethod
     def read(cls, path: str) -> Baseline:
         """Raises OSError where the file cannot be read, BaselineError where it is none."""
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        if not os.path.isfile(path) and os.path.exists(path):  # a pipe would be waited for
+            raise BaselineError(f"{path}: no baseline: not a regular file")
+        with open(path, "rb") as file:
+            data = file.read(_LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise BaselineError(f"{path}: no baseline: longer than {_LONGEST >> 20} MiB")
         try:
-            document = json.loads(text)
-        except ValueError as error:
+            document = json.loads(data.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
             raise BaselineError(f"{path}: no baseline: {error}") from None
         if not isinstance(document, dict) or document.get("ptxmm-baseline") != _VERSION:
             raise BaselineError(f'{path}: no baseline: "ptxmm-baseline": {_VERSION} is missing')
@@ -111,6 +117,5 @@ def write(path: str, found: Iterable[Finding]) -> int:
         }
         for test, kind, place in sorted(counts)
     ]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"ptxmm-baseline": _VERSION, "findings": entries}, indent=1) + "\n")
+    write_whole(path, json.dumps({"ptxmm-baseline": _VERSION, "findings": entries}, indent=1) + "\n")
     return sum(counts.values())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.findings import Finding
 from ptxmm.kernels.files import Item
+from ptxmm.report import plain
 from ptxmm.result import Result, Witness
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ _SMALL = """PTX warm
 
 class Settings(NamedTuple):
     """What one command asks of every test. `drawings` are of `svg` and `dot`; `digest`: whether a hash of the test is
-    wanted; `tell`: of a litmus test that fails, find out why as well."""
+    wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an answer that rests on a bound is accepted
+    where `ok` is expected; `checks`: what is asked of every test, `progress`: who is scheduled fairly, see `ptxmm.check`."""
 
     model: str = "ptx-9.0"
     unroll: int = 4
@@ -40,6 +42,9 @@ class Settings(NamedTuple):
     races: bool = False
     why: bool = False
     tell: bool = False
+    bounded_ok: bool = False
+    checks: tuple[str, ...] = ()
+    progress: str | None = None
     options: frozenset[str] = frozenset()
 
 
@@ -47,7 +52,8 @@ class Outcome(NamedTuple):
     """A result, light enough to send between processes: its witnesses stay behind, their drawings come along, and
     `extra` ones: of races, and of why not.
 
-    `findings` is what is wrong with the test, once whoever reports it has looked. For `undrawn` pictures there was no time."""
+    `pointers` are the names of addresses in states, by place and number, where a `digest` was wanted. `findings` is what is
+    wrong with the test, once whoever reports it has looked. For `undrawn` pictures there was no time."""
 
     result: Result
     drawings: dict[str, list[str]]
@@ -55,6 +61,7 @@ class Outcome(NamedTuple):
     findings: tuple[Finding, ...] = ()
     extra: dict[str, dict[str, list[str]]] | None = None
     undrawn: int = 0
+    pointers: dict[tuple[str, int], str] | None = None
 
 
 class _Pen:
@@ -102,6 +109,7 @@ class Checker:
 
         start = time.perf_counter()
         path = str(item)
+        shown = plain(path)
         try:
             outcome = self._check(item)
         except InputError as error:
@@ -110,9 +118,9 @@ class Checker:
             outcome = self._failure(path, "error", error.render())
         except OSError as error:
             reason = error.strerror or str(error)
-            outcome = self._failure(path, "error", f"{path}: error: cannot read: {reason}")
+            outcome = self._failure(path, "error", f"{shown}: error: cannot read: {reason}")
         except UnsupportedProgram as error:
-            outcome = self._failure(path, "error", f"{path}: error: {error}")
+            outcome = self._failure(path, "error", f"{shown}: error: {error}")
         except MemoryError:
             outcome = self._failure(path, "undecided", "out of memory")
         except Exception as error:
@@ -120,7 +128,7 @@ class Checker:
                 raise KeyboardInterrupt from None
             from ptxmm.defects import defect
 
-            outcome = self._failure(path, "error", defect(path, error, "the test", self._conditions()))
+            outcome = self._failure(path, "error", defect(shown, error, "the test", self._conditions()))
         outcome.result.seconds = time.perf_counter() - start
         return outcome
 
@@ -147,12 +155,15 @@ class Checker:
                 witnesses=bool(wanted.drawings),
                 races=wanted.races,
                 why=why,
+                checks=wanted.checks,
+                progress=wanted.progress,
                 options=wanted.options,
             )
 
         result = check(wanted.why)
+        result.bounded_ok = wanted.bounded_ok
         quick = wanted.timeout is None or result.seconds < wanted.timeout / 4
-        if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.checks or result.why):
+        if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.of_kernel or result.why):
             result.why = check(True).why
         waiting = [check.witness for check in result.checks if check.witness is not None]
         more = {
@@ -166,7 +177,10 @@ class Checker:
         result.witnesses, result.race_witnesses, result.why_witness = [], [], None
         for asked in result.checks:
             asked.witness = None
-        return Outcome(result, drawings, digest(test) if wanted.digest else "", extra=extra, undrawn=pen.undrawn)
+        outcome = Outcome(result, drawings, extra=extra, undrawn=pen.undrawn)
+        if wanted.digest:
+            outcome = outcome._replace(digest=digest(test), pointers=pointers(test, result.states))
+        return outcome
 
     def _failure(self, path: str, verdict: str, message: str) -> Outcome:
         result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)
@@ -188,7 +202,9 @@ class Checker:
     def lost(self, item: Item, reason: str) -> Outcome:
         """For a test whose worker died more than once."""
         path = str(item)
-        return self._failure(path, "error", f"{path}: error: its worker process {reason}, twice; was memory short?")
+        return self._failure(
+            path, "error", f"{plain(path)}: error: its worker process {reason}, twice; was memory short?"
+        )
 
 
 def stem(path: str) -> str:
@@ -196,6 +212,19 @@ def stem(path: str) -> str:
     if ".toml:" in path:
         return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
+
+
+def pointers(test: Test | KernelTest, states: list[dict[str, int]]) -> dict[tuple[str, int], str]:
+    """What numbers in states point to, by name, in a litmus test that takes addresses."""
+    from litmus.test import Test
+
+    if not isinstance(test, Test):
+        return {}
+    from ptxmm.pipeline import names_of_addresses
+
+    names = names_of_addresses(test)
+    found = {item: names(*item) for item in dict.fromkeys(item for state in states for item in state.items())}
+    return {item: name for item, name in found.items() if name}
 
 
 def digest(test: Test | KernelTest) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ptxmm.result import Result, Spot
+from ptxmm.report import plain
+from ptxmm.result import Checked, Result, Spot
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
 KINDS = {
@@ -30,13 +31,17 @@ KINDS = {
     "expectation": "a test that was expected to fail does not",
     "assumption": "what the answer takes for granted",
     "undecided": "the question was not decided in the time allowed",
-    "incomplete": "the answer rests on loop bounds, and complete ones are required",
+    "bounded": "what is claimed holds within the bounds of loops, and was not looked at beyond them",
     "error": "a test that cannot be read or decided",
 }
+#: Where the list of outcomes was cut. The verdict counts all of them.
+NOT_ALL = "there are more outcomes than are listed"
 #: Races that leave a program without a meaning.
 _MEANINGLESS = ("mixed-size", "async")
 #: Findings that no baseline accepts: they say nothing of the test.
-_NEVER_KNOWN = frozenset({"assumption", "undecided", "incomplete", "error"})
+_NEVER_KNOWN = frozenset({"assumption", "undecided", "bounded", "error"})
+#: What a finding makes of the exit status, where it is not a failure.
+_STATUS = {"error": 2, "undecided": 3, "bounded": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +62,65 @@ class Finding:
     def may_be_known(self) -> bool:
         return self.kind not in _NEVER_KNOWN
 
+    @property
+    def status(self) -> int:
+        """The exit status that it asks for by itself."""
+        return 0 if self.known else _STATUS.get(self.kind, 1)
 
-def findings(result: Result, *, require_complete: bool = False) -> list[Finding]:
-    """What is wrong with a test; nothing, where it answers as it says it should."""
+
+def findings(result: Result) -> list[Finding]:
+    """What is wrong with a test, one by one, so that each may be known by itself: every check that does not hold, every race,
+    what has no meaning; and what is not known of it: every check that is open, or rests on a bound. Nothing, where the test
+    answers as it says it should."""
     if result.verdict == "error":
         return [_error(result)]
     if result.verdict == "undecided":
         return [_of(result, "undecided", result.error or "undecided")]
     if result.passed:
-        cut = [loop for loop in result.loops if loop.kind == "bounded"]
-        if not require_complete or result.complete:
-            return []
-        return [_of(result, "incomplete", bound_of(result), spots=[(loop.spot, str(loop)) for loop in cut])]
-    if result.verdict == "undefined" and "undefined" not in result.expectation:
-        races = list(_races(result))
-        return races if undefined_by_race(result) else [_undefined(result), *races]
+        return []
+    if result.verdict == "bounded":
+        return [_bounded(result)]
+    found = [*_unexpected(result)]
+    if result.verdict == "undefined" and not undefined_by_race(result):
+        found.append(_undefined(result))
+    found += [*_checks(result), *_races(result)]
     if result.verdict == "no":
-        found = [*_checks(result), *_races(result)]
-        if found:
-            return found
-        if result.kind is not None:
-            return [_condition(result)]
-    message = f"the verdict is {result.verdict}, and {' or '.join(result.expectation.split('|'))} was expected"
-    return [_of(result, "expectation", message, place=result.expectation)]
+        found += _left_open(result)
+    return found or [_expectation(result)]
+
+
+def _unexpected(result: Result) -> Iterator[Finding]:
+    """Where a test says that something is wrong with it, and that is not so."""
+    if "ok" not in result.expectation.split("|"):
+        yield _expectation(result)
+
+
+def _expectation(result: Result) -> Finding:
+    message = f"the verdict is {result.verdict}, and {result.expectation.replace('|', ' or ')} was expected"
+    return _of(result, "expectation", message, place=f"{result.verdict}, not {result.expectation}")
+
+
+def _left_open(result: Result) -> Iterator[Finding]:
+    """What nobody knows of a test, beside what is wrong with it: it must not pass because the rest is known."""
+    for check in result.checks:
+        if check.holds is None:
+            yield _of(result, "undecided", f"{check.text}: {check.message or 'undecided'}")
+    accepted = result.bounded_ok or "bounded" in result.expectation.split("|")
+    if not accepted and any(check.bounded for check in result.checks):
+        yield _bounded(result)
 
 
 def assumptions(result: Result) -> list[Finding]:
     """What the answer rests on, as far as nobody asked for more: bounds of loops, and what was assumed."""
     found = []
     if not result.complete:
-        cut = [(loop.spot, str(loop)) for loop in result.loops if loop.kind == "bounded"]
-        found.append(_of(result, "incomplete", bound_of(result), spots=cut))
+        found.append(_bounded(result))
     return found + [_of(result, "assumption", note) for note in result.notes]
+
+
+def _bounded(result: Result) -> Finding:
+    cut = [(loop.at, str(loop)) for loop in result.loops if loop.kind == "bounded"]
+    return _of(result, "bounded", bound_of(result), spots=cut)
 
 
 def bound_of(result: Result) -> str:
@@ -132,7 +164,7 @@ def _error(result: Result) -> Finding:
     lines = (result.error or "error").splitlines() or ["error"]
     found = _PLACED.match(lines[0])
     if found is None:
-        first = lines[0].removeprefix(f"{result.path}: error: ")
+        first = lines[0].removeprefix(f"{plain(result.path)}: error: ")
         return _of(result, "error", first, details=lines[1:])
     spot = Spot(found["path"], int(found["line"]), int(found["column"]))
     return _of(result, "error", found["message"], spots=[(spot, "")], details=lines[1:])
@@ -151,21 +183,20 @@ def undefined_by_race(result: Result) -> bool:
     return any(reason.startswith(UNDEFINED.get(race["kind"], reason + " ")) for race in result.races)
 
 
-def _condition(result: Result) -> Finding:
-    quantifier = {"not exists": "~exists"}.get(result.kind or "", result.kind)
-    total = result.positive + result.negative
-    count = f"{result.positive} of {total} outcomes satisfy it" if total else "no execution ends"
-    message = f"{quantifier} {result.condition} does not hold: {count}"
+def _condition(result: Result, check: Checked) -> Finding:
+    """The condition of a litmus test, which does not hold."""
     telling = result.kind != "forall"
     states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
     details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
-    details += result.why["text"] if result.why else []
-    return _of(result, "condition", message, place=f"{quantifier} {result.condition}", details=details)
+    details += [*check.story, *(result.why["text"] if result.why else [])]
+    return _of(result, "condition", check.message, spots=check.spots, place=check.text, details=details)
 
 
 def _checks(result: Result) -> Iterator[Finding]:
     for check in result.checks:
-        if check.holds is False and not (check.kind == "race_free" and result.races):
+        if check.holds is False and check is result.checks[0] and not result.of_kernel:
+            yield _condition(result, check)
+        elif check.holds is False and not (check.kind == "race_free" and result.races):
             spots = check.spots or ([(check.spot, "")] if check.spot else None)
             yield _of(
                 result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.story
@@ -179,7 +210,7 @@ def _races(result: Result) -> Iterator[Finding]:
     seen: set[tuple[Any, ...]] = set()
     for race in result.races:
         events = race["events"]
-        pair = (race["kind"], *sorted((str(e.get("line")), e["instruction"]) for e in events))
+        pair = (race["kind"], *sorted((str(e.get("file")), str(e.get("line")), e["instruction"]) for e in events))
         if pair in seen:
             continue
         seen.add(pair)
@@ -198,7 +229,8 @@ def event_text(event: Mapping[str, Any]) -> str:
 
 
 def _event_spot(result: Result, event: Mapping[str, Any]) -> Spot:
-    return Spot(event.get("file") or file_of(result), event.get("line") or 0)
+    at = event.get("at") or event
+    return Spot(at.get("file") or file_of(result), at.get("line") or 0)
 
 
 _REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")

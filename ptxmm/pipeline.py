@@ -6,10 +6,9 @@ test -> memory (objects at addresses) -> threads executed once, on symbols -> pr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from axioms.events import WILD
 from axioms.memory import Layout, Object, View
 from axioms.program import Observable, Program, Thread, final_symbol
 from litmus.formats.dialects import dialect_named
@@ -64,6 +63,35 @@ def build(test: Test, unroll: int = 4, all_registers: bool = False, options: fro
         if not error.text:
             error.path, error.text = test.path, test.text
         raise
+
+
+def names_of_addresses(test: Test) -> Callable[[str, int], str]:
+    """What a number in a place of a state (`1:r0`, `x`) points to: `x`, `b+8`; nothing where it is no address. Only a test that
+    takes addresses has any."""
+    if not _takes_addresses(test):
+        return lambda place, number: ""
+    memory = _Memory(test, own_aliases=False)
+    seen = {t.name[1:]: memory.variables(t.place.cta) for t in test.threads}
+
+    def name(place: str, number: int) -> str:
+        variables = seen.get(place.partition(":")[0]) or next(iter(seen.values()))
+        for location, variable in variables.items():
+            offset = number - variable.address
+            if 0 <= offset <= variable.elements * variable.width // 8:  # one behind the last is written so, too
+                return f"{location}+{offset}" if offset else location
+        return ""
+
+    return name
+
+
+def _takes_addresses(test: Test) -> bool:
+    """Whether a register or a location may hold an address: from the beginning, or by an operand that is a location's name."""
+    values = [v for t in test.threads for _, v in t.registers] + [v for l in test.locations for v in l.initial]
+    names = {l.name for l in test.locations}
+    operands = (o for t in test.threads for s in t.statements if isinstance(s, Instruction) for o in s.operands)
+    return any(isinstance(v, AddressOf) for v in values) or any(
+        isinstance(o, Name) and o.name in names for o in operands
+    )
 
 
 class _Memory:
@@ -333,10 +361,6 @@ class _Builder:
         program = self.assemble(threads)
         if program.grids is not None:
             program.grids.refuse_uncertain_launches()
-        for trouble in program.troubles:
-            if trouble.condition == 1 and trouble.kind == WILD and trouble.address is not None:
-                span = trouble.instruction.span
-                raise fail(span, f"address {trouble.address:#x} belongs to no location of the init block")
         return program
 
     def _put_warps_together(self, threads: list[Thread]) -> None:

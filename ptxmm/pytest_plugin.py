@@ -6,7 +6,9 @@ ptxmm's report. Settings, in the ini file or as options: see `pytest_addoption`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,40 +28,80 @@ _SETTINGS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`ptxmm = false` in the ini file, or `--no-ptxmm`, leaves these files alone; `ptxmm_model` and its like, or
-    `--ptxmm-model`, say how tests are checked; `ptxmm_require_complete` fails tests whose loops were cut."""
+    `--ptxmm-model`, say how tests are checked; `ptxmm_bounded_ok` accepts what holds within the bounds of loops."""
     group = parser.getgroup("ptxmm", "litmus tests and kernel tests")
     group.addoption("--no-ptxmm", action="store_true", help="collect no litmus tests and no kernel tests")
     parser.addini("ptxmm", "collect litmus tests and kernel tests", type="bool", default=True)
     for name, what in _SETTINGS.items():
         group.addoption(f"--ptxmm-{name}", metavar=name.upper(), help=what)
         parser.addini(f"ptxmm_{name}", what)
-    group.addoption("--ptxmm-require-complete", action="store_true", help="fail tests whose loops were cut")
-    parser.addini("ptxmm_require_complete", "fail tests whose loops were cut", type="bool", default=False)
+    group.addoption("--ptxmm-bounded-ok", action="store_true", help="accept what holds within the bounds of loops")
+    parser.addini("ptxmm_bounded_ok", "accept what holds within the bounds of loops", type="bool", default=False)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TestFile | None:
-    from ptxmm.kernels.files import is_test
+    return _test_file(file_path, parent)
 
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Pytest leaves out what is no file (a link to nothing, a pipe), and a test must not vanish like that."""
+    report = yield
+    if isinstance(collector, pytest.Directory) and report.passed:
+        with os.scandir(collector.path) as entries:
+            special = sorted(entry.name for entry in entries if not _is_ordinary(entry))
+        lost = [_test_file(collector.path / name, collector) for name in special]
+        report.result = [*report.result, *(file for file in lost if file is not None)]
+    return report
+
+
+def _is_ordinary(entry: os.DirEntry[str]) -> bool:
+    """Whether pytest looks at an entry of a folder by itself."""
+    try:
+        return entry.is_file() or entry.is_dir()
+    except OSError:
+        return False
+
+
+@cache
+def _goes_round(folder: Path) -> bool:
+    """Whether pytest came here through a link that leads back: it follows such links forty times, and we never do."""
+    from litmus.formats.files import leads_back
+
+    above = folder.parent
+    return (above != folder and _goes_round(above)) or (folder.is_symlink() and leads_back(str(folder)))
+
+
+def _test_file(path: Path, parent: pytest.Collector) -> TestFile | None:
+    """What a path of a folder is to us: by the same rule as for `ptxmm check FOLDER`."""
     config = parent.config
-    if file_path.suffix not in (".litmus", ".toml") or config.getoption("--no-ptxmm") or not config.getini("ptxmm"):
+    if path.suffix.lower() not in (".litmus", ".toml") or config.getoption("--no-ptxmm") or not config.getini("ptxmm"):
         return None
-    if not is_test(str(file_path)):
+    from litmus.formats.files import look
+    from ptxmm.kernels.files import TESTS
+
+    found = None if _goes_round(path.parent) else look(str(path), TESTS)
+    if found is None:
         return None
-    collected: TestFile = TestFile.from_parent(parent, path=file_path)
+    collected: TestFile = TestFile.from_parent(parent, path=path)
+    collected.problem = found[1]
     return collected
 
 
 class TestFile(pytest.File):
-    """A file of tests: its variants, or itself."""
+    """A file of tests: its variants, or itself. `problem` says why it cannot be taken."""
 
     __test__ = False
+    problem: str | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from ptxmm.kernels.files import Variant, expand
 
-        for item, _ in expand([(str(self.path), None)]):
+        for item, _ in expand([(str(self.path), None)]) if self.problem is None else [(str(self.path), None)]:
             name = (isinstance(item, Variant) and item.name) or self.path.stem
-            yield ModelTest.from_parent(self, name=name, item=item)
+            yield ModelTest.from_parent(self, name=name, item=item, problem=self.problem)
 
 
 class NotAsExpected(Exception):
@@ -67,29 +109,28 @@ class NotAsExpected(Exception):
 
 
 class ModelTest(pytest.Item):
-    """One test. `item` is what `ptxmm check` would be given."""
+    """One test. `item` is what `ptxmm check` would be given; `problem` says why it cannot be taken."""
 
-    def __init__(self, *, item: Item, **others: Any) -> None:
+    def __init__(self, *, item: Item, problem: str | None = None, **others: Any) -> None:
         super().__init__(**others)
-        self.item = item
+        self.item, self.problem = item, problem
 
     def runtest(self) -> None:
         from ptxmm.checker import Checker
         from ptxmm.findings import findings
 
+        if self.problem is not None:
+            raise NotAsExpected(f"{self.item}: error: {self.problem}")
         settings = settings_of(self.config)
         outcome = Checker(settings)(self.item)
-        complete = bool(self._setting("require_complete"))
-        found = findings(outcome.result, require_complete=complete)
-        if found:
+        if findings(outcome.result):
             raise NotAsExpected(_report(outcome, settings))
 
-    def _setting(self, name: str) -> Any:
-        return self.config.getoption(f"--ptxmm-{name.replace('_', '-')}") or self.config.getini(f"ptxmm_{name}")
-
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        from ptxmm.report import harmless
+
         if isinstance(excinfo.value, NotAsExpected):
-            return str(excinfo.value)
+            return harmless(str(excinfo.value))
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
@@ -101,7 +142,8 @@ def settings_of(config: pytest.Config) -> Settings:
     from ptxmm.checker import Settings
 
     said = {name: config.getoption(f"--ptxmm-{name}") or config.getini(f"ptxmm_{name}") for name in _SETTINGS}
-    settings = Settings(tell=True)
+    accepted = config.getoption("--ptxmm-bounded-ok") or config.getini("ptxmm_bounded_ok")
+    settings = Settings(tell=True, bounded_ok=bool(accepted))
     try:
         if said["timeout"]:
             settings = settings._replace(timeout=float(said["timeout"]))

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 def entry(race: Race, cast: Cast) -> dict[str, Any]:
-    """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`), `reason`, `execution`."""
+    """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`, and
+    `at`: where to look), `reason`, `execution`."""
     story = Story(race.execution, cast)
     found = _events(race, story)
     a, b = found
-    reason = story.why.unordered(a.index, b.index) if a and b and a is not b else None
+    reason = story.unordered(a.index, b.index) if a and b and a is not b else None
     return {
         "kind": race.kind,
         "events": [_written(r, e, cast) for r, e in zip(race.events, found, strict=True)],
@@ -34,10 +35,12 @@ def _events(race: Race, story: Story) -> list[ExecutedEvent | None]:
 def _written(event: RaceEvent, found: ExecutedEvent | None, cast: Cast) -> dict[str, Any]:
     spot = cast.spot(found) if found else None
     source = cast.source(found) if found else None
+    at = cast.at(found) if found else None
     return {
         "thread": cast.name(found.thread) if found else event.thread,
         "line": event.line,
         "instruction": event.instruction,
         "file": spot.path if spot else None,
         "source": str(source) if source else None,
+        "at": {"file": at.path, "line": at.line} if at else None,
     }

@@ -6,11 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from axioms.execution import ExecutedEvent, Execution
+    from collections.abc import Sequence
 
-#: The verdicts. `undecided`: out of time. `undefined`: the model gives the program no meaning. `error`: bad input, or
-#: our defect.
-VERDICTS = ("ok", "no", "undecided", "undefined", "error")
+    from axioms.execution import ExecutedEvent, Execution
+    from ptxmm.graphs.waiting import Stays
+
+#: The verdicts (docs/answers.md). `ok`: proven. `bounded`: holds in all that was explored, and a bound cut off executions that
+#: could matter. `undecided`: out of time, or nothing known but within the bounds of loops. `undefined`: the model gives the
+#: program no meaning. `error`: bad input, or our defect.
+VERDICTS = ("ok", "bounded", "no", "undecided", "undefined", "error")
+#: What a test may expect: verdicts that are answers, and that of `no` because no execution ends.
+EXPECTED = ("ok", "bounded", "no", "undefined", "hangs")
+#: What is checked unasked: the assertions that kernels make themselves.
+ASSERTIONS = "assertions"
 #: How a quantifier is named in results.
 KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
 
@@ -37,6 +45,12 @@ class Loop(NamedTuple):
     label: str
     turns: int
     threads: tuple[str, ...]
+    look: Spot | None = None
+
+    @property
+    def at(self) -> Spot:
+        """Where to look: at the source, where that is there to look at."""
+        return self.look or self.spot
 
     def __str__(self) -> str:
         named = f" ({self.label})" if self.label else ""
@@ -48,32 +62,36 @@ class Loop(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class Checked:
-    """One check of a kernel test. `text` is the check as written, `spot` where. `holds` is None where that was not decided.
+    """One check of a test. `text` is the check as written, `spot` where. `holds` is None where that was not decided; where it
+    is True, `bounded` says that it rests on a bound. `hangs`: it does not hold for no other reason than that no execution
+    ends.
 
-    What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`, the
-    outcome; `story`, the execution, a line for each step. `place` tells it from other findings of its kind, and stays the
-    same when unrelated lines change.
-    """
+    What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
+    the outcome; `story`, the execution, a line for each step; `waits`, who waits or goes round for ever, for programs.
+    `place` tells it from other findings of its kind, and stays the same when unrelated lines change."""
 
     kind: str
     text: str
     spot: Spot | None = None
     holds: bool | None = None
+    bounded: bool = False
+    hangs: bool = False
     message: str = ""
     spots: list[tuple[Spot, str]] = field(default_factory=list)
     state: dict[str, int] = field(default_factory=dict)
     story: list[str] = field(default_factory=list)
+    waits: list[dict[str, Any]] = field(default_factory=list)
     place: str = ""
     witness: Witness | None = None
 
 
 class Witness:
-    """One allowed execution (`execution`), and the state that it ends in."""
+    """One allowed execution (`execution`), and the state that it ends in; `stays` are threads that go no further in it."""
 
-    __slots__ = ("execution",)
+    __slots__ = ("execution", "stays")
 
-    def __init__(self, execution: Execution) -> None:
-        self.execution = execution
+    def __init__(self, execution: Execution, stays: Sequence[Stays] = ()) -> None:
+        self.execution, self.stays = execution, stays
 
     def __repr__(self) -> str:
         return f"Witness({self.state})"
@@ -94,38 +112,45 @@ class Witness:
         """The execution as a graph: SVG text that stands alone."""
         from ptxmm.graphs.svg import svg
 
-        return svg(self.execution)
+        return svg(self._drawn())
 
     def dot(self) -> str:
         """The execution as a graph: DOT text, with every node's place (`neato -n` draws it)."""
         from ptxmm.graphs.dot import dot
 
-        return dot(self.execution)
+        return dot(self._drawn())
+
+    def _drawn(self) -> Execution:
+        if not self.stays:
+            return self.execution
+        from ptxmm.graphs.waiting import with_those_who_stay
+
+        return with_those_who_stay(self.execution, self.stays)
 
 
 @dataclass(kw_only=True, slots=True)
 class Result:
     """The answer for one test.
 
-    `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,
-    `sometimes` or `always`: all three None when a test could not be read, `observation` also when it was not decided.
-    `states` are the allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number.
-    `positive` of them satisfy the proposition, `negative` do not; `witnesses` has an execution for each, in the same
-    order. `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut
-    executions off. `seconds` is the time for executing and deciding (on the command line also for reading). `error`
-    says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the
-    forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where
-    the condition stands.
-    `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says
-    it should have; where several are right, `|` stands between them.
+    `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`, `sometimes`
+    or `always`: all three None when a test could not be read, `observation` also when it was not decided. `states` are the
+    allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number. `positive` of them satisfy
+    the proposition, `negative` do not; `witnesses` has an execution for each, in the same order. `listed_all` is False when
+    there are more states than are listed. `complete` is False when a loop bound cut executions off, or nobody knows whether
+    one did. `seconds` is the time for executing and deciding (on the command line also for reading). `error` says why the
+    verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the forbidden outcome would be
+    allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where the condition stands.
+    `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says it
+    should have; where several are right, `|` stands between them.
 
-    `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`), the
+    `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`, `at`), the
     `reason`, and the steps of the `execution` in which nothing orders them.
 
-    `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. Of a kernel test,
-    `checks` has what became of each check, and `notes` what was assumed. `known` is set where a baseline accepts what is
-    wrong with the test. `places` say where the reason of `undefined` lies,
-    `culprits` who does what there.
+    `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. `checks` has what became
+    of each check: of a litmus test the condition first, then what else is asked; `of_kernel` says that it is a kernel test.
+    `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
+    where a baseline accepts what is wrong with the test. `places` say where the reason of `undefined` lies, `culprits` who
+    does what there.
     """
 
     path: str
@@ -152,6 +177,8 @@ class Result:
     forbidding_each: bool = False
     satisfied: list[bool] = field(default_factory=list)
     checks: list[Checked] = field(default_factory=list)
+    of_kernel: bool = False
+    bounded_ok: bool = False
     loops: list[Loop] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     spot: Spot | None = None
@@ -168,13 +195,16 @@ class Result:
     @property
     def passed(self) -> bool:
         """Whether the test answers as it says it should."""
-        return self.verdict in self.expectation.split("|")
+        expected = self.expectation.split("|")
+        if self.verdict == "bounded" and self.bounded_ok and "ok" in expected:
+            return True
+        return self.verdict in expected or (self.hangs and "hangs" in expected)
 
-
-def verdict_of(quantifier: str, positive: int, negative: int) -> str:
-    """`ok` when the condition holds as its quantifier says, else `no`."""
-    holds = {"exists": positive > 0, "~exists": positive == 0, "forall": negative == 0}
-    return "ok" if holds[quantifier] else "no"
+    @property
+    def hangs(self) -> bool:
+        """Whether the verdict is `no` for no other reason than that no execution ends."""
+        failed = [check for check in self.checks if check.holds is False]
+        return self.verdict == "no" and bool(failed) and all(check.hangs for check in failed)
 
 
 def observation_of(positive: int, negative: int) -> str:

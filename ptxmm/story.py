@@ -7,25 +7,19 @@ order, is out of date, and the reason says what is missing between the write and
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 
 from axioms.execution import ExecutedEvent, Execution
-from ptxmm.reasons import Reason, Reasons, successors
+from axioms.explain.account import Account
+from ptxmm.report.claims import Told, Words
 from ptxmm.result import Spot
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
-_MOST_REASONS = 3
-#: So many pairs that nothing orders are looked at for these.
-_MOST_PAIRS = 30
 #: So many threads that do the same are told of in one line.
 _MANY = 3
-_BARRIERS = ("barrier", "syncbar", "sync_barrier")
-#: Relations whose events stand in this order in any telling.
-_STEPS = ("po", "rf", "rmw", "issue", "comp", "api", "mbrf")
 #: The steps of an asynchronous operation, but for the fence that its completion implies.
 _PARTS = {"R": "  (its read)", "W": "  (its write)", "X": "  (its completion)"}
 
@@ -33,11 +27,16 @@ _PARTS = {"R": "  (its read)", "W": "  (its write)", "X": "  (its completion)"}
 @dataclass(frozen=True, slots=True)
 class Cast:
     """Who is who: the name of a thread by its number, and where an event stands, in the PTX or the test (`spot`) and in
-    the source that it was compiled from (`source`)."""
+    the source that it was compiled from (`source`). `look`: of these the one to point at; None: `spot`."""
 
     name: Callable[[int], str]
     spot: Callable[[ExecutedEvent], Spot | None]
     source: Callable[[ExecutedEvent], Spot | None] = lambda event: None
+    look: Callable[[ExecutedEvent], Spot | None] | None = None
+
+    def at(self, event: ExecutedEvent) -> Spot | None:
+        """Where to look for an event."""
+        return (self.look or self.spot)(event)
 
     def place(self, event: ExecutedEvent) -> str:
         """`line 12 (lock.cu:7)`"""
@@ -50,150 +49,49 @@ class Story:
     """One execution, and what there is to say of it."""
 
     def __init__(self, execution: Execution, cast: Cast) -> None:
+        self.account = Account(execution)
         self.execution, self.events, self.cast = execution, execution.events, cast
-        relations = {name: set(pairs) for name, pairs in execution.relations.items()}
-        self.rmw = dict(relations.get("rmw", set()))
+        self.order = self.account.line.order
+        self.rmw = self.account.line.rmw
         self.halves = {write: read for read, write in self.rmw.items()}
-        self.co = _closure(relations.get("co", set()))
-        self.cause = relations.get("cause", relations.get("causality", set()))
-        self.source_of: dict[int, list[int]] = {}
-        for w, r in relations.get("rf", set()):
-            self.source_of.setdefault(r, []).append(w)
-        self.order = self._ordered(relations)
-        self.position = {index: i for i, index in enumerate(self.order)}
+        self.words = Words(self.account.ground, cast)
 
-    @functools.cached_property
-    def why(self) -> Reasons:
-        """What there is to say of the order of its events."""
-        return Reasons(self.execution, self.cast.name, self.cast.place)
+    @property
+    def stale(self) -> dict[int, int]:
+        """Each read that misses a newer write which stands before it in the order, with the last such write."""
+        return self.account.stale
 
-    def _ordered(self, relations: Mapping[str, set[tuple[int, int]]]) -> list[int]:
-        """Events after what they must follow, as far as that goes, and reads before what overwrites what they read."""
-        after: dict[int, set[int]] = {e.index: set() for e in self.events}
-        for a, b in (pair for name in _STEPS for pair in relations.get(name, ())):
-            after[b].add(a)
-        next_of = successors(relations.get("po", set()))
-        for a, b in (pair for name in _BARRIERS for pair in relations.get(name, ())):
-            for c in next_of.get(b, ()):  # who is through has waited for the others to come
-                after[c].add(a)
-        for a, b in self.co:
-            if not _follows(after, a, b):
-                after[b].add(a)
-        overtakes: dict[int, set[int]] = {e.index: set() for e in self.events}
-        for r, sources in self.source_of.items():
-            for w in sources:
-                for later in (b for a, b in self.co if a == w and b != self.rmw.get(r)):
-                    overtakes[later].add(r)
-        order: list[int] = []
-        left = {e.index for e in self.events}
-        owed = {i: len(after[i]) for i in left}  # how many are still to come that it must follow
-        overtaking = {i: len(overtakes[i]) for i in left}
-        followers, overtaken = _turned(after), _turned(overtakes)
-        ready: dict[int, set[int]] = {}  # of each thread those that owe nothing
-        for i in left:
-            if not owed[i]:
-                ready.setdefault(self.events[i].thread, set()).add(i)
-        latest = -1
-        while left:
-            thread = self.events[latest].thread if latest >= 0 else -1
-            same = [i for i in ready.get(thread, ()) if not overtaking[i]] if latest >= 0 else []
-            latest = (
-                min(same)
-                if same
-                else min(
-                    [i for some in ready.values() for i in some] or left,
-                    key=lambda i: (owed[i], overtaking[i], self.events[i].thread != thread, i),
-                )
-            )
-            left.discard(latest)
-            ready.get(self.events[latest].thread, set()).discard(latest)
-            order.append(latest)
-            for i in overtaken.get(latest, ()):
-                overtaking[i] -= 1
-            for i in followers.get(latest, ()):
-                owed[i] -= 1
-                if not owed[i] and i in left:
-                    ready.setdefault(self.events[i].thread, set()).add(i)
-        return order
+    @property
+    def endings(self) -> dict[int, int]:
+        """Writes whose values locations keep, each with one that stands behind it in the order."""
+        return dict(self.account.line.kept())
 
-    # Reads that are out of date.
-
-    def stale(self) -> Iterator[tuple[int, int]]:
-        """Each read that misses a write which stands before it in the order, with the last such write; reads first that
-        the program computes with weakly, since synchronization is meant for them."""
-        found = []
-        for r in self.order:
-            missed = [
-                b
-                for w in self.source_of.get(r, ())
-                for a, b in self.co
-                if a == w and self.position[b] < self.position[r] and self.events[b].thread != self.events[r].thread
-            ]
-            if missed:
-                found.append((r, max(missed, key=lambda w: self.position[w])))
-        yield from sorted(found, key=lambda pair: "WEAK" not in self.events[pair[0]].tags)
-
-    def reason(self, before: int, after: int) -> str:
-        """Why nothing orders one event before another, in words."""
-        return self.why.explained(before, after).text
-
-    def endings(self, state: dict[str, int]) -> Iterator[tuple[int, int]]:
-        """Writes whose values locations keep, each with one of another thread that stands behind it in the order, and that
-        nothing forces to come later."""
-        for event in self.events:
-            if event.kind != "W" or event.thread < 0 or state.get(self._label(event, state)) != event.value:
-                continue
-            rivals = [
-                e
-                for e in self.events
-                if e.kind == "W" and e.location == event.location and e.thread != event.thread
-                and self.position[e.index] > self.position[event.index] and (event.index, e.index) not in self.co
-            ]  # fmt: skip
-            if rivals and not any((event.index, e.index) in self.co for e in self.events):
-                yield event.index, max(rivals, key=lambda e: self.position[e.index]).index
-
-    def unordered(self) -> Iterator[tuple[int, int]]:
-        """Accesses of different threads to one location, one of them a write, that stand in this order by chance."""
-        for i, a in enumerate(self.order):
-            one = self.events[a]
-            for b in self.order[i + 1 :]:
-                other = self.events[b]
-                if one.location is None or one.location != other.location or one.thread == other.thread:
-                    continue
-                weak = "WEAK" in one.tags or "WEAK" in other.tags
-                if (
-                    weak
-                    and "W" in (one.kind, other.kind)
-                    and min(one.thread, other.thread) >= 0
-                    and (a, b) not in self.cause
-                ):
-                    yield a, b
-
-    @staticmethod
-    def _label(event: ExecutedEvent, state: dict[str, int]) -> str:
-        name = event.location or ""
-        return name if name in state else f"{name}[0]"
+    def unordered(self, one: int, other: int) -> Told | None:
+        """Why nothing orders two events, in words."""
+        reason = self.account.missing.unordered(one, other)
+        return self.words.told(reason) if reason else None
 
     # Words.
 
     def steps(self, concerned: Iterable[int] = ()) -> list[str]:
         """The execution, a line for each instruction: who, where, what, and which values. Of many steps, those of the threads
         that do what is `concerned`; of many of these, what is concerned and what synchronizes."""
-        out_of_date = dict(self.stale())
-        told = self._together([i for i in self.order if self._is_step(self.events[i])], out_of_date)
-        shown = self._most_telling(told, {*concerned, *(i for pair in out_of_date.items() for i in pair)})
-        rows = [self._row(some, out_of_date) for some in shown]
+        strange = {i for pairs in (self.account.missed, self.account.ahead) for pair in pairs.items() for i in pair}
+        told = self._together([i for i in self.order if self._is_step(self.events[i])])
+        shown = self._most_telling(told, {*concerned, *strange})
+        rows = [self._row(some) for some in shown]
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
         left = sum(map(len, told)) - sum(map(len, shown))
         return lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
 
-    def _together(self, told: list[int], out_of_date: dict[int, int]) -> list[list[int]]:
+    def _together(self, told: list[int]) -> list[list[int]]:
         """Steps in their order, those together that many threads do alike one after another."""
         found: list[list[int]] = []
-        for _, alike in groupby(told, key=lambda i: self._done(self.events[i], out_of_date)):
+        for _, alike in groupby(told, key=lambda i: self._done(self.events[i])):
             some = list(alike)
-            found += [some] if len(some) >= _MANY else [[i] for i in some]
+            many = len({self.events[i].thread for i in some}) == len(some) >= _MANY
+            found += [some] if many else [[i] for i in some]
         return found
 
     def _is_step(self, event: ExecutedEvent) -> bool:
@@ -215,17 +113,17 @@ class Story:
         ]  # fmt: skip
         return by_matter[:_MOST_STEPS]
 
-    def _row(self, alike: list[int], out_of_date: dict[int, int]) -> tuple[str, str, str, str]:
+    def _row(self, alike: list[int]) -> tuple[str, str, str, str]:
         event = self.events[alike[0]]
         more = f" and {len(alike) - 1} others" if len(alike) > 1 else ""
-        return f"{self.cast.name(event.thread)}{more}", *self._done(event, out_of_date)
+        return f"{self.cast.name(event.thread)}{more}", *self._done(event)
 
-    def _done(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> tuple[str, str, str]:
+    def _done(self, event: ExecutedEvent) -> tuple[str, str, str]:
         """Where, what, and which values."""
         text = _PARTS.get(event.kind, event.text) if "ASY" in event.tags else event.text
-        return self.cast.place(event), text, self._values(event, out_of_date)
+        return self.cast.place(event), text, self._values(event)
 
-    def _values(self, event: ExecutedEvent, out_of_date: dict[int, int]) -> str:
+    def _values(self, event: ExecutedEvent) -> str:
         if event.kind not in ("R", "W") or event.location is None:
             return ""
         partner = self.rmw.get(event.index)
@@ -234,78 +132,28 @@ class Story:
         text = f"{event.location} is {event.number}"
         if partner is not None:
             text += f", becomes {self.events[partner].number}"
-        missed = out_of_date.get(event.index)
+        missed, ahead = self.account.missed.get(event.index), self.account.ahead.get(event.index)
         if missed is not None:
             newer = self.events[missed]
-            text += f" (out of date: {newer.number} since {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
+            what = f"out of date: {newer.number} since" if event.index in self.stale else f"misses {newer.number} of"
+            text += f" ({what} {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
+        elif ahead is not None:
+            later = self.events[ahead]
+            text += f" (written below: {self.cast.name(later.thread)}, {self.cast.place(later)})"
         return text
 
-    def explanations(self, state: dict[str, int] | None = None) -> list[Reason]:
-        """Why the execution is not what its author may have meant: what is out of date, atomic to nobody, or overtaken."""
-        doubled, torn = self.why.doubled(), self.why.torn()
-        told = set(doubled.involved) if doubled else set[int]()
-        missed = [
-            (w, r)
-            for r, w in self.stale()
-            if (w, r) not in self.cause and not told.issuperset(self.why.instructions(w, r))
-        ]
-        found = [*filter(None, (doubled, torn)), *(self.why.explained(w, r) for w, r in missed)]
-        for kept, later in self.endings(state or {}):
-            event = self.events[kept]
-            reason = self.why.unordered(kept, later)
-            found.append(reason._replace(text=f"{event.location} keeps {event.number}: {reason.text}"))
-        if not found:
-            found = [self.why.explained(a, b) for a, b in islice(self.unordered(), _MOST_PAIRS)]
-            found.sort(key=lambda reason: not reason.culprits)  # where something is known to be missing first
-        return list(dict.fromkeys(found))[:_MOST_REASONS]
+    def explanations(self) -> list[Told]:
+        """Why the execution is not what its author may have meant."""
+        return [self.words.told(reason) for reason in self.account.reasons()]
 
-    def reasons(self, state: dict[str, int] | None = None) -> list[str]:
+    def reasons(self) -> list[str]:
         """The same in words."""
-        return [reason.text for reason in self.explanations(state)]
+        return [reason.text for reason in self.explanations()]
 
-    def told(self, state: dict[str, int] | None = None) -> list[str]:
+    def told(self) -> list[str]:
         """The steps, and the reasons."""
-        return self.told_with(self.explanations(state))
+        return self.told_with(self.explanations())
 
-    def told_with(self, reasons: list[Reason]) -> list[str]:
+    def told_with(self, reasons: list[Told]) -> list[str]:
         """The steps, and these reasons for them."""
-        found = self.steps(i for r in reasons for i in r.involved)
-        if not reasons and not list(self.stale()):
-            found.append("no read is out of date: each returns what was written last before it, in this order")
-        return [*found, *(r.text for r in reasons)]
-
-
-def _closure(pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    found: set[tuple[int, int]] = set()
-    next_of = successors(pairs)
-    for start in next_of:
-        todo, seen = [start], set[int]()
-        while todo:
-            for b in next_of.get(todo.pop(), ()):
-                if b not in seen:
-                    seen.add(b)
-                    todo.append(b)
-        found |= {(start, b) for b in seen}
-    return found
-
-
-def _turned(before: Mapping[int, set[int]]) -> dict[int, list[int]]:
-    """Of each number those whose sets it is in."""
-    found: dict[int, list[int]] = {}
-    for i, some in before.items():
-        for j in some:
-            found.setdefault(j, []).append(i)
-    return found
-
-
-def _follows(after: dict[int, set[int]], a: int, b: int) -> bool:
-    """Whether `a` must come after `b` already."""
-    todo, seen = [a], {a}
-    while todo:
-        at = todo.pop()
-        if at == b:
-            return True
-        new = after[at] - seen
-        seen |= new
-        todo += new
-    return False
+        return [*self.steps(i for r in reasons for i in r.involved), *(r.text for r in reasons)]

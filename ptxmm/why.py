@@ -5,23 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from axioms.explain.claims import Claim
+
 if TYPE_CHECKING:
     from axioms.execution import ExecutedEvent
-    from axioms.result import Rest, Step, Why
+    from axioms.result import RaceEvent, Rest, Step, Unreachable, Why
     from ptxmm.story import Cast
 
-#: What each axiom of the models that ship says, with the manual's section.
+#: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
+#: other sections, and a user's model is nobody's but the user's.
+_CITED = "ptx-9.0"
+#: What each axiom of the models that ship says; `{}` is where the manual's section is cited.
 AXIOMS = {
-    "causality": "Causality (8.10.6): a read sees neither a write that follows it in causality order nor one that is "
+    "causality": "Causality{}: a read sees neither a write that follows it in causality order nor one that is "
     "older than another write which precedes it in causality order",
-    "coherence": "Coherence (8.10.1): of two overlapping writes, the first in causality order is the first in coherence order",
-    "coherence-total": "Coherence (8.9.6): morally strong writes that overlap stand in coherence order one way or the other",
-    "fence-sc": "FenceSC (8.10.2): fence.sc order and base causality order do not contradict each other",
-    "single-copy": "Single-copy atomicity (8.10.3): a read does not mix the bytes of a morally strong write with older ones",
-    "atomicity": "Atomicity (8.10.3): no morally strong write comes between the read and the write of an atomic operation",
-    "no-thin-air": "No-thin-air (8.10.4): no value depends on itself",
-    "sc-per-location": "SC per location (8.10.5): morally strong accesses to one location take place in some order",
-    "mbarrier-order": "The operations on an mbarrier object take place in an order that agrees with causality (9.7.13.15)",
+    "coherence": "Coherence{}: of two overlapping writes, the first in causality order is the first in coherence order",
+    "coherence-total": "Coherence{}: morally strong writes that overlap stand in coherence order one way or the other",
+    "fence-sc": "FenceSC{}: fence.sc order and base causality order do not contradict each other",
+    "single-copy": "Single-copy atomicity{}: a read does not mix the bytes of a morally strong write with older ones",
+    "atomicity": "Atomicity{}: no morally strong write comes between the read and the write of an atomic operation",
+    "no-thin-air": "No-thin-air{}: no value depends on itself",
+    "sc-per-location": "SC per location{}: morally strong accesses to one location take place in some order",
+    "try-wait": "Waits{}: none is told no of a phase that is certainly over by then",
+    "mbarrier-order": "The operations on an mbarrier object take place in an order that agrees with causality{}",
+}
+#: What else an axiom says in a model.
+_MORE = {("ptx-7.5", "causality"): ", and causality order does not go in a circle"}
+#: Where the manual says it.
+SECTIONS = {
+    "causality": "8.10.6",
+    "coherence": "8.10.1",
+    "coherence-total": "8.9.6",
+    "fence-sc": "8.10.2",
+    "single-copy": "8.10.3",
+    "atomicity": "8.10.3",
+    "no-thin-air": "8.10.4",
+    "sc-per-location": "8.10.5",
+    "try-wait": "9.7.13.15.16",
+    "mbarrier-order": "9.7.13.15",
 }
 _EDGES = {
     "po": "comes before {after} in program order",
@@ -31,36 +52,50 @@ _EDGES = {
     "co^-1": "comes after {after} in coherence order",
     "fr": "reads a value older than what {after} writes",
     "rmw": "is one atomic operation with {after}",
-    "sync": "synchronizes with {after} (8.9.4)",
-    "sync-some": "synchronizes with {after}, by a fence that is about such accesses (9.7.13.4)",
-    "proxy-sync": "synchronizes with the proxy fence {after} (9.7.13.4)",
-    "sc": "comes before {after} in fence.sc order (8.9.3)",
-    "bars": "synchronizes with {after} at their barrier (8.9.4)",
-    "api": "comes before {after} by the order of kernels and streams (8.9.4)",
-    "mbrf": "arrives in the phase that {after} waits for (9.7.13.15)",
+    "sync": "synchronizes with {after}",
+    "sync-some": "synchronizes with {after}, by a fence that is about such accesses",
+    "proxy-sync": "synchronizes with the proxy fence {after}",
+    "sc": "comes before {after} in fence.sc order",
+    "sync_fence": "comes before {after} in fence.sc order",
+    "bars": "synchronizes with {after} at their barrier",
+    "syncbar": "arrives at the barrier at which {after} waits",
+    "api": "comes before {after} by the order of kernels and streams",
+    "mbrf": "arrives in the phase that {after} waits for",
     "mbo": "takes place on its mbarrier object before {after}",
-    "comp": "is complete when {after} tells so (9.7.9.25)",
-    "issue": "issues {after} (8.9.1.1)",
+    "comp": "is complete when {after} tells so",
+    "issue": "issues {after}",
     "data": "gives a value that {after} depends on",
     "addr": "gives an address to {after}",
     "ctrl": "decides whether {after} takes place",
 }
+_SECTION_OF = {
+    "sync": "8.9.4",
+    "sync-some": "9.7.13.4",
+    "proxy-sync": "9.7.13.4",
+    "sc": "8.9.3",
+    "bars": "8.9.4",
+    "api": "8.9.4",
+    "mbrf": "9.7.13.15",
+    "comp": "9.7.9.25",
+    "issue": "8.9.1.1",
+}
 _MOST_THREADS = 3
 #: Edges between the events of one instruction.
-_ITSELF = {"comp": "is complete (9.7.9.25)", "issue": "begins (8.9.1.1)"}
+_ITSELF = {"comp": "is complete", "issue": "begins"}
 
 
 class Telling:
-    """One reason, in words."""
+    """One reason, in words. `complete`: no bound of a loop cut executions off."""
 
-    def __init__(self, why: Why, cast: Cast) -> None:
-        self.why, self.cast = why, cast
+    def __init__(self, why: Why, cast: Cast, *, complete: bool = True) -> None:
+        self.why, self.cast, self.complete = why, cast, complete
         self.events = why.execution.events
 
     def lines(self) -> Iterator[str]:
         state = ", ".join(f"{name} = {value}" for name, value in self.why.execution.state.items())
-        yield f"no execution ends with {state or 'it'}:"
-        yield AXIOMS.get(self.why.axiom, f"the model's axiom {self.why.axiom}")
+        within = "" if self.complete else " within the bounds of loops"
+        yield f"no execution{within} ends with {state or 'it'}:"
+        yield self._axiom()
         steps = self._turned()
         circle = len(steps) > 1 and steps[0].before == steps[-1].after
         for at, step in enumerate(steps):
@@ -70,6 +105,24 @@ class Telling:
         if self.why.rests:
             yield "it rests on"
             yield from (f"  {line}" for line in self._rests())
+        if not self.why.whole:
+            yield "what else it rests on was not found in time"
+
+    def claims(self) -> Iterator[Claim]:
+        """What the steps say of the execution."""
+        for step in self.why.steps:
+            for edge in (step, *step.parts):
+                yield Claim("edge", (edge.before, edge.after), (edge.relation,))
+
+    def _axiom(self) -> str:
+        """What the axiom says: in words for models that ship, as it is written for others."""
+        name, shipped = self.why.axiom, self.why.shipped
+        if shipped and name in AXIOMS:
+            return axiom_in_words(name, shipped)
+        return f"the model's axiom {name}" + (f": {self.why.statement}" if self.why.statement else "")
+
+    def _cited(self, section: str | None) -> str:
+        return _cited(section, self.why.shipped)
 
     def document(self) -> dict[str, Any]:
         """The same as data."""
@@ -107,9 +160,11 @@ class Telling:
     def _sentence(self, step: Step) -> str:
         before, after = self.events[step.before], self.events[step.after]
         if step.relation in _ITSELF and _instruction(before) == _instruction(after):
-            return f"{self._named(before)} {_ITSELF[step.relation]}"
-        words = _EDGES.get(step.relation, f"is related by {step.relation} to {{after}}")
-        return f"{self._named(self.events[step.before])} {words.format(after=self._named(self.events[step.after]))}"
+            return f"{self._named(before)} {_ITSELF[step.relation]}{self._cited(_SECTION_OF[step.relation])}"
+        words = _EDGES.get(step.relation, f"is related by {step.relation} to {{after}}").format(
+            after=self._named(after)
+        )
+        return f"{self._named(before)} {words}{self._cited(_SECTION_OF.get(step.relation))}"
 
     def _parts(self, step: Step) -> Iterator[str]:
         """Through which write, seen by which read, two operations synchronize."""
@@ -136,6 +191,51 @@ class Telling:
         found = (e for e in self.events if e.line == rest.line and e.thread >= 0 and names[e.thread] == rest.thread)
         event = next(found, None)
         return f"line {rest.line}" if event is None else self.cast.place(event)
+
+
+def axiom_in_words(name: str, shipped: str) -> str:
+    """What an axiom of a model that ships says."""
+    return AXIOMS[name].format(_cited(SECTIONS.get(name), shipped)) + _MORE.get((shipped, name), "")
+
+
+def _cited(section: str | None, shipped: str) -> str:
+    return f" ({section})" if section and shipped == _CITED else ""
+
+
+def document(lines: list[str]) -> dict[str, Any]:
+    """A reason that is no axiom's, as data."""
+    return {"axiom": None, "steps": [], "rests_on": [], "text": lines}
+
+
+def unexplained(reason: Unreachable, *, complete: bool = True) -> list[str]:
+    """Why no axiom is named that forbids an outcome."""
+    if reason.kind == "size":
+        return [
+            f"not explained: the test has {reason.events} events, and reasons are looked for in those of at most {reason.most}"
+        ]
+    if reason.kind == "time":
+        return [f"not explained: the reason was not found within {reason.seconds:.3g} s"]
+    if reason.kind == "values":
+        return ["not explained: without the model's axioms there are too many values to tell apart"]
+    within = "" if complete else " within the bounds of loops"
+    lines = [f"no candidate execution{within} has this outcome, whatever the model's axioms say"]
+    if reason.values:
+        known = ", ".join(f"{name} is {' or '.join(map(str, values))}" for name, values in reason.values)
+        lines.append(f"in every candidate execution {known}")
+    if reason.circle:
+        lines.append("any other value would have to come out of itself")
+        lines += [f"  {_where(f.read)} returns what {_where(f.write)} writes" for f in reason.circle[:1]]
+        for f, following in zip(reason.circle, (*reason.circle[1:], reason.circle[0]), strict=True):
+            last = following is reason.circle[0]
+            more = "" if last else f", which returns what {_where(following.write)} writes"
+            lines.append(f"  and that comes from {_where(f.source)}{more}")
+        if reason.axiom:
+            lines.append(f"an axiom says so too: {axiom_in_words(reason.axiom, reason.shipped)}")
+    return lines
+
+
+def _where(event: RaceEvent) -> str:
+    return f"{event.thread}, line {event.line} `{event.instruction}`" if event.thread else event.instruction
 
 
 def _weakened(rest: Rest) -> str:

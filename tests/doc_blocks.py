@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ptxcore.isa.form import Form
 
 ROOT = Path(__file__).resolve().parents[1]
+PATIENT = ROOT / "tests" / "patience.py"
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -71,7 +72,7 @@ class Session:
         scripts = folder / "bin"
         scripts.mkdir()
         script = scripts / "ptxmm"
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ptxmm "$@"\n', encoding="utf-8")
+        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{PATIENT}" "$@"\n', encoding="utf-8")
         script.chmod(0o755)
         self.environment = {
             **os.environ,
@@ -101,7 +102,7 @@ class Session:
             env=self.environment,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            timeout=60,
+            timeout=900,
             check=False,
         )
         outputs = done.stdout.split("\x1e")
@@ -114,7 +115,7 @@ class Session:
             env=self.environment,
             capture_output=True,
             encoding="utf-8",
-            timeout=60,
+            timeout=900,
             check=False,
         )
 
@@ -257,6 +258,20 @@ def _readings() -> str:
     return "\n".join(["| Option | With it |", "|---|---|", *rows]) + "\n"
 
 
+def _answers() -> str:
+    """What each check answers that no execution decides, by what was looked at; and what decides it."""
+    from ptxmm.answers import CHECKS, Answer, Coverage, answer
+
+    words = {Answer.HOLDS: "`ok`", Answer.BOUNDED: "`bounded`", Answer.FAILS: "`no`", Answer.UNDECIDED: "`undecided`"}
+    titles = ["Check", "Decided by", "Then", *(c.value for c in Coverage)]
+    lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    for kind, (existential, shown_by) in CHECKS.items():
+        cells = [words[answer(c, shown=False, existential=existential)] for c in Coverage]
+        then = words[answer(Coverage.COMPLETE, shown=True, existential=existential)]
+        lines.append("| " + " | ".join([f"`{kind}`", shown_by, then, *cells]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
@@ -268,6 +283,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "chapter-eight": lambda: _manual("CHAPTER_8"),
     "chapter-nine": lambda: _manual("CHAPTER_9"),
     "readings": _readings,
+    "answers": _answers,
 }
 
 

@@ -217,7 +217,7 @@ MORE_PINS: tuple[ModelPin, ...] = (
     ModelPin("st.async-seen-by-a-wait-of-cta-scope", "st.async seen by a wait of cta scope", ".shared .u32 s; .shared .u64 m;",
         ("cta 0,cluster 0: mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.expect_tx.shared.b64 _, [m], 4; barrier.cluster.arrive; barrier.cluster.wait; .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; ld.weak.shared.u32 %r1, [s];",
          "cta 1,cluster 0: barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r2, s; mapa.shared::cluster.u32 %r3, %r2, 0; mov.u32 %r4, m; mapa.shared::cluster.u32 %r5, %r4, 0; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r3], 1, [%r5];"),
-        "0:%r1 = 0", _A, "async"),
+        "0:%r1 = 0", _F),
     ModelPin("st.async-seen-by-a-wait-of-cluster-scope", "st.async seen by a wait of cluster scope", ".shared .u32 s; .shared .u64 m;",
         ("cta 0,cluster 0: mbarrier.init.shared.b64 [m], 1; mbarrier.arrive.expect_tx.shared.b64 _, [m], 4; barrier.cluster.arrive; barrier.cluster.wait; .reg .pred p; w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [m], 0; @!p bra w; ld.weak.shared.u32 %r1, [s];",
          "cta 1,cluster 0: barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %r2, s; mapa.shared::cluster.u32 %r3, %r2, 0; mov.u32 %r4, m; mapa.shared::cluster.u32 %r5, %r4, 0; st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r3], 1, [%r5];"),

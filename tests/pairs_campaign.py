@@ -19,6 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from agreement import STEPS
 from generated_pairs import PAIRS, has_both, name, pairs
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -29,10 +30,6 @@ from axioms.result import Decision, OutOfTime
 from litmus.formats import read
 from ptxmm.pipeline import build
 
-#: Seconds of processor time that brute force gets for a program, and the solver.
-BRUTE_FORCE, SOLVER = 0.3, 20.0
-#: A machine is so many times slower at most than one with nothing else to do.
-_BUSY = 20
 #: A loop goes round so many times.
 _UNROLL = 2
 #: Of one pair, so many more programs than wanted are tried where some are passed over.
@@ -61,33 +58,17 @@ def _answer(decision: Decision) -> object:
     return decision.states, decision.positive, decision.negative, decision.complete, races
 
 
-class _ProcessorTime(float):
-    """A deadline that is over after so much work, however busy the machine is: the time of the clock is compared with it."""
-
-    def __new__(cls, seconds: float) -> _ProcessorTime:
-        made = super().__new__(cls, time.monotonic() + _BUSY * seconds)
-        made.end = time.process_time() + seconds
-        return made
-
-    end: float
-
-    def __lt__(self, now: float) -> bool:
-        return time.process_time() > self.end
-
-
 def compare(text: str) -> Compared:
     model = load("ptx-9.0")
     program = build(read(text, "generated.litmus"), unroll=_UNROLL, all_registers=True)
     try:
-        expected = decide(program, model, engine="enumerate", races=True, deadline=_ProcessorTime(BRUTE_FORCE))
+        expected = decide(program, model, engine="enumerate", races=True, steps=STEPS)
     except OutOfTime:
-        return Compared("brute force takes too long")
+        return Compared("brute force takes too many steps")
     except UnsupportedProgram as reason:
         return Compared(f"brute force: {reason}")
     try:
-        found = decide(program, model, races=True, deadline=_ProcessorTime(SOLVER))
-    except OutOfTime:
-        return Compared("the solver takes too long")
+        found = decide(program, model, races=True)
     except UnsupportedProgram as reason:
         return Compared(f"refused: {reason}")
     return Compared("", kind(expected), _answer(found) == _answer(expected))

@@ -63,7 +63,7 @@ def _in_wheel() -> str | None:
 
 def _release(path: str) -> str | None:
     try:
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60).stdout
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=900).stdout
     except OSError:
         return None
     found = re.search(r"release (\d+\.\d+)", said)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
+from agreement import STEPS, brute_force, pass_over
 from asynchronous_cases import CASES, Case
+from campaigns import share
 from generated_asynchronous import bulk, copies, kernels, proxies
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import ptxmm
 from axioms.engine import decide
-from axioms.enumerate import TooLarge
 from axioms.models import load
 from axioms.program import UnsupportedProgram
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision
 from litmus.formats import read, write
 from ptxcore.machine.effects import Effect
 from ptxmm.pipeline import build
@@ -99,18 +99,15 @@ def answer(decision: Decision) -> object:
     return decision.states, decision.positive, decision.negative, decision.complete, races
 
 
-def assert_agreement(text: str, seconds: float) -> None:
+def assert_agreement(text: str, steps: int = STEPS) -> None:
     model = load("ptx-9.0")
     try:
         program = build(read(text, "generated.litmus"), all_registers=True)
         solved = answer(decide(program, model, races=True))
     except UnsupportedProgram:
-        return
-    try:
-        expected = answer(decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds, races=True))
-    except (OutOfTime, TooLarge):
-        return
-    assert solved == expected, text
+        return pass_over("refused")
+    expected = brute_force(program, model, steps, races=True)
+    assert expected is None or solved == answer(expected), text
 
 
 def of(count: int, **more: object) -> settings:
@@ -118,14 +115,16 @@ def of(count: int, **more: object) -> settings:
     return settings(max_examples=count, deadline=None, database=None, suppress_health_check=slow, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.compares(0.9)
 @of(60, derandomize=True)
 @given(st.one_of(bulk(), copies(), kernels(), proxies()))
 def test_the_engines_agree(text: str) -> None:
-    assert_agreement(text, 0.25)
+    assert_agreement(text)
 
 
 @pytest.mark.campaign
-@of(3000, phases=[Phase.generate, Phase.shrink])
+@pytest.mark.compares(0.8)
+@of(share(3000), phases=[Phase.generate, Phase.shrink])
 @given(st.one_of(bulk(), copies(), kernels(), proxies()))
 def test_the_engines_agree_on_thousands(text: str) -> None:
-    assert_agreement(text, 1)
+    assert_agreement(text, 4 * STEPS)

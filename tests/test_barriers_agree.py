@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from agreement import STEPS, brute_force
+from campaigns import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axioms.engine import decide
-from axioms.enumerate import TooLarge
 from axioms.models import load
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 
@@ -22,11 +21,10 @@ def _answer(decision: Decision) -> tuple[object, ...]:
     return decision.states, decision.positive, decision.complete
 
 
-def assert_agreement(text: str, seconds: float) -> None:
+def assert_agreement(text: str, steps: int = STEPS) -> None:
     program, model = build(read(text, "generated.litmus")), load("ptx-9.0")
-    try:
-        expected = decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds)
-    except (OutOfTime, TooLarge):
+    expected = brute_force(program, model, steps)
+    if expected is None:
         return
     found = decide(program, model)
     assert _answer(found) == _answer(expected), text
@@ -125,23 +123,26 @@ def _of(examples: int) -> settings:
     return settings(max_examples=examples, deadline=None, database=None, derandomize=True)
 
 
+@pytest.mark.compares(0.6)
 @_of(25)
 @given(objects())
 def test_the_engines_agree_on_mbarrier_objects(text: str) -> None:
-    assert_agreement(text, 1)
+    assert_agreement(text)
 
 
+@pytest.mark.compares(0.6)
 @_of(25)
 @given(barriers())
 def test_the_engines_agree_on_barriers(text: str) -> None:
-    assert_agreement(text, 1)
+    assert_agreement(text)
 
 
 @pytest.mark.campaign
-@settings(max_examples=1000, deadline=None, database=None)
+@pytest.mark.compares(0.5)
+@settings(max_examples=share(1000), deadline=None, database=None)
 @given(st.one_of(objects(), barriers()))
 def test_the_engines_agree_on_many_programs_with_barriers(text: str) -> None:
-    assert_agreement(text, 30)
+    assert_agreement(text, 30 * STEPS)
 
 
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -66,7 +67,7 @@ def run_step(name: str, temp: Path, project: Path, **inputs: str) -> subprocess.
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
         cwd=project, env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, capture_output=True, text=True,
-        timeout=600, check=False,
+        timeout=900, check=False,
     )  # fmt: skip
 
 
@@ -101,6 +102,33 @@ def test_the_action_takes_a_baseline_a_model_and_writes_sarif(tmp_path: Path, pr
     assert [r["baselineState"] for r in document["runs"][0]["results"]] == ["unchanged"]
 
 
+def test_the_action_reads_every_line_of_its_paths(tmp_path: Path, project: Path) -> None:
+    installed(tmp_path)
+    weaken(project)
+    assert run_step("Check", tmp_path, project, paths="good.litmus").returncode == 0
+    for paths in ("good.litmus\nweak.litmus\n", "\n\n  good.litmus \r\n\r\n weak.litmus", "@list\n-- good.litmus"):
+        (project / "list").write_text("weak.litmus\n", encoding="utf-8")
+        done = run_step("Check", tmp_path, project, paths=paths)
+        assert done.returncode == 1 + ("--" in paths) and "weak.litmus" in done.stdout, done.stderr
+    assert run_step("Check", tmp_path, project, paths=" \n").returncode == 2
+
+
+@pytest.mark.parametrize("spoil", [False, True])
+def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path, spoil: bool) -> None:
+    command = installed(tmp_path) / "ptxmm"
+    command.write_text(command.read_text(encoding="utf-8").replace("exec", "echo run >> runs\nexec"), encoding="utf-8")
+    weaken(project)
+    if spoil:
+        (project / "bad.litmus").write_text("PTX", encoding="utf-8")
+    done = run_step("Check", tmp_path, project, paths=".", sarif="out.sarif", junit="out.xml")
+    assert done.returncode == 1 + spoil
+    assert (project / "runs").read_text(encoding="utf-8") == "run\n"
+    assert len(json.loads((project / "out.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]) == 1
+    suites = ElementTree.parse(project / "out.xml").getroot()
+    assert (suites.get("failures"), suites.get("errors")) == ("1", str(int(spoil)))
+    assert run_step("Check", tmp_path, project, paths="good.litmus", sarif="no/such/folder").returncode == 2
+
+
 def test_the_action_does_not_take_inputs_for_commands(tmp_path: Path, project: Path) -> None:
     installed(tmp_path)
     done = run_step("Check", tmp_path, project, paths="$(touch hacked) `touch hacked`; touch hacked")
@@ -131,7 +159,7 @@ def run_hook(name: str, project: Path, files: list[str]) -> subprocess.Completed
     path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command, cwd=project, env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=900, check=False,
     )  # fmt: skip
 
 

@@ -3,19 +3,18 @@ decide by it, with and without; and by brute force."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from agreement import STEPS, brute_force
+from campaigns import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axioms.program
 from axioms import engine
 from axioms.engine import decide
-from axioms.enumerate import TooLarge
 from axioms.models import load
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 
@@ -137,26 +136,25 @@ def _without_the_rest(program: Program, model_name: str) -> Decision:
         return decide(program, load(model_name), races=True)
 
 
-def assert_agreement(text: str, seconds: float, model: str = "ptx-9.0") -> None:
+def assert_agreement(text: str, steps: int, model: str = "ptx-9.0") -> None:
     program = build(read(text, "generated.litmus"))
     found = _answer(_settled(program, model))
     assert found == _answer(_plainly(program, model)), text
     assert found == _answer(_without_the_rest(program, model)), text
-    try:
-        expected = decide(program, load(model), engine="enumerate", races=True, deadline=time.monotonic() + seconds)
-    except (OutOfTime, TooLarge):
-        return
-    assert found == _answer(expected), text
+    expected = brute_force(program, load(model), steps, races=True)
+    assert expected is None or found == _answer(expected), text
 
 
+@pytest.mark.compares(0.8)
 @settings(max_examples=40, deadline=None)
 @given(st.one_of(programs(), exchanges()), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
 def test_settling_changes_no_answer(text: str, model: str) -> None:
-    assert_agreement(text, 1.0, model)
+    assert_agreement(text, STEPS, model)
 
 
 @pytest.mark.campaign
-@settings(max_examples=3000, deadline=None)
+@pytest.mark.compares(0.5)
+@settings(max_examples=share(3000), deadline=None)
 @given(st.one_of(programs(), exchanges()), st.sampled_from(["ptx-9.0", "ptx-9.0", "ptx-7.5", "ptx-6.0"]))
 def test_settling_changes_no_answer_at_length(text: str, model: str) -> None:
-    assert_agreement(text, 3.0, model)
+    assert_agreement(text, 3 * STEPS, model)

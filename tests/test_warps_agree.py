@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from agreement import STEPS, brute_force
+from campaigns import share
 from generated_warps import warps
-from hypothesis import HealthCheck, Phase, event, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 import ptxmm
 from axioms.engine import decide
-from axioms.enumerate import TooLarge
 from axioms.models import load
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 
@@ -23,30 +22,30 @@ def _answer(decision: Decision) -> object:
     return decision.states, decision.positive, decision.complete
 
 
-def assert_agreement(text: str, seconds: float) -> None:
+def assert_agreement(text: str, steps: int = STEPS) -> None:
     program, model = build(read(text, "generated.litmus")), load("ptx-9.0")
-    try:
-        expected = decide(program, model, engine="enumerate", deadline=time.monotonic() + seconds)
-    except (OutOfTime, TooLarge) as reason:
-        event(type(reason).__name__)
-        return
-    event("undefined" if expected.undefined else f"{len(expected.states)} states")
-    assert _answer(decide(program, model)) == _answer(expected), text
+    expected = brute_force(program, model, steps)
+    assert expected is None or _answer(decide(program, model)) == _answer(expected), text
 
 
+@pytest.mark.compares(0.9)
 @settings(max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(warps())
 def test_the_engines_agree(text: str) -> None:
-    assert_agreement(text, 0.5)
+    assert_agreement(text)
 
 
 @pytest.mark.campaign
+@pytest.mark.compares(0.8)
 @settings(
-    max_examples=3000, deadline=None, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck)
+    max_examples=share(3000),
+    deadline=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
 )
 @given(warps())
 def test_the_engines_agree_on_thousands(text: str) -> None:
-    assert_agreement(text, 2)
+    assert_agreement(text, 4 * STEPS)
 
 
 @pytest.mark.parametrize("others", ["", "P2@cta 1 { st.relaxed.gpu.u32 [k], 3; }"])

@@ -29,9 +29,9 @@ class Thing:
 
 @dataclass(slots=True, eq=False)
 class Happened:
-    """An event. `kind`: R, W; F and PF, fences of memory and of proxies; BA and BW, halves of barriers; MA, MW and MX,
-    arrivals, waits and other operations on an mbarrier object or a cluster's barrier; MI, its initialisation; I, the issue of
-    an asynchronous operation; CW, a wait for groups; KS and KE, start and end of a kernel.
+    """An event. `kind`: R, W; F and PF, fences of memory and of proxies; BA and BW, halves of barriers; MA, MW, MN
+    and MX, arrivals, waits, waits that say no, and other operations on an mbarrier object or a cluster's barrier; MI, its
+    initialisation; I, the issue of an asynchronous operation; CW, a wait for groups; KS and KE, start and end of a kernel.
 
     `only` is what a fence of memory, or one of the async proxy, is restricted to; `limit` the cells that a one-way acquire is
     about. `partner` is the other half of an atomic operation; `issue` the I of an event of an asynchronous operation; `phase`
@@ -86,6 +86,7 @@ class Execution:
     addr: Pairs = field(default_factory=set)
     data: Pairs = field(default_factory=set)
     ctrl: Pairs = field(default_factory=set)
+    denied: Pairs = field(default_factory=set)
 
     def pairs(self, condition: Callable[[Happened, Happened], bool]) -> Pairs:
         return {(a.index, b.index) for a in self.events for b in self.events if condition(a, b)}
@@ -111,6 +112,7 @@ def _tags(e: Happened) -> Iterable[str]:
         return ("W", "M", "IW", "WEAK", "GEN", "SUR", "TEX", "CON")
     found = [e.scope.upper() if e.scope else "", "ASY" if e.issue is not None else "", "FOREIGN" if _foreign(e) else ""]
     if e.memory:
+        found.append("SHARED" if e.issue is not None and e.thing is not None and e.thing.cta is not None else "")
         found += [e.kind, "M", (_READ if e.kind == "R" else _WRITE)[e.semantics], _PROXIES[e.proxy]]
         found += ["NONGEN" if e.proxy != "generic" else "", "RMW" if e.atomic else "", "RED" if e.silent else ""]
         found += ["TORN" if e.kind == "R" and len(e.cells) > 1 else ""]
@@ -125,7 +127,7 @@ def _tags(e: Happened) -> Iterable[str]:
     elif e.kind == "MI":
         found += ["MB", "MBINIT", "INVAL" if e.ends_life else ""]
     else:
-        found += [{"MX": "MB"}.get(e.kind, e.kind)]
+        found += {"MX": ["MB"], "MN": ["MB", "REFUSED"]}.get(e.kind, [e.kind])
     return [tag for tag in found if tag]
 
 
@@ -165,6 +167,13 @@ def base(x: Execution) -> Base:
             made[i] |= 1 << j
         return made
 
+    of_cta = {e.place.cta: e.place for e in reversed(events) if e.place is not None and not e.place.host}
+    holders = {
+        e.index: of_cta[e.thing.cta]
+        for e in events
+        if e.kind == "MA" and e.issue is not None and e.thing is not None and e.thing.cta in of_cta
+    }
+
     def meets(a: Happened, b: Happened) -> bool:
         return a.memory and b.memory and a.thing is b.thing and bool(set(a.cells) & set(b.cells))
 
@@ -177,7 +186,8 @@ def base(x: Execution) -> Base:
     def scoped(a: Happened, b: Happened) -> bool:
         if a.scope is None or b.scope is None or a.place is None or b.place is None:
             return False
-        return includes(a.scope, a.place, b.place) and includes(b.scope, b.place, a.place)
+        here, there = holders.get(a.index, a.place), holders.get(b.index, b.place)
+        return a.thread == b.thread or (includes(a.scope, here, there) and includes(b.scope, there, here))
 
     def one_cta(a: Happened, b: Happened) -> bool:
         if a.place is None or b.place is None:
@@ -198,7 +208,7 @@ def base(x: Execution) -> Base:
     found["addr"], found["data"], found["ctrl"] = rows(x.addr), rows(x.data), rows(x.ctrl)
     found["sync_fence"], found["syncbar"], found["again"] = rows(x.fences), rows(x.barriers), rows(x.again)
     found["issue"], found["comp"], found["api"] = rows(x.issue), rows(x.comp), rows(x.api)
-    found["mbo"] = rows(_order(x))
+    found["mbo"], found["denied"] = rows(_order(x)), rows(x.denied)
     found["mbrf"] = rows(
         (a, w) for s in x.sequences for a in s for w in s
         if events[a].kind == "MA" and events[w].kind == "MW" and events[a].phase == events[w].phase
@@ -214,10 +224,11 @@ def base(x: Execution) -> Base:
 
 
 def _foreign(a: Happened) -> bool:
-    """Whether something is done to shared memory of another CTA that ends with it."""
+    """Whether something is done to shared memory that ends with its CTA, by another CTA or in the background."""
     if a.place is None or a.thing is None:
         return False
-    return a.thing.ends and a.thing.cta is not None and a.thing.cta != a.place.cta
+    in_background = a.memory and a.issue is not None
+    return a.thing.ends and a.thing.cta is not None and (a.thing.cta != a.place.cta or in_background)
 
 
 def _keeps(a: Happened, b: Happened) -> bool:
@@ -231,9 +242,9 @@ def _order(x: Execution) -> Iterable[Pair]:
     """`mbo`: what stands before what, but waits that no operation separates are in no order."""
     for sequence in x.sequences:
         for n, a in enumerate(sequence):
-            operated = x.events[a].kind != "MW"
+            operated = x.events[a].kind not in ("MW", "MN")
             for b in sequence[n + 1 :]:
-                operated = operated or x.events[b].kind != "MW"
+                operated = operated or x.events[b].kind not in ("MW", "MN")
                 if operated:
                     yield a, b
 

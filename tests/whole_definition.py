@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from definitions import cyclic, plus, reflexive, seq, takes_in
 from whole import Execution, Happened, Pair, Pairs
 
+from ptxcore.places import Place
+
 #: A proxy, a mapping and, but for the generic proxy, a CTA; None: any, behind the end of a kernel.
 Domain = tuple[str, int, int | None] | None
 
@@ -64,7 +66,16 @@ class _Judgement:
             return False
         if a.thread == b.thread:
             return True
-        return takes_in(a.scope, a.place, b.place) and takes_in(b.scope, b.place, a.place)
+        here, there = self.made(a), self.made(b)
+        return takes_in(a.scope, here, there) and takes_in(b.scope, there, here)
+
+    def made(self, e: Happened) -> Place:
+        """Where an operation counts as made: a completion of an asynchronous one, in the CTA that holds the mbarrier object."""
+        assert e.place is not None
+        if e.kind == "MA" and e.issue is not None and e.thing is not None:
+            places = (y.place for y in self.events if y.place is not None and not y.place.host)
+            return next((p for p in places if p.cta == e.thing.cta), e.place)
+        return e.place
 
     def one_cta(self, a: Happened, b: Happened) -> bool:
         if a.place is None or b.place is None:
@@ -305,6 +316,8 @@ class _Judgement:
             broken.add("causality")
         if any((j, i) in bc for i, j in self.mbarrier_order()):
             broken.add("mbarrier-order")
+        if not x.denied.isdisjoint(bc):
+            broken.add("try-wait")
         return Verdict(broken, relations, self.flags(bc, cause))
 
     def fr(self) -> Pairs:
@@ -344,7 +357,7 @@ class _Judgement:
         for sequence in self.x.sequences:
             for n, a in enumerate(sequence):
                 for m in range(n + 1, len(sequence)):
-                    if any(self.events[k].kind != "MW" for k in sequence[n : m + 1]):
+                    if any(self.events[k].kind not in ("MW", "MN") for k in sequence[n : m + 1]):
                         yield a, sequence[m]
 
     # Races and misuse.
@@ -352,7 +365,7 @@ class _Judgement:
     def flags(self, bc: Pairs, cause: Pairs) -> dict[str, Pairs]:
         found: dict[str, Pairs] = {}
         for i, j in self.x.pairs(lambda a, b: self.conflict(a, b)):
-            if (i, j) not in self.ms and (i, j) not in cause and (j, i) not in cause:
+            if (i, j) not in self.ms and not self.ordered(i, j, cause) and not self.ordered(j, i, cause):
                 found.setdefault(self.kind_of_race(i, j, bc), set()).add((i, j))
         order = set(self.mbarrier_order())
         found["early"] = {p for p in self.x.again if p not in bc}
@@ -361,6 +374,14 @@ class _Judgement:
         found["unfinished"] = set(self.unfinished())
         found["exited"] = set(self.exited(bc))
         return {kind: pairs for kind, pairs in found.items() if pairs}
+
+    def ordered(self, i: int, j: int, cause: Pairs) -> bool:
+        """Whether one operation comes before another in causality order: an atomic one is one, of which the write counts."""
+        return any((a, b) in cause for a in self.halves(i) for b in self.halves(j))
+
+    def halves(self, i: int) -> list[int]:
+        e = self.events[i]
+        return [i] if e.kind != "R" or e.partner is None else [i, e.partner.index]
 
     def conflict(self, a: Happened, b: Happened) -> bool:
         if a is b or a.initial or b.initial or a.partner is b or "W" not in (a.kind, b.kind):
@@ -419,23 +440,22 @@ class _Judgement:
                             yield init.index, e.index
 
     def unfinished(self) -> Iterator[Pair]:
+        """What asynchronous operations do to shared memory, and nobody has waited for."""
         done = plus(self.x.comp)
-        told = {e.index for e in self.events if e.kind in ("CW", "KE")} | {a for a, _ in self.phases}
+        told = {e.index for e in self.events if e.kind == "CW"} | {a for a, _ in self.phases}
         for e in self.events:
-            if e.issue is None or not (e.kind == "R" or (e.kind == "W" and e.proxy == "generic")):
+            if e.issue is None or not e.memory or e.thing is None or e.thing.cta is None:
                 continue
-            if any((e.index, t) in done for t in told):
-                continue
-            i = e.issue.index
-            if any(a == i and self.events[k].kind == "KE" for a, k in self.x.api):
-                yield e.index, i
+            if not any((e.index, t) in done for t in told):
+                yield e.index, e.issue.index
 
     def exited(self, bc: Pairs) -> Iterator[Pair]:
-        """What is done to shared memory of another CTA, and nothing that this one does comes after it. Who has waited for
-        the phase of an arrival knows that the arrival is over."""
-        over = bc | self.phases | seq(self.phases, bc)
+        """What is done to shared memory of another CTA, or by an asynchronous operation, and nothing that the CTA does whose it
+        is comes after it. Who has waited for the phase of an arrival knows that the arrival is over, and what it tells of."""
+        waited = self.phases | seq(plus(self.x.comp), self.phases)
+        over = bc | waited | seq(waited, bc)
         for a in self.events:
-            if a.place is None or a.thing is None or not a.thing.ends:
+            if a.place is None or a.thing is None or not a.thing.ends or a.thing.cta is None:
                 continue
             owner = a.thing.cta
             theirs = (
@@ -443,7 +463,8 @@ class _Judgement:
                 for e in self.events
                 if e.place is not None and not e.place.host and e.place.cta == owner and e.issue is None
             )
-            if owner not in (None, a.place.cta) and not any((a.index, k) in over for k in theirs):
+            background = a.memory and a.issue is not None
+            if (owner != a.place.cta or background) and not any((a.index, k) in over for k in theirs):
                 yield a.index, a.index
 
 

@@ -264,6 +264,9 @@ class Scene:
     def wait(self, t: int) -> None:
         semantics = "relaxed" if self.rng.random() < max(0.3, self.narrow) else "acquire"
         scope = self.rng.choice(("cta", "cluster"))
+        if self.rng.random() < 0.3:
+            self.step(t, "MN", thing=self.m)
+            return
         self.step(t, "MW", semantics=semantics, scope=scope, thing=self.m, phase=self.rng.choice((0, 0, 1)))
         if semantics == "relaxed" and self.rng.random() < 0.7:
             self.fence(t, "acquire")
@@ -340,7 +343,7 @@ class Scene:
         assert issue is not None
         draw = rng.random()
         if kind == "release":
-            return  # the end of its kernel, see `kernels`
+            return  # the end of its kernel only, see `kernels`
         if kind in ("store", "red") or draw < 0.5:
             if kind == "copy":
                 issue = self.step(t, "I")
@@ -387,7 +390,7 @@ class Scene:
                 self.api.append((ends[-1], start))
             ends.append(end)
             for e in self.events:
-                if e.issue is not None and e.thread in own and e.kind == "W" and e.semantics == "release":
+                if e.issue is not None and e.thread in own and (e.memory or e.kind == "PF"):
                     self.comp.append((e, end))
 
 
@@ -450,7 +453,11 @@ def drawn(rng: Random) -> Execution:
         (a.index, b.index) for n, a in enumerate(order) for b in order[n + 1 :]
         if a.kind == b.kind == "F" and a.semantics == b.semantics == "sc"
     }  # fmt: skip
-    members = [e.index for e in order if e.kind in ("MA", "MW", "MX", "MI")]
+    members = [e.index for e in order if e.kind in ("MA", "MW", "MN", "MX", "MI")]
+    denied = {
+        (a, b) for n, b in enumerate(members) if events[b].kind == "MN" and rng.random() < 0.5
+        for a in [a for a in members[:n] if events[a].kind in ("MA", "MI")][-1:]
+    }  # fmt: skip
     dependencies: list[Pairs] = [set(), set(), set()]
     for a, b in sorted(po):
         if events[a].kind in ("R", "MW") and events[b].kind in ("R", "W", "I", "MA") and rng.random() < 0.2:
@@ -460,7 +467,7 @@ def drawn(rng: Random) -> Execution:
     }  # fmt: skip
     return Execution(
         events, po, rf, co, fences, barriers, numbered(scene.again), [members], issue, comp, api,
-        dependencies[0], data, dependencies[2],
+        dependencies[0], data, dependencies[2], denied,
     )  # fmt: skip
 
 

@@ -29,8 +29,10 @@ BASE: dict[str, BaseName] = {
     ),
     "FOREIGN": BaseName(
         _SET,
-        "what kernels do to the shared memory of another CTA, which ends with that CTA; operations on mbarrier objects too",
+        "what kernels do to shared memory that ends with its CTA: that of another CTA, operations on mbarrier objects too, and "
+        "by asynchronous operations also their own",
     ),
+    "SHARED": BaseName(_SET, "what asynchronous operations read and write of shared memory"),
     "RMW": BaseName(_SET, "both halves of atomic operations (`atom`, `red`)"),
     "RED": BaseName(_SET, "both halves of reductions: `red`, and `atom` whose destination is the sink `_`"),
     "SINK": BaseName(_SET, "both halves of an `atom` whose destination is the sink `_`"),
@@ -43,6 +45,7 @@ BASE: dict[str, BaseName] = {
         "what an mbarrier object or a cluster barrier counts: arrivals, and completions of transactions; in `REL` or `RLX`",
     ),
     "MW": BaseName(_SET, "waits for a phase of these that returned true; in `ACQ` or `RLX`"),
+    "REFUSED": BaseName(_SET, "`try_wait` that returned false: the phase was not over, or it did not wait for that"),
     "MBINIT": BaseName(_SET, "`mbarrier.init`, `mbarrier.inval` and `fence.mbarrier_init`"),
     "INVAL": BaseName(_SET, "`mbarrier.inval`"),
     "I": BaseName(_SET, "asynchronous instructions where they are issued, in program order"),
@@ -116,6 +119,11 @@ BASE: dict[str, BaseName] = {
     ),
     "mbo": BaseName(_REL, "the order of operations and waits on one mbarrier object or cluster barrier"),
     "mbrf": BaseName(_REL, "from each arrival to each wait for the phase that it counted in"),
+    "denied": BaseName(
+        _REL,
+        "from the operation with which a phase of an mbarrier object was over to each `try_wait` for it that took place later, "
+        "and returned false all the same",
+    ),
     "object": BaseName(_REL, "from `MBINIT` events to the memory events that access bytes of their object"),
     "issue": BaseName(_REL, "from an asynchronous instruction to the events of its operation"),
     "comp": BaseName(
@@ -130,7 +138,7 @@ BASE: dict[str, BaseName] = {
     "group": BaseName(_REL, "events of one instruction that no order relates: elements of a vector", symmetric=True),
     "owner": BaseName(
         _REL,
-        "from a kernel's access to the shared memory of another CTA, in `FOREIGN`, to what the threads of that CTA do",
+        "from a kernel's access to shared memory, in `FOREIGN`, to what the threads of the CTA do whose memory it is",
     ),
     "freed": BaseName(
         _REL,

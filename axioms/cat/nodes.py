@@ -55,7 +55,17 @@ class Builder:
         self.shared: dict[tuple[object, ...], Node] = {}
         self.created: list[Node] = []
 
+    def spend(self, work: int) -> None:
+        """Called with the operations and operands that are about to be looked at; may raise."""
+
+    def signed(self, root: Node) -> Iterator[tuple[Node, bool]]:
+        """The nodes below one, as `signed` gives them; each costs."""
+        for found in signed((root, True)):
+            self.spend(1)
+            yield found
+
     def make(self, op: str, kind: str, args: tuple[Node, ...] = (), name: str = "", index: int = 0) -> Node:
+        self.spend(1 + len(args))
         key = (op, name, index, *[a.serial for a in args])
         node = self.shared.get(key)
         if node is None:
@@ -81,6 +91,7 @@ class Builder:
     def _associative(self, op: str, parts: list[Node]) -> Node:
         flat: dict[Node, None] = {}
         for p in parts:
+            self.spend(len(p.args))
             flat.update(dict.fromkeys(p.args if p.op == op else (p,)))
         kind = parts[0].kind
         if op == "union":
@@ -112,6 +123,7 @@ class Builder:
         if a.op == "empty" or b.op == "empty":
             return a
         removed = b.args if b.op == "union" else (b,)
+        self.spend(len(removed))
         if a in removed or (_is_of_memory(a) and any(self._is_full(r) for r in removed)):
             return self.empty(a.kind)
         return self.make("difference", a.kind, (a, b))
@@ -123,6 +135,7 @@ class Builder:
     def sequence(self, parts: list[Node]) -> Node:
         flat: list[Node] = []
         for p in parts:
+            self.spend(len(p.args))
             flat += p.args if p.op == "sequence" else (p,)
         if any(p.op == "empty" for p in flat):
             return self.empty(RELATION)
@@ -179,12 +192,12 @@ class Builder:
         x = s | x; t  is  s; t*        x = s | t; x  is  t*; s        x = s | x; t; x  is  s; (t; s)*
         """
         parts = body.args if body.op == "union" else (body,)
-        starts = [p for p in parts if not any(n is x for n, _ in signed((p, True)))]
+        starts = [p for p in parts if not any(n is x for n, _ in self.signed(p))]
         turns = [p for p in parts if p not in starts]
         if not starts or not turns or any(t.op != "sequence" or len(t.args) < 2 for t in turns):
             return None
         inner = [a for t in turns for a in t.args if a is not x]
-        if any(n is x for a in inner for n, _ in signed((a, True))):
+        if any(n is x for a in inner for n, _ in self.signed(a)):
             return None
         start = self.union(starts)
         if all(t.args[0] is x and t.args.count(x) == 1 for t in turns):

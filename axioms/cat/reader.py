@@ -1,6 +1,7 @@
 """Reads a .cat file into definitions and axioms. The language is that of the herd family.
 
-    model      := title? item*
+    model      := title? item*                 a title is STRING, NAME, NAME NAME or NAME STRING (an architecture and a name);
+                                                one that is not in quotes has its line for itself
     item       := "let" ["rec"] bind ("and" bind)*
                 | ["flag"] ["~"] ("acyclic" | "irreflexive" | "empty") expr ["as" NAME]
                 | "include" STRING | ("show" | "unshow") expr ["as" NAME] ("," ...)*
@@ -9,7 +10,8 @@
                 | "[" expr "]" | "(" expr ")" | NAME | NAME "(" expr,* ")" | "_" | "0" | "{" "}"
                 | "if" STRING "then" expr "else" expr        by the options that the model is read with
 
-`|`, `;` and `&` associate freely; `\\` to the left. Comments are `(* *)`, which nest, and `//`.
+`|`, `;` and `&` associate freely; `\\` to the left. Comments are `(* *)`, which nest, and `//`. Words that the herd family has
+for statements are nobody's names here, also those that are not supported: what they say would be lost.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ class Axiom(NamedTuple):
     body: Expression
     name: str
     span: Span
+    after: Span  # what comes behind the body
 
 
 class Include(NamedTuple):
@@ -94,21 +97,12 @@ _KEYWORDS = frozenset(
         "else",
     ]
 )
+#: Words of statements that are not supported here, of the herd family and of tools that read its models.
 _UNSUPPORTED = frozenset(
-    [
-        "procedure",
-        "call",
-        "enum",
-        "match",
-        "instructions",
-        "with",
-        "forall",
-        "do",
-        "end",
-        "fun",
-        "try",
-    ]
-)
+    ["assert", "assume", "begin", "call", "compat", "debug", "default", "define", "do", "end", "enum", "forall",
+     "from", "fun", "in", "instructions", "match", "procedure", "requires", "subset", "try", "undefined_unless",
+     "when", "with", "yield"]
+)  # fmt: skip
 _BINARY = {"|": 1, ";": 2, "\\": 3, "&": 4, "*": 5}
 _POSTFIX = {"+": "plus", "^+": "plus", "^*": "star", "?": "opt", "^-1": "inverse"}
 _NODE = {"|": "union", ";": "sequence", "\\": "difference", "&": "intersection", "*": "product"}
@@ -173,6 +167,20 @@ def _unsupported(token: _Token) -> InputError:
     return fail(token.span, f"'{token.text}' is not supported in cat files here")
 
 
+def _quoted(token: _Token) -> str:
+    """What a token says, without its quotation marks."""
+    return token.text[1:-1] if token.kind == "string" else token.text
+
+
+def _once(what: str, names: list[tuple[str, Span]]) -> None:
+    """Raises InputError for a name that stands twice, so that one of its meanings would be lost."""
+    seen: set[str] = set()
+    for name, span in names:
+        if name in seen:
+            raise fail(span, f"'{name}' is {what} twice")
+        seen.add(name)
+
+
 class _Reader:
     def __init__(self, tokens: list[_Token]) -> None:
         self.tokens, self.at = tokens, 0
@@ -202,13 +210,37 @@ class _Reader:
         return self.take()
 
     def model(self) -> tuple[str, list[Item]]:
-        title = []
-        while self.next.kind in ("name", "string") and self.next.text not in _UNSUPPORTED:
-            title.append(self.take().text.strip('"'))
+        title = self.title()
         items: list[Item] = []
         while self.next.kind != "end":
             items += self.item()
-        return " ".join(title), items
+        return title, items
+
+    def title(self) -> str:
+        """What stands before the first item. Nothing else is taken for a title: an axiom whose first word is misspelt forbids
+        nothing of what it means to forbid."""
+        first = self.next
+        if first.kind == "string":
+            self.take()
+            return _quoted(first)
+        if first.kind != "name" or first.text in _UNSUPPORTED:
+            return ""
+        self.take()
+        words = [first.text]
+        if self.next.kind in ("name", "string") and self.next.text not in _UNSUPPORTED and self._beside(first):
+            words.append(_quoted(self.take()))
+        after, last = self.next, self.tokens[self.at - 1]
+        hint = nearest(first.text, [*_KEYWORDS, *_UNSUPPORTED]) or "a title with more in its line is written in quotes"
+        if not first.text[0].isalpha() or (after.kind != "end" and self._beside(last)):
+            raise fail(first.span, f"expected a definition, an axiom or a title, found '{first.text}'", hint)
+        if last is first and nearest(first.text, _KEYWORDS | _UNSUPPORTED):
+            message = f"'{first.text}' is taken neither for a title nor for a statement"
+            raise fail(first.span, message, f"{hint} A title that is meant to be one is written in quotes")
+        return " ".join(words)
+
+    def _beside(self, token: _Token) -> bool:
+        """Whether what comes next stands in the line of a token."""
+        return self.next.span.line == token.span.line
 
     def item(self) -> list[Item]:
         token = self.take()
@@ -218,7 +250,7 @@ class _Reader:
                 return [self.let()]
             if word == "include":
                 path = self.expect("string", "a file name in quotes")
-                return [Include(path.text.strip('"'), path.span)]
+                return [Include(_quoted(path), path.span)]
             if word in ("show", "unshow"):
                 self.shown()
                 return []
@@ -236,21 +268,33 @@ class _Reader:
         bindings = [self.binding()]
         while self.take_if("and"):
             bindings.append(self.binding())
+        _once("defined", [(b.name, b.span) for b in bindings])
         return Let(tuple(bindings), recursive)
 
+    def new_name(self, what: str) -> _Token:
+        """A name that a model gives: a word, and none that means something here."""
+        token = self.expect("name", what)
+        if token.text in _UNSUPPORTED:
+            raise fail(token.span, f"'{token.text}' is a word of the language, no name")
+        if not token.text.lstrip("_")[:1].isalpha():
+            raise fail(token.span, f"expected {what}, found '{token.text}'", "a name begins with a letter")
+        return token
+
     def binding(self) -> Binding:
-        name = self.expect("name", "a name to define")
-        parameters: list[str] | None = None
+        name = self.new_name("a name to define")
+        parameters: list[_Token] | None = None
         if self.take_if("("):
             parameters = []
             while not self.take_if(")"):
-                parameters.append(self.expect("name", "a parameter").text)
+                parameters.append(self.new_name("a parameter"))
                 if not self.take_if(",") and self.next.text != ")":
                     raise fail(self.next.span, f"expected ',' or ')', found '{self.next.text}'")
         elif self.next.kind == "name":
-            parameters = [self.take().text]
+            parameters = [self.new_name("a parameter")]
         self.expect_op("=")
-        return Binding(name.text, None if parameters is None else tuple(parameters), self.expression(), name.span)
+        names = None if parameters is None else tuple(p.text for p in parameters)
+        _once("a parameter", [(p.text, p.span) for p in parameters or ()])
+        return Binding(name.text, names, self.expression(), name.span)
 
     def axiom(self, token: _Token) -> Axiom:
         flag = token.text == "flag"
@@ -262,8 +306,9 @@ class _Reader:
         if token.text not in ("acyclic", "irreflexive", "empty"):
             raise fail(token.span, f"expected 'acyclic', 'irreflexive' or 'empty', found '{token.text}'")
         body = self.expression()
-        name = self.expect("name", "the axiom's name").text if self.take_if("as") else ""
-        return Axiom(token.text, negated, flag, body, name, token.span)
+        after = self.next.span
+        name = self.new_name("the axiom's name").text if self.take_if("as") else ""
+        return Axiom(token.text, negated, flag, body, name, token.span, after)
 
     def shown(self) -> None:
         while True:
@@ -284,7 +329,7 @@ class _Reader:
                 pending.append(token)
                 continue
             if token.text == "if" and token.kind == "keyword":
-                option = self.expect("string", "an option in quotes").text.strip('"')
+                option = _quoted(self.expect("string", "an option in quotes"))
                 self.expect_op("then")
                 pending.append(_Token("then", option, token.span))
                 continue

@@ -29,7 +29,7 @@ class _Specialiser(Builder):
 
     def model(self, model: Model, flags: frozenset[str]) -> Model:
         new = Model(model.name)
-        new.title, new.options = model.title, model.options
+        new.title, new.options, new.shipped = model.title, model.options, model.shipped
         for axiom in model.axioms:
             node = self.of(axiom.node)
             if node.op == "empty" and not axiom.negated:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from axioms.cat.model import Model
 
+_LONGEST = 256 << 10  # bytes of a model: those that are published have a tenth of it
 _FOLDER = os.path.dirname(__file__)
 DEFAULT = "ptx-9.0"
 
@@ -35,29 +36,49 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
     try:
         text = _read(name)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        if "\0" in name:
-            reason = "there is no such name"
+        reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
-    if not text.strip():
-        raise InputError([Diagnostic(Span(0, 0, 0), "the model is empty: it would allow everything")], name)
-    return compile_model(name, text, functools.partial(_beside, os.path.dirname(name)), chosen)
+    model = compile_model(name, text, functools.partial(_beside, os.path.dirname(name)), chosen)
+    model.shipped = next((n for n in names() if text == _text(n)), "")
+    return model
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8-sig") as file:
-        return file.read()
+    """Raises OSError, and ValueError for what is no text."""
+    from ptxcore.sources import read_bytes
+
+    if "\0" in path:
+        raise ValueError("there is no such name")
+    try:
+        text = read_bytes(path, _LONGEST, "a model").decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8 text") from None
+    return text.replace("\r\n", "\n")
 
 
 def _beside(folder: str, name: str) -> str | None:
+    """A file in the model's folder, or below it; None where there is none. What lies elsewhere is nobody's to include: a
+    message would show what stands in it."""
+    path = os.path.join(folder, name)
     try:
-        return _read(os.path.join(folder, name))
-    except (OSError, ValueError):  # no text, or no name that a file could have
+        inside = os.path.realpath(folder or ".")
+        if os.path.isabs(name) or os.path.commonpath([inside, os.path.realpath(path)]) != inside:
+            raise ValueError("it does not lie in the model's folder")
+        return _read(path)
+    except FileNotFoundError:
         return None
+
+
+def _text(name: str) -> str:
+    """The text of a model that ships."""
+    with open(os.path.join(_FOLDER, f"{name}.cat"), encoding="utf-8") as file:
+        return file.read()
 
 
 @functools.lru_cache(maxsize=8)
 def _shipped(name: str, options: frozenset[str]) -> Model:
     from axioms.cat.model import compile_model
 
-    return compile_model(name, _read(os.path.join(_FOLDER, f"{name}.cat")), options=options)
+    model = compile_model(name, _text(name), options=options)
+    model.shipped = name
+    return model

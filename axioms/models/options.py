@@ -12,12 +12,14 @@ OF_MODELS = {
     "async-fence-any-cta": "fence.proxy.async works for accesses of the async proxy by any CTA",
     "dep=data": "control dependencies do not count",
     "bar-is-fence": "CTA barriers are fences of CTA scope too",
+    "grid-end-leaves-copies": "what asynchronous operations read and wrote must have been waited for when their kernel ends",
     "mbar-chain": "a wait for a phase of an mbarrier object observes the arrivals of earlier phases too",
 }
 #: Options that say what a program's events are.
 OF_PROGRAMS = {
     "no-tearing": "reads of at most 8 bytes, naturally aligned, never mix bytes of several writes of their size",
     "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias",
+    "completion-by-issuer": "the completion of an asynchronous operation counts as made by the thread that issued it",
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS}

@@ -14,6 +14,7 @@ from litmus.formats.declarations import read_value, value_hint
 from litmus.formats.placement import read_tree
 from litmus.formats.source import Source
 from litmus.test import (
+    PROPERTIES,
     TYPE_WIDTHS,
     AddressOf,
     And,
@@ -53,16 +54,17 @@ _OPEN_BRACKET = re.compile(r"\s*+\[")
 _CLOSE_BRACKET = re.compile(r"\s*+\]")
 _PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
 _END = re.compile(r"\s*+;?\s*+")
-_PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall")
+_PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall", *PROPERTIES)
 
 
 class Tail:
     """What stands after the program. `reader` has kept what the checks of its terms need."""
 
-    __slots__ = ("condition", "filter", "observed", "reader", "tree")
+    __slots__ = ("checks", "condition", "filter", "observed", "reader", "tree")
 
     def __init__(self, reader: PropositionReader) -> None:
         self.condition = Condition()
+        self.checks: tuple[str, ...] = ()
         self.filter: Proposition | None = None
         self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()
         self.tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None = None
@@ -75,18 +77,20 @@ def read_tail(source: Source, start: int) -> Tail:
     reader = PropositionReader(source)
     tail = Tail(reader)
     seen: set[str] = set()
-    at = start
+    at, asked = start, False
     while (part := _PART.match(text, at)) is not None:
         word = "scopes:" if part[1] else "~exists" if part[2] else part[3] or part[4]
         place = part.start(part.lastindex or 0), part.end()
         if word not in _PARTS:
             hint = (
                 source.suggest(word, _PARTS)
-                or "after the program come scopes:, locations, filter, and exists, ~exists or forall"
+                or f"after the program come scopes:, locations, filter, exists, ~exists or forall, and {', '.join(PROPERTIES)}"
             )
             raise source.error(*place, f"unexpected '{word[:40]}'", hint)
         if word in seen:
             raise source.error(*place, f"{word} is there twice")
+        if asked and word not in PROPERTIES:
+            raise source.error(*place, "unexpected text after the final condition", "one condition is what a test asks")
         seen.add(word)
         at = part.end()
         if word == "scopes:":
@@ -96,16 +100,25 @@ def read_tail(source: Source, start: int) -> Tail:
             tail.observed, at = reader.read_terms(at)
         elif word == "filter":
             tail.filter, at = reader.read(at)
+        elif word in PROPERTIES:
+            at = _behind(text, at)
         else:
             proposition, at = reader.read(at)
-            tail.condition = Condition(word, proposition)
-            rest = _END.match(text, at)
-            at = rest.end() if rest else at
-            if at < len(text):
+            tail.condition, asked = Condition(word, proposition), True
+            at = _behind(text, at)
+            following = _PART.match(text, at)
+            if at < len(text) and (following is None or following[3] not in PROPERTIES):
                 end = text.find("\n", at)
-                message = "unexpected text after the final condition"
-                raise source.error(at, len(text) if end < 0 else end, message)
+                near = source.suggest(following[3], PROPERTIES) if following and following[3] else None
+                raise source.error(at, len(text) if end < 0 else end, "unexpected text after the final condition", near)
+    tail.checks = tuple(p for p in PROPERTIES if p in seen)
     return tail
+
+
+def _behind(text: str, at: int) -> int:
+    """The offset behind the `;` that may end a part, and blanks."""
+    rest = _END.match(text, at)
+    return rest.end() if rest else at
 
 
 def _place(token: re.Match[str]) -> tuple[int, int]:

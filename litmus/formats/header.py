@@ -7,7 +7,7 @@ import re
 from litmus.formats.source import Source, comment_end
 
 #: What `Expect=` may say.
-EXPECTATIONS = ("ok", "no", "undefined")
+EXPECTATIONS = ("ok", "bounded", "no", "undefined", "hangs")
 
 _BLANK = re.compile(r"\s*")
 _ARCHITECTURE = re.compile(r"[^\s\"{]+")
@@ -66,11 +66,14 @@ def _read_meta(source: Source, at: int, meta: list[tuple[str, str]]) -> int:
             value, end = value[:cut], found.start(2) + cut
     value = value.strip()
     if key == "Expect":
-        if value not in EXPECTATIONS:
-            message = f"'{_short(value)}' is no verdict: Expect is ok, no or undefined"
-            source.note(*found.span(2), message, source.suggest(value, EXPECTATIONS))
+        wrong = [word for word in map(str.strip, value.split("|")) if word not in EXPECTATIONS]
+        if wrong:
+            message = f"'{_short(wrong[0])}' is no verdict: Expect is ok, bounded, no, undefined or hangs"
+            source.note(*found.span(2), message, source.suggest(wrong[0], EXPECTATIONS))
         if any(known == key for known, _ in meta):
             source.note(*found.span(1), "Expect is stated twice")
+    elif key.lower().startswith("expect"):  # what is not read would be taken for ok
+        source.note(*found.span(1), f"what a test expects is a line 'Expect=', not '{_short(key)}='")
     meta.append((key, value))
     return end
 

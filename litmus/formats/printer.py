@@ -62,6 +62,7 @@ def write(test: Test) -> str:
     if test.filter is not None:
         lines.append(f"filter {write_proposition(test.filter)}")
     lines.append(f"{test.condition.quantifier} {write_proposition(test.condition.proposition)}")
+    lines += test.checks
     return "\n".join(lines) + "\n"
 
 

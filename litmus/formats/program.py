@@ -11,15 +11,19 @@ import re
 
 from litmus.formats.placement import read_levels
 from litmus.formats.source import Source
+from litmus.test import PROPERTIES
 from ptxcore.diagnostics import InputError, Span
 from ptxcore.syntax.reader import read_statements
 from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name
 
 #: The words that open the parts of a test after its program.
-TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall")
+TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall", *PROPERTIES)
 
 _THREAD = re.compile(r"\s*+P(\d{1,9}+)\s*+(@?)", re.ASCII)
-_TAIL = re.compile(r"\s*+(?:(?:exists|forall|locations|filter)(?![\w$.]|\s*+:)|~\s*+exists\b|scopes\s*+:)", re.ASCII)
+_TAIL = re.compile(
+    rf"\s*+(?:(?:exists|forall|locations|filter|{'|'.join(PROPERTIES)})(?![\w$.]|\s*+:)|~\s*+exists\b|scopes\s*+:)",
+    re.ASCII,
+)
 _NOT_TAIL = re.compile(r"\s*+(?:~\s*+(\w++)|(?!call\b)([a-z]{4,10}+)\s*+[(\[])", re.ASCII)
 _BREAK = re.compile(r"[|;]|\n\s*+")
 _BLANK = re.compile(r"\s*+")

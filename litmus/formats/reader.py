@@ -67,6 +67,7 @@ def _read(source: Source) -> Test:
         comments,
         source.path,
         source.original,
+        tail.checks,
     )
 
 

@@ -3,7 +3,7 @@ asynchronous copies have files of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -119,9 +119,23 @@ def policy_value(how: Use, thread: Thread, *operands: Value | None) -> Value:
     return 0
 
 
+class Lanes(dict[int, tuple[Value, ...]]):
+    """`undetermined` says what the thread of a lane finds where it looks for a thread that is not there, which the manual
+    leaves open (PTX ISA 9.0, section 9.7.9.6)."""
+
+    def __init__(self, brought: Mapping[int, tuple[Value, ...]], undetermined: Callable[[int], Value]) -> None:
+        super().__init__(brought)
+        self.undetermined = undetermined
+
+
+def left_open(lanes: Mapping[int, tuple[Value, ...]], lane: int) -> Value:
+    """What a thread finds where it looks for one that is not there: its own first operand, where nobody says otherwise."""
+    return lanes.undetermined(lane) if isinstance(lanes, Lanes) else lanes[lane][0]
+
+
 def shfl(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, Value]]:
-    """d = a of the lane j; p = whether j is in range. Where it is not, d = a of the thread itself; so it is here also where
-    no thread of lane j takes part, which the manual leaves open.
+    """d = a of the lane j; p = whether j is in range. Where it is not, d = a of the thread itself. Where no thread of lane j
+    takes part, the manual leaves open what d is.
 
     c has a clamp value in its low five bits, and from bit 8 on a mask that cuts the warp into segments."""
     return {lane: _shuffled(how, lane, lanes) for lane in lanes}
@@ -129,6 +143,7 @@ def shfl(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Va
 
 #: Wide enough for lanes and their signed differences.
 _LANE = 8
+_WARP = 32
 
 
 def _shuffled(how: Use, lane: int, lanes: Mapping[int, tuple[Value, ...]]) -> tuple[Value, Value]:
@@ -149,16 +164,31 @@ def _shuffled(how: Use, lane: int, lanes: Mapping[int, tuple[Value, ...]]) -> tu
         else:
             j = bit_or(min_lane, bit_and(bval, outside, _LANE), _LANE)
         pval = sle(j, max_lane, _LANE)
-    return ite(pval, _from_lane(j, lanes, a), a, 32), pval
+    if pval == 0:
+        return a, pval
+    return ite(pval, _from_lane(j, _sources(mode, lane, min_lane, max_lane, segmask), lane, lanes), a, 32), pval
 
 
-def _from_lane(j: Value, lanes: Mapping[int, tuple[Value, ...]], otherwise: Value) -> Value:
-    """The first source of the thread of lane j, where there is one."""
+def _sources(mode: str, lane: int, min_lane: Value, max_lane: Value, segmask: Value) -> Iterable[int]:
+    """The lanes that a thread may take from where they are in range, whatever its second operand is."""
+    if type(min_lane) is not int or type(max_lane) is not int or type(segmask) is not int:
+        return range(_WARP)
+    if mode == "up":
+        return range(max_lane, lane + 1)
+    if mode == "down":
+        return range(lane, max_lane + 1)
+    return [k for k in range(max_lane + 1) if mode == "bfly" or k & segmask == min_lane]
+
+
+def _from_lane(j: Value, sources: Iterable[int], lane: int, lanes: Mapping[int, tuple[Value, ...]]) -> Value:
+    """The first source of the thread of lane j, which is one of some; what is left open where there is no such thread."""
     if type(j) is int:
-        return lanes[j][0] if j in lanes else otherwise
-    found = otherwise
-    for other, (a, *_) in lanes.items():
-        found = ite(eq(j, other), a, found, 32)
+        return lanes[j][0] if j in lanes else left_open(lanes, lane)
+    there = [k for k in sources if k in lanes]
+    everybody = all(k in lanes for k in sources) and bool(there)
+    found = lanes[there.pop()][0] if everybody else left_open(lanes, lane)
+    for k in there:
+        found = ite(eq(j, k), lanes[k][0], found, 32)
     return found
 
 

@@ -249,7 +249,7 @@ def test_wait_parity(how: Use, thread: Thread, addr: Value, parity: Value) -> Va
 
 def try_wait(how: Use, thread: Thread, addr: Value, state: Value, hint: Value | None = None) -> Value:
     """As test_wait; the thread may sleep before it says no, for about as many nanoseconds as the hint says, and then say no
-    although the phase has ended meanwhile"""
+    although the phase has ended meanwhile; not where it certainly was over before, which is for a memory model to say"""
     complete = test_wait(how, thread, addr, state)
     return thread.pause(how, complete)
 

@@ -3,12 +3,28 @@ who takes part."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ptxcore.isa.data_movement import Lanes
 from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
+from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, concat, extract, symbol, symbols_of
+
+#: The first part of the names of values that nothing says anything of: what `shfl` finds in a lane that is not there.
+UNDETERMINED = "undetermined"
+
+
+def name_of(instruction: Instruction) -> str:
+    """An instruction with its qualifiers."""
+    return ".".join((instruction.opcode, *instruction.modifiers))
+
+
+def undetermined(lane: int, instruction: Instruction, result: Term) -> Term:
+    """Such a value: what a lane finds where an instruction returns `result`. Its name has the lane and the instruction in
+    it."""
+    return symbol((UNDETERMINED, lane, name_of(instruction), result.args[0]), 32)
 
 
 def mask_position(how: Use) -> int | None:
@@ -57,12 +73,17 @@ def taken_apart(how: Use, whole: Value) -> tuple[Value, ...]:
     return tuple(results)
 
 
-def resolve(how: Use, lanes: Mapping[int, tuple[Any, ...]]) -> dict[int, Value]:
+def resolve(
+    how: Use, lanes: Mapping[int, tuple[Any, ...]], undetermined: Callable[[int], Value] | None = None
+) -> dict[int, Value]:
     """What the instruction returns in each lane (as the effect's `result` has it: all results in one value), given the
-    operands of the lanes that take part."""
+    operands of the lanes that take part. `undetermined` says what a lane finds where it looks for one that does not; without
+    it, its own first operand."""
     widths = result_widths(how)
     joined: dict[int, Value] = {}
-    for lane, result in how.form.meaning(how, dict(sorted(lanes.items()))).items():
+    brought: dict[int, tuple[Any, ...]] = dict(sorted(lanes.items()))
+    together = brought if undetermined is None else Lanes(brought, undetermined)
+    for lane, result in how.form.meaning(how, together).items():
         parts = result if isinstance(result, tuple) else (result,)
         whole, low = parts[0], widths[0]
         for part, width in zip(parts[1:], widths[1:], strict=True):

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import Term, Value
+from ptxcore.values.terms import Term, Value, all_of, eq
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
+    from ptxcore.machine.private import Memory
 
 #: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
 #: dependency on it. An absent effect is no dependency.
@@ -158,6 +159,32 @@ class Stuck(NamedTuple):
     start: int
 
 
+class Turn(NamedTuple):
+    """Where a turn of a loop begins, or would begin that a bound stopped: under `guard`, with `values` in the registers
+    that matter (and whether they were written) and `memory` of the thread's own. `loop` is the place of the loop in the
+    unrolled graph, `number` counts its turns from 0, `start` is the first effect of the turn; `label` and `instruction`
+    are those of `Cut`."""
+
+    loop: tuple[int, ...]
+    number: int
+    guard: Value
+    values: tuple[tuple[Value, Value], ...]
+    memory: Memory | None
+    start: int
+    label: str
+    instruction: Instruction | None
+    cut: bool = False
+
+    def same(self, other: Turn) -> Value:
+        """The truth value of "who begins this turn is where he was when he began the other"."""
+        if any(a[1] != b[1] for a, b in zip(self.values, other.values, strict=True)):
+            return 0
+        alike = [eq(a, b) for (a, _), (b, _) in zip(self.values, other.values, strict=True)]
+        if self.memory is not None and other.memory is not None:
+            alike.append(self.memory.same(other.memory))
+        return all_of(alike)
+
+
 @dataclass(slots=True)
 class FinalRegister:
     """A register at the end of its thread: its value, its type's width and signedness."""
@@ -171,13 +198,12 @@ class FinalRegister:
 class ThreadExecution:
     """All executions of one thread at once.
 
-    `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They
-    exclude each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other
-    choice of what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
-    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `left` and `sure` are those
-    of `ThreadCode`.
-    `control` are the reads that decided how the thread came to its end, for which others may wait at barriers.
-    """
+    `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude
+    each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other choice of
+    what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
+    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
+    loops that a bound may stop, and of others that have one way in. `left` and `sure` are those of `ThreadCode`.
+    `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
 
     effects: list[Effect]
     registers: dict[str, FinalRegister]
@@ -188,5 +214,6 @@ class ThreadExecution:
     stuck: list[Stuck] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     left: frozenset[tuple[int, ...]] = frozenset()
     sure: frozenset[tuple[int, ...]] = frozenset()

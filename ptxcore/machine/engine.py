@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from heapq import heappop, heappush
 
+from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.actions import Actions, Answer, resize
 from ptxcore.machine.dependencies import choose, gather, union
-from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck
+from ptxcore.machine.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck, Turn
 from ptxcore.machine.private import Mark, Memory, Top
 from ptxcore.machine.state import State
 from ptxcore.machine.steps import CARRY, Block, Step, Target, ThreadCode
@@ -29,6 +30,8 @@ from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, it
 _LOOKING = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
 #: Effects by which a thread sees what others did.
 _LOOKS = frozenset(("load", "atom", "mbarrier"))
+#: Of so many turns of a loop it is noted where they begin.
+_MOST_NOTED = 32
 #: Turns of a loop that nobody chose, where the bound does not count them.
 _MOST_SURE_TURNS = 4096
 
@@ -61,6 +64,7 @@ class Thread(Actions):
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
+        self.turns: list[Turn] = []
         #: Turns, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
         #: here, or as they are known, where only one path is executed.
         self.left: set[tuple[int, ...]] = set()
@@ -102,6 +106,7 @@ class Thread(Actions):
         queue.append(key)
         end: State | None = None
         while queue:
+            tick()
             key = heappop(queue)
             number, iterations, states = pending.pop(key)
             state = self._join(states, blocks[number].live, number == last)
@@ -194,6 +199,11 @@ class Thread(Actions):
                 self.cut = disj(self.cut, arriving.guard)
                 self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
                 self._repeats(turn, arriving, to, following)
+                if turn.before is not None and to.live is not None:
+                    begun = key[: 2 * level + 2]
+                    self.turns.append(
+                        self._noted(to, following, begun[:-1], begun[-1] + 1, arriving, to.live, cut=True)
+                    )
                 return None
             context = (*context[:level], iterations[level] + 1)
         return context
@@ -204,9 +214,23 @@ class Thread(Actions):
         loop = block.loops[depth]
         if state.memory is not None and block.waits[depth]:
             turn.mark = state.memory.mark()
-        if block.live is not None and loop.single_entry and counted + 1 >= self._bound(loop.header):
-            turn.before = state.copy(state.guard)
+        if block.live is not None and loop.single_entry:
+            if counted + 1 >= self._bound(loop.header):
+                turn.before = state.copy(state.guard)
+            begun = self.node[: 2 * depth + 2]
+            if begun[-1] < _MOST_NOTED:
+                self.turns.append(self._noted(block, loop.header, begun[:-1], begun[-1], state, block.live))
         return turn
+
+    def _noted(
+        self, header: Block, number: int, loop: tuple[int, ...], count: int, state: State, live: Iterable[int],
+        cut: bool = False,
+    ) -> Turn:  # fmt: skip
+        """Where a turn begins, for those who ask whether another ends there."""
+        values = tuple([(state.values[r], state.defined[r]) for r in live])
+        memory = None if state.memory is None else state.memory.copy()
+        instruction = self._first(header, number)
+        return Turn(loop, count, state.guard, values, memory, len(self.effects), _first_label(header), instruction, cut)
 
     def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Turn, end: State, when: Value) -> bool:
         """Whether a turn may be left out where a condition holds: nobody sees in memory of the thread's own that it has been,
@@ -312,9 +336,10 @@ class Thread(Actions):
     def _block(self, block: Block, state: State, edges: list[tuple[int, State]]) -> None:
         self._state = state
         for step in block.steps:
+            tick()
             self._execute(step, state)
             if self._stopped != 0:
-                self._end(state, edges)
+                self._end(state)
                 if state.guard == 0:
                     return
         end = block.end
@@ -341,9 +366,8 @@ class Thread(Actions):
                 state.guard = stays
                 edges.append((block.follows, state))
 
-    def _end(self, state: State, edges: list[tuple[int, State]]) -> None:
-        """The thread has stopped, where it came to that."""
-        edges.append((len(self.code.blocks) - 1, state.copy(self._stopped)))
+    def _end(self, state: State) -> None:
+        """Who has stopped has stopped the whole launch (9.7.19.4): no thread of it comes to its end."""
         state.guard = conj(state.guard, negate(self._stopped))
         self._stopped = 0
 

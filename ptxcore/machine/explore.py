@@ -61,7 +61,7 @@ def executed(begin: Callable[[], Thread]) -> ThreadExecution:
         unsteady |= found
     return ThreadExecution(
         thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
-        thread.control, thread.repeating, frozenset(thread.left), frozenset(thread.sure),
+        thread.control, thread.repeating, thread.turns if thread.cuts else [], frozenset(thread.left), frozenset(thread.sure),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ longer) only decides how long the thread sleeps. Without it, a turn that found n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.loops import Loop, Nest, nest
@@ -33,7 +33,17 @@ def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...
     found = nest(following)
     live = _live(shapes, following, _bits(observed)) if any(found.loops) else []
     waits = _waits(shapes, found, live)
-    return tuple([_block(shape, b, found, waits) for b, shape in enumerate(shapes)])
+    made = tuple([_block(shape, b, found, waits) for b, shape in enumerate(shapes)])
+    if not live:
+        return made
+    return tuple([block._replace(live=tuple(_registers(live[b]))) for b, block in enumerate(made)])
+
+
+def _registers(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 def kernel_blocks(shapes: Sequence[Shape], registers: int) -> tuple[Block, ...]:

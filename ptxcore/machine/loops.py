@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ptxcore.clock import tick
+
 
 class Loop(NamedTuple):
     """`single_entry`: control enters through the header only, so that a turn can be left out without inventing a
@@ -79,6 +81,7 @@ def _components(successors: Sequence[Sequence[int]], blocks: frozenset[int], hea
     is_open: set[int] = set()
     found: list[list[int]] = []
     for root in sorted(blocks):
+        tick()
         if root in index:
             continue
         work = [(root, iter(successors[root]))]

@@ -6,6 +6,7 @@ It is part of a path's state as registers are: a map from addresses to values, j
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ptxcore.machine.dependencies import choose, union
@@ -137,6 +138,16 @@ class Memory:
                     return 0
                 alike.append(eq(mine.value, theirs.value))
         return all_of(alike)
+
+    def mapped(self, new: Callable[[Value], Value]) -> Memory:
+        """The same with other values."""
+        pieces = {start: p._replace(value=new(p.value), defined=new(p.defined)) for start, p in self._pieces.items()}
+        return Memory(self.top, pieces)
+
+    def contents(self) -> tuple[object, ...]:
+        """What is written here, to tell it from other contents by: addresses, sizes and values."""
+        pieces = [(start, p.size, p.value, p.defined) for start, p in sorted(self._pieces.items())]
+        return self.top, tuple(pieces)
 
     def _own(self) -> dict[int, Piece]:
         if not self._owned:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ptxcore.machine.effects import Dependencies, Effect, FinalRegister, Requirement
 from ptxcore.machine.explore import DEFAULT_UNROLL, thread_type
 from ptxcore.machine.steps import ThreadCode
+from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value
 
 
@@ -19,7 +20,7 @@ class Trace:
     `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
     anything, so that another choice of what it reads is the execution that counts. Then, and where the turn that was cut may
     be done again and again, `turn` is the first effect of that turn, and `looks` are those of its effects that saw what others
-    did.
+    did; `goes_round` is an instruction of the loop.
     """
 
     effects: list[Effect]
@@ -29,6 +30,7 @@ class Trace:
     control: Dependencies = field(default_factory=dict)
     turn: int = -1
     looks: tuple[int, ...] = ()
+    goes_round: Instruction | None = None
 
 
 def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DEFAULT_UNROLL) -> Trace:
@@ -52,5 +54,5 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
     trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)
     turns = {"waits": thread.stuck, "cut": thread.repeating}.get(status)
     if turns:
-        trace.turn, trace.looks = turns[-1].start, turns[-1].reads
+        trace.turn, trace.looks, trace.goes_round = turns[-1].start, turns[-1].reads, turns[-1].instruction
     return trace

@@ -10,6 +10,7 @@ import re
 from functools import cached_property, lru_cache
 from types import ModuleType
 
+from ptxcore.clock import tick
 from ptxcore.collection import collection_paused
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
 from ptxcore.syntax.lexer import NAME, Bad, Cursor, Positions, blank_comments, open_comment, shown
@@ -116,6 +117,7 @@ class Reader:
         inside = self.thread
         last = text.rfind(";")
         while True:
+            tick()
             # Behind the last `;` no search for one may start again and again.
             m = match(text, position) if position <= last else None
             if m is None or not inside:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ptxcore.clock import tick
+
 
 class Term:
     """A value that is not known yet: an operation over values.
@@ -674,6 +676,7 @@ def substitute(value: Value, symbols: Mapping[Term, Value]) -> Value:
     if type(value) is int:
         return value
     new: dict[Any, Value] = {}
+    tick()
     for t in subterms([value]):
         new[t] = (
             symbols.get(t, t) if t.op == "symbol" else rebuild(t, [new[a] if type(a) is Term else a for a in t.args])

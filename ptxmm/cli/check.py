@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, stem
-from ptxmm.findings import Finding, bound_of, findings
-from ptxmm.kernels.files import Item, expand, is_test
+from ptxmm.findings import NOT_ALL, Finding, assumptions, findings
+from ptxmm.kernels.files import TESTS, Item, expand
+from ptxmm.report import chosen, plain, tells
 from ptxmm.result import Result
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from ptxmm.baseline import Baseline
     from ptxmm.cli.progress import Bar
-    from ptxmm.report import Report
     from ptxmm.report.drawings import Drawings
 
 
@@ -28,25 +29,16 @@ _LONGEST_PICTURE = 20.0
 
 
 class Status:
-    """The exit status of a run: bad input wins over a failed test, and that over an undecided one."""
+    """The exit status of a run: bad input wins over a failed test, and that over one that is undecided or bounded."""
 
-    def __init__(self, require_complete: bool) -> None:
-        self._require_complete = require_complete
+    def __init__(self) -> None:
         self._seen: set[int] = set()
 
     def bad_input(self) -> None:
         self._seen.add(2)
 
-    def add(self, result: Result) -> None:
-        if result.verdict == "error":
-            self._seen.add(2)
-        elif result.verdict == "undecided":
-            self._seen.add(3)
-        elif not result.passed:
-            if not result.known:
-                self._seen.add(1)
-        elif self._require_complete and not result.complete:
-            self._seen.add(3)
+    def add(self, found: Iterable[Finding]) -> None:
+        self._seen.update(finding.status for finding in found)
 
     @property
     def code(self) -> int:
@@ -75,10 +67,13 @@ def check(options: Namespace) -> int:
         digest=options.format == "herd",
         races=options.races,
         why=options.why,
-        tell=options.format in ("junit", "sarif", "github"),
+        tell=tells(options),
         options=frozenset(options.readings),
+        bounded_ok=options.bounded_ok,
+        checks=tuple(options.check),
+        progress=options.progress,
     )
-    found = expand(find(options.paths, is_test))
+    found = expand(find(options.paths, TESTS))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
     checker = Checker(settings)
@@ -129,15 +124,21 @@ class _Run:
         self, options: Namespace, checker: Checker, drawings: Drawings | None, baseline: Baseline | None
     ) -> None:
         self._options, self._checker, self._drawings, self._baseline = options, checker, drawings, baseline
-        self._status = Status(options.require_complete)
-        self._report = _report(options)
+        self._status = Status()
+        self._report = chosen(options)
+        self._waiting: Counter[str] = Counter()  # names of tests without an outcome
         self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
         self._found: list[Finding] = []
 
     def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
         items = [item for item, problem in found if problem is None]
-        self._report.begin([str(item) for item, _ in found])
+        names = [str(item) for item, _ in found]
+        self._waiting.update(names)
+        try:
+            self._report.begin(names)
+        except OSError as error:
+            return _refuse(f"cannot write {error.filename}: {error.strerror}")
         try:
             with _progress(len(found)) as progress, closing(self._outcomes(items)) as outcomes:
                 for item, problem in found:
@@ -165,14 +166,23 @@ class _Run:
         try:
             count = write(path, self._found)
         except OSError as error:
-            self._status.bad_input()
-            sys.stderr.write(f"{path}: error: cannot write: {error.strerror or error}\n")
+            self._cannot_write(error)
             return
         sys.stderr.write(f"{path}: {count} known finding{'s' * (count != 1)}\n")
 
     def _end(self) -> None:
-        self._report.end(time.perf_counter() - self._start)
+        """Ends the reports. What has no outcome was interrupted, and is told as that."""
+        try:
+            self._report.end(time.perf_counter() - self._start, [_interrupted(n) for n in self._waiting.elements()])
+        except OSError as error:
+            if error.filename is None:  # standard output
+                raise
+            self._cannot_write(error)
         sys.stdout.flush()
+
+    def _cannot_write(self, error: OSError) -> None:
+        self._status.bad_input()
+        sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
     def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
@@ -203,68 +213,48 @@ class _Run:
 
     def _add(self, outcome: Outcome) -> None:
         result = outcome.result
-        found = findings(result, require_complete=self._options.require_complete)
+        self._waiting[result.path] -= 1
+        found = findings(result)
         self._found += found
         if self._baseline:
             found = self._baseline.marked(result.path, found)
             result.known = bool(found) and all(f.known for f in found)
         outcome = outcome._replace(findings=tuple(found))
-        self._status.add(result)
+        self._status.add(found)
         if result.verdict == "error":
             sys.stdout.flush()  # so that both streams tell the story in the same order
             sys.stderr.write((result.error or "error") + "\n")
         elif self._options.format == "herd":  # whose lines have no room for it
-            if result.verdict == "undecided":
-                sys.stderr.write(f"{result.path}: undecided: {result.error}\n")
-            elif any(loop.kind == "bounded" for loop in result.loops):
-                sys.stderr.write(f"{result.path}: {bound_of(result)}\n")
+            for note in [*found, *(n for n in assumptions(result) if all(f.kind != n.kind for f in found))]:
+                known = "known " * note.known
+                sys.stderr.write(f"{plain(result.path)}: {known}{note.kind}: {plain(note.message)}\n")
+            if not result.listed_all:
+                sys.stderr.write(f"{plain(result.path)}: {NOT_ALL}\n")
         self._report.add(outcome)
         if outcome.undrawn:
-            sys.stderr.write(f"{result.path}: there was no time to draw {outcome.undrawn} of its pictures\n")
+            sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:
             try:
                 self._drawings.write(outcome)
             except OSError as error:
-                self._status.bad_input()
-                sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror}\n")
+                self._cannot_write(error)
 
 
 def _bad_path(path: str, problem: str, model: str) -> Outcome:
-    message = f"{path}: error: {problem}"
+    message = f"{plain(path)}: error: {plain(problem)}"
     return Outcome(Result(path=path, name=stem(path), model=model, verdict="error", error=message), {})
+
+
+def _interrupted(path: str) -> Outcome:
+    from ptxmm.report.files import not_run
+
+    return not_run(path, "not run: interrupted")
 
 
 def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _report(options: Namespace) -> Report:
-    if options.format == "json":
-        from ptxmm.report.json import JsonReport
-
-        return JsonReport(options.model)
-    if options.format == "herd":
-        from ptxmm.report.herd import HerdReport
-
-        return HerdReport()
-    if options.format == "junit":
-        from ptxmm.report.junit import JunitReport
-
-        return JunitReport(options.model)
-    if options.format == "sarif":
-        from ptxmm.report.sarif import SarifReport
-
-        return SarifReport(options.model, baseline=options.baseline is not None)
-    if options.format == "github":
-        from ptxmm.report.github import GithubReport
-
-        return GithubReport(options.model, unroll=options.unroll)
-    from ptxmm.report.text import TextReport
-
-    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return TextReport(options.model, colour=colour, unroll=options.unroll)
 
 
 def _progress(count: int) -> Bar | _Quiet:

@@ -42,9 +42,10 @@ def entry() -> NoReturn:
         status = _NOT_WRITTEN
     except Exception as error:  # between the tests: what goes wrong in one of them is told as its own
         from ptxmm.defects import defect
+        from ptxmm.report import harmless
 
         words = shlex.join(["ptxmm", *sys.argv[1:]])
-        sys.stderr.write(defect("ptxmm", error, "what it was asked", words) + "\n")
+        sys.stderr.write(harmless(defect("ptxmm", error, "what it was asked", words)) + "\n")
         status = _DEFECT
     sys.exit(status)
 
@@ -63,6 +64,13 @@ def _silence(stream: TextIO) -> None:
 def main(arguments: list[str]) -> int:
     """Runs a command and gives its exit status. Raises SystemExit for bad usage, BrokenPipeError when nobody reads
     on."""
+    from ptxmm.report import harmless_streams
+
+    with harmless_streams():
+        return _command(arguments)
+
+
+def _command(arguments: list[str]) -> int:
     from ptxmm.cli.options import parser
 
     options = parser().parse_args(arguments)

@@ -63,7 +63,19 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _progress(text: str) -> str:
+    """A progress model, by its name."""
+    from axioms.liveness.progress import progress_named
+
+    try:
+        return str(progress_named(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from litmus.test import PROPERTIES
+
     check = commands.add_parser(
         "check",
         help="decide litmus tests and kernel tests",
@@ -71,12 +83,12 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "whether what the test says of them holds.",
         epilog=_ending(
             "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
-            "3 nothing failed but something stayed undecided; 130 interrupted",
+            "3 nothing failed but something stayed undecided, or holds only within the bounds of loops; 130 interrupted",
             "ptxmm check mp.litmus                    one test, with its outcomes",
             "ptxmm check tests --format junit         all tests below a folder, for a CI system",
             "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
             "ptxmm check lock.toml --why              what the answer rests on",
-            "ptxmm check tests --timeout 60 --require-complete",
+            "ptxmm check tests --timeout 60 --bounded-ok",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
@@ -87,6 +99,8 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     formats = ("text", "herd", "json", "junit", "sarif", "github")
     check.add_argument("--format", choices=formats, default="text", help="default: %(default)s")
+    check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
+    check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
     check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
     check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
@@ -105,11 +119,27 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="N",
         help="a loop body executes at most N times, where a test does not say (default: %(default)s)",
     )
-    check.add_argument("--require-complete", action="store_true", help="a loop that was cut leaves its test undecided")
+    check.add_argument("--bounded-ok", action="store_true", help="accept what holds within the bounds of loops")
     check.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
     check.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
     check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
     check.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
+    check.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        choices=PROPERTIES,
+        metavar="NAME",
+        help="check this of every test, too: race_free (as --races), no_deadlock, terminates, no_trap; may be given several "
+        "times",
+    )
+    check.add_argument(
+        "--progress",
+        type=_progress,
+        metavar="MODEL",
+        help="who is scheduled fairly: fair, hsa, obe, hsa_obe, lobe or unfair, or by scope, as in cta=obe,gpu=fair "
+        "(default: what a test says, else fair)",
+    )
     check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
     _add_readings(check)
 

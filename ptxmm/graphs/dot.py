@@ -10,7 +10,7 @@ from axioms.execution import Execution
 
 from .figure import Box, Edge, Layout
 from .layout import layout
-from .style import BOXES, style_of
+from .style import BOXES, MARKS, style_of
 
 
 def dot(execution: Execution) -> str:
@@ -85,11 +85,12 @@ def _edge(graph: object, name: dict[int, str], edge: Edge) -> None:
     import graphviz
 
     style = style_of(edge.bundle.relations[0])
+    marks = [style_of(name).colour for name in edge.bundle.relations[1:] if name in MARKS]
     graph.edge(  # type: ignore[attr-defined]
         name[edge.bundle.source],
         name[edge.bundle.target],
         label=graphviz.escape(edge.label),
-        color=style.colour,
+        color=":".join([style.colour, *marks]),
         fontcolor=style.colour,
         style="dashed" if style.dash else "solid",
         dir="both" if edge.bundle.mutual else "forward",

@@ -23,7 +23,8 @@ class Half:
 
 @dataclass(slots=True)
 class Box:
-    """A box of the picture. `kind` is R, W, F, B, A (an atomic, two halves) or I (an initial write)."""
+    """A box of the picture. `kind` is R, W, F, B, A (an atomic, two halves), I (an initial write) or X (a thread that
+    goes no further)."""
 
     kind: str
     halves: list[Half]

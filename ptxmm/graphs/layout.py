@@ -25,6 +25,7 @@ from .outline import outline
 from .routing import ARC_BULGE, arc_reach, route_edges
 from .selection import Bundle, bundles
 from .style import SMALL, TEXT, TITLE, text_width
+from .waiting import STAYS
 
 MARGIN = 22.0
 ROW_GAP = 40.0
@@ -70,7 +71,9 @@ def wrap(text: str, limit: int = WRAP) -> tuple[str, ...]:
 
 
 def effect_of(event: ExecutedEvent) -> str:
-    """What an event read or wrote: `R x = 1`."""
+    """What an event read or wrote: `R x = 1`; what a thread does that goes no further."""
+    if event.kind == STAYS:
+        return event.location or ""
     if event.kind not in ("R", "W"):
         return ""
     value = "" if event.value is None else f" = {event.number}"
@@ -92,7 +95,7 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
             continue
         note = "" if event.line is None else f"line {event.line}"
         halves = [Half(event.index, wrap(_text(event)), effect_of(event), note)]
-        kind = event.kind if event.kind in ("R", "W", "F", "B") else "F"
+        kind = event.kind if event.kind in ("R", "W", "F", "B", STAYS) else "F"
         if event.index in partner and partner[event.index] in events:
             kind = "A"
             halves.append(Half(partner[event.index], (), effect_of(events[partner[event.index]])))

@@ -15,12 +15,16 @@ from dataclasses import replace
 
 from axioms.execution import ExecutedEvent, Execution
 
+from .waiting import STAYS
+
 Pairs = tuple[tuple[int, int], ...]
 
 #: More threads than these are neither read nor laid out in a moment.
 _FEW_THREADS = 6
 #: What makes threads matter: that they race, or why something is forbidden; what they missed; what they heard of others.
 _MATTERS = (("race", "why"), ("fr",), ("mbrf", "sync", "barrier"), ("rf", "co"))
+#: So many of those that go no further are among them in any case.
+_FEW_WHO_STAY = 3
 #: So many initial writes are shown as they are.
 _FEW_WRITES = 4
 _FEW_VALUES = 4
@@ -82,7 +86,7 @@ def _with_few_threads(execution: Execution) -> Execution:
     if count <= _FEW_THREADS:
         return execution
     thread = {e.index: e.thread for e in execution.events}
-    chosen: dict[int, None] = {}
+    chosen = dict.fromkeys([e.thread for e in execution.events if e.kind == STAYS][:_FEW_WHO_STAY])
     for names in _MATTERS:
         for a, b in (pair for name in names for pair in sorted(execution.relations.get(name, ()))):
             one, other = thread[a], thread[b]

@@ -11,7 +11,7 @@ TEXT, SMALL, TITLE = 12.0, 10.5, 14.0
 
 INK, FAINT, PAPER = "#1c1c1c", "#6b6b6b", "#ffffff"
 
-#: Fill and border of event boxes, by the event's kind; `I` is an initial write.
+#: Fill and border of event boxes, by the event's kind; `I` is an initial write, `X` a thread that goes no further.
 BOXES = {
     "R": ("#eef4fb", "#5b7fa6"),
     "W": ("#fdf3e4", "#b0803a"),
@@ -19,7 +19,11 @@ BOXES = {
     "F": ("#f1f1f1", "#7a7a7a"),
     "B": ("#e6f5f3", "#3c8379"),
     "I": ("#ffffff", "#9a9a9a"),
+    "X": ("#fdecec", "#d50000"),
 }
+
+#: Relations that mark edges: where one goes along with another relation, it is drawn beneath it, and wider.
+MARKS = ("race", "why")
 
 #: Fill and border of the frames of each level.
 FRAMES = {

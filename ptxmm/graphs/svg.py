@@ -11,7 +11,7 @@ from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
 from .layout import PADDING, layout
-from .style import BOXES, CHARACTER, FAINT, FONT, FRAMES, INK, PAPER, SMALL, TEXT, TITLE, style_of
+from .style import BOXES, CHARACTER, FAINT, FONT, FRAMES, INK, MARKS, PAPER, SMALL, TEXT, TITLE, style_of
 
 
 def svg(execution: Execution) -> str:
@@ -100,11 +100,13 @@ def _markers(picture: Layout) -> str:
     return f"<defs>{heads}</defs>"
 
 
-def _stroke(curve: list[tuple[str, tuple[Point, ...]]], relation: str, extra: str = "") -> str:
+def _stroke(curve: list[tuple[str, tuple[Point, ...]]], relation: str, extra: str = "", wider: float = 0.0) -> str:
     style = style_of(relation)
     data = "".join(command + " ".join(f"{_n(p.x)} {_n(p.y)}" for p in points) for command, points in curve)
     dash = f' stroke-dasharray="{style.dash}"' if style.dash else ""
-    return f'<path d="{data}" fill="none" stroke="{style.colour}" stroke-width="{_n(style.width)}"{dash}{extra}/>'
+    return (
+        f'<path d="{data}" fill="none" stroke="{style.colour}" stroke-width="{_n(style.width + wider)}"{dash}{extra}/>'
+    )
 
 
 def _line(edge: Edge) -> str:
@@ -118,7 +120,8 @@ def _line(edge: Edge) -> str:
             f'<path d="M{_n(edge.leader.x)} {_n(edge.leader.y)}L{_n(end.x)} {_n(end.y)}" stroke="{FAINT}" '
             f'stroke-width="0.7" stroke-dasharray="1 2"/>'
         )
-    return leader + _stroke(edge.curve, relation, extra)
+    marks = [_stroke(edge.curve, mark, wider=3.4) for mark in edge.bundle.relations[1:] if mark in MARKS]
+    return "".join([leader, *marks, _stroke(edge.curve, relation, extra)])
 
 
 def _label(edge: Edge) -> str:

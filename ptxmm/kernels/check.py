@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from axioms.endless import may_fail_assertions
 from axioms.result import Decision, OutOfTime, RaceEvent
+from ptxcore.clock import deadline_after
+from ptxmm.answers import OUT_OF_TIME, told, verdict_of
 from ptxmm.kernels.judging import JUDGES
 from ptxmm.kernels.question import SAFE, Question
-from ptxmm.kernels.test import ASSERTIONS, Check, KernelTest
+from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.races import entry
-from ptxmm.result import Checked, Loop, Result, Witness, observation_of, out_of_time
+from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -34,16 +36,23 @@ def check(
     backend: str | None = None,
     timeout: float | None = None,
     all_elements: bool = False,
-    races: bool = False,
+    asked: tuple[str, ...] = (),
     why: bool = False,
     explain: bool = False,
     options: frozenset[str] = frozenset(),
     model_name: str = "",
+    progress: str | None = None,
+    resident: int | None = None,
 ) -> Result:
-    """Decides a kernel test; with `races`, races fail it whatever it says of them; with `why` or `explain`, what the
-    checks forbid comes with its reason. Raises InputError, and UnsupportedProgram for what is not decided."""
-    if races and all(c.kind != "race_free" for c in test.checks):
-        test = replace(test, checks=(*test.checks, Check("race_free", spot=test.checks[0].spot)))
+    """Decides a kernel test; `asked`: properties to check besides what it says of others itself; with `why` or `explain`,
+    what the checks forbid comes with its reason. Raises InputError, and UnsupportedProgram for what is not decided."""
+    more = (kind for kind in asked if all(c.kind != kind for c in test.checks))
+    test = replace(test, checks=(*test.checks, *(Check(kind, spot=test.checks[0].spot) for kind in more)))
+    test = replace(
+        test,
+        progress=test.progress if progress is None else progress,
+        resident=test.resident if resident is None else resident,
+    )
     if not test.bounded:
         test = replace(test, launches=tuple(replace(launch, unroll=unroll) for launch in test.launches))
     result = Result(
@@ -53,10 +62,11 @@ def check(
         verdict="undecided",
         expectation="|".join(test.expect),
         spot=test.checks[0].spot if test.checks else None,
+        of_kernel=True,
         checks=[Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c)) for c in test.checks],
     )
     start = time.perf_counter()
-    deadline = None if timeout is None else time.monotonic() + timeout
+    deadline = deadline_after(timeout)
     try:
         question = Question(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
@@ -64,10 +74,12 @@ def check(
         )  # fmt: skip
         _add_assertions(question, result)
         result = _answer_for_all_contents(question, result)
-    except (OutOfTime, TimeoutError):
-        result.error = out_of_time(timeout)
+    except (OutOfTime, TimeoutError) as error:  # before anything was looked at
+        result.error = told(error)
     finally:
         result.seconds = time.perf_counter() - start
+    if result.error == OUT_OF_TIME:
+        result.error = out_of_time(timeout)
     return result
 
 
@@ -94,18 +106,31 @@ def _answer_for_all_contents(question: Question, result: Result) -> Result:
     if not found or (result.verdict in wanted and not _may_break_more(result)):
         result.notes += found
         return result
+    worst = result
     for what, contents in _CONTENTS.items():
         other = deepcopy(blank)
         question.built.program = question.built.holding(contents)
-        _answer(question, other)
+        try:
+            _answer(question, other)
+        except (OutOfTime, TimeoutError) as error:
+            other.error = told(error)
+        worst = max(worst, other, key=_openness)
         if other.verdict in wanted and (result.verdict not in wanted or _broken(result) < _broken(other)):
             other.notes += [*found, f"memory that nothing wrote holds {what} in this answer"]
             return other
+    if worst is not result and result.verdict not in (wanted or ["no"]) and result.verdict != "undefined":
+        worst.notes += found  # with what these contents leave open, nothing is known of all
+        return worst
     result.notes += [
         *found,
         f"the answer is the same with zeros there, and with {', '.join(_CONTENTS)}; others were not tried",
     ]
     return result
+
+
+def _openness(result: Result) -> int:
+    """How little a result says."""
+    return {"undecided": 2, "bounded": 1}.get(result.verdict, 0)
 
 
 def _may_break_more(result: Result) -> bool:
@@ -127,19 +152,18 @@ def _answer(question: Question, result: Result) -> Decision:
         return decision
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         JUDGES[wanted.kind](question, decision, wanted, checked)
-    answers = {c.holds for c in result.checks}
-    if False not in answers and question.misuse is not None:
+    verdict = verdict_of(result.checks)
+    if verdict != "no" and question.misuse is not None:
         _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
-    elif False not in answers and None in answers:
-        open_ = next(c for c in result.checks if c.holds is None)
-        result.error = open_.message or "no execution ends within the bounds of loops"
-    else:
-        result.verdict = "no" if False in answers else "ok"
+        return decision
+    result.verdict = verdict
+    if verdict == "undecided":
+        result.error = next(c.message for c in result.checks if c.holds is None)
     return decision
 
 
 def _tell_undefined(question: Question, result: Result, reason: str, culprits: Sequence[RaceEvent]) -> None:
-    result.verdict, result.error = "undefined", question.readable(reason)
+    result.verdict, result.error = "undefined", question.readable(question.built.program.told(reason))
     result.culprits = [question.readable(str(event)) for event in culprits]
     result.places = question.places_in("; ".join([reason, *map(str, culprits)]))
 
@@ -160,9 +184,15 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     if decision.why is not None:
         from ptxmm.why import Telling
 
-        result.why = question.all_readable(Telling(decision.why, question.cast).document())
+        telling = Telling(decision.why, question.cast, complete=decision.complete)
+        result.why = question.all_readable(telling.document())
         title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
         result.why_witness = Witness(replace(question.renamed(decision.why.execution), title=title))
+    elif question.why and decision.unreachable is not None and any(c.expression for c in test.checks):
+        from ptxmm.why import document, unexplained
+
+        lines = unexplained(decision.unreachable, complete=decision.complete)
+        result.why = document([question.readable(line) for line in lines])
     result.witnesses = [
         Witness(replace(question.renamed(w), title=f"{result.name}  ({result.model})")) for w in decision.witnesses
     ]
@@ -172,7 +202,8 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         result.kind = "forall" if safe else "exists"
         result.condition = " && ".join(_written(c, len(asked) > 1) for c in asked)
         result.positive, result.negative = decision.positive, decision.negative
-        result.observation = observation_of(result.positive, result.negative)
+        if decision.ends or decision.complete:
+            result.observation = observation_of(result.positive, result.negative)
 
 
 #: So many reads of what nothing wrote are named.
@@ -204,5 +235,6 @@ def _loops(question: Question) -> list[Loop]:
         source = question.source_spot(note.launch, note.source) if note.source else None
         spot = question.launch_spot(note.launch, note.line)
         threads = tuple(map(question.readable, note.threads))
-        found.append(Loop(note.kind, spot, source, note.label, note.turns, threads))
+        look = question.look(note.launch, note.line, source)
+        found.append(Loop(note.kind, spot, source, note.label, note.turns, threads, look))
     return found

@@ -46,6 +46,8 @@ class Document:
             self.tree: dict[str, Any] = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             raise self._no_toml(str(error)) from None
+        except ValueError:  # Python reads no integers of more than 4,300 digits
+            raise self._no_toml(f"an integer is too long (at {self._longest_number()})") from None
         except RecursionError:
             raise self._no_toml("tables and arrays nest too deep") from None
 
@@ -64,6 +66,11 @@ class Document:
         what = found["what"] if found else said
         finding = Diagnostic(Span(line, column, column + 1), f"no TOML: {what[:1].lower()}{what[1:]}")
         return InputError([finding], self.path, self.text)
+
+    def _longest_number(self) -> str:
+        at = max(re.finditer(r"\d+", self.text), key=lambda m: m.end() - m.start()).start()
+        before = self.text[:at]
+        return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
 
     def place(self, way: Way) -> Place:
         """Where the way leads; where it leads out of the text, the nearest table above."""

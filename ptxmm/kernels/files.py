@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from litmus.formats.files import Wanted
 from ptxmm.kernels.names import identity
 
 
@@ -23,18 +24,34 @@ class Variant(NamedTuple):
 Item = str | Variant
 
 
-def is_test(path: str) -> bool:
-    """Whether a file that a folder holds is a test: by its ending, and of the many TOML files those that are ours."""
-    if path.endswith(".toml"):
-        from ptxmm.kernels.toml import holds_kernel_tests
+#: Files that belong to another tool by their name, whatever stands in them.
+_OTHERS = frozenset({"pyproject.toml"})
 
-        return holds_kernel_tests(path)
-    return path.endswith(".litmus")
+
+def _named(name: str) -> bool:
+    return name.lower().endswith((".litmus", ".toml")) and name not in _OTHERS
+
+
+def _holds(path: str) -> bool:
+    if not is_toml(path):
+        return True
+    from ptxmm.kernels.recognise import holds_kernel_tests, is_blank
+
+    return holds_kernel_tests(path) or is_blank(path)
+
+
+def is_toml(path: str) -> bool:
+    """Whether a file is read as kernel tests, not as a litmus test: its ending tells."""
+    return path.lower().endswith(".toml")
+
+
+#: What is a test in a folder: litmus tests by their ending, and of the many TOML files those that are, or may be, ours.
+TESTS = Wanted(_named, _holds, "no test in this folder")
 
 
 def split(path: str) -> Variant | None:
     """`lock.toml:weak` as file and variant, where there is such a file."""
-    at = path.rfind(".toml:")
+    at = path.lower().rfind(".toml:")
     if at < 0 or os.path.exists(path) or not os.path.isfile(path[: at + 5]):
         return None
     return Variant(path[: at + 5], path[at + 6 :])
@@ -47,7 +64,7 @@ def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | No
         one = split(path) if problem else None
         if one is not None:
             found.append((one, None))
-        elif problem is None and path.endswith(".toml"):
+        elif problem is None and is_toml(path):
             found += [(variant, None) for variant in _variants(path)]
         else:
             found.append((path, problem))

@@ -45,12 +45,12 @@ class Kernel:
         name: str = "kernel",
         **others: Any,
     ) -> None:
-        """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in their
-        order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
-        array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label or line. Further
-        keywords: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a list of dictionaries, for several
-        kernels), and the checks `forall`, `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together
-        as `check`.
+        """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in
+        their order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`),
+        as a NumPy array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label
+        or line. Further keywords: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a list of
+        dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`, `exists`, `never`,
+        `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
 
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
         """
@@ -84,6 +84,9 @@ class Kernel:
         all_elements: bool = False,
         races: bool = False,
         why: bool = False,
+        checks: Iterable[str] = (),
+        progress: str | None = None,
+        resident: int | None = None,
         options: Iterable[str] = (),
     ) -> Result:
         """Decides the test; see `ptxmm.check`. `result.checks` has what became of each check."""
@@ -91,7 +94,8 @@ class Kernel:
 
         return check(
             self.test, model, unroll=unroll, timeout=timeout, engine=engine, backend=backend,
-            all_registers=all_elements, races=races, why=why, options=options,
+            all_registers=all_elements, races=races, why=why, checks=checks, progress=progress,
+            resident=resident, options=options,
         )  # fmt: skip
 
 

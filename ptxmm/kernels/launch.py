@@ -56,6 +56,7 @@ class Launch:
     stream: str = ""
     name: str = ""
     after: tuple[str, ...] = ()
+    source: str = ""  # the file that the module was compiled from just now; the module itself is in no file then
 
 
 @dataclass(frozen=True, slots=True)

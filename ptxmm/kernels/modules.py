@@ -21,10 +21,12 @@ _NO_CODE = re.compile(r'"[^"\r\n]*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
 
 
 class Module(NamedTuple):
-    """PTX text, and the file to name for it."""
+    """PTX text, and the name by which its lines are told. Where nvcc made it, `source` is the file that it made it of, and the
+    name is one of its own: lines of the PTX are no lines of the source."""
 
     text: str
     path: str
+    source: str = ""
 
     def entries(self) -> list[str]:
         """The names of its kernels."""
@@ -57,7 +59,9 @@ def read(path: str) -> Module:
 
 
 def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
-    """The module that nvcc makes of a CUDA source. Raises ModuleError without an nvcc, and for what it refuses."""
+    """The module that nvcc makes of a CUDA source: of `lock.cu`, one by the name of `lock.cu.ptx`.
+
+    Raises ModuleError without an nvcc, and for what it refuses."""
     try:
         stamp = os.stat(path).st_mtime_ns
     except (OSError, ValueError) as error:
@@ -82,7 +86,7 @@ def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
         if done.returncode:
             said = (done.stderr or done.stdout).strip()
             raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
-        return Module(read(output).text, path)
+        return Module(read(output).text, f"{path}.ptx", path)
 
 
 def _nvcc() -> str:

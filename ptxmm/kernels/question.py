@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from axioms.endless import Stall, find
+from axioms.endless import Bounded, Stall
 from axioms.engine import decide
 from axioms.execution import ExecutedEvent, Execution
 from axioms.result import Decision
@@ -15,15 +15,17 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
+from ptxmm import judging
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
-from ptxmm.result import Spot
+from ptxmm.result import Checked, Spot
 from ptxmm.story import Cast
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
+    from axioms.program import Program
 
 #: Kinds of checks that every outcome must be as wanted for; of the others, one that is will do.
 SAFE = ("forall", "never")
@@ -52,6 +54,7 @@ class Question:
         self.races = races or any(check.kind == "race_free" for check in test.checks)
         #: An execution that has no end, and is undefined: found where no other is like it.
         self.misuse: Stall | None = None
+        self.stalled: Checked | None = None
         elements = observed(test.checks)
         if all_elements:
             every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
@@ -63,7 +66,8 @@ class Question:
             message = str(error)
             place = next((span for key, span in test.bounds.items() if f"'{key}'" in message), Span(0, 0, 0))
             raise InputError([Diagnostic(place, message)], test.path, test.text) from None
-        self.cast = Cast(self._name, self._spot, self._source)
+        self.cast = Cast(self._name, self._spot, self._source, self._look)
+        self.title = f"{test.name}  ({model.name})"
         self.declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
 
     def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:
@@ -94,7 +98,7 @@ class Question:
         decision = decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
             races=self.races and condition is None, settles=self._settles() if condition is None else settles,
-            why=self.why and condition is None, explain=self.explain and condition is None,
+            why=self.why and condition is None, explain=self.explain and condition is None, partial=True,
         )  # fmt: skip
         return self.declared(decision)
 
@@ -106,14 +110,26 @@ class Question:
             else not any(c.kind in SAFE for c in self.test.checks)
         )
 
-    def stall(self, kinds: tuple[str, ...]) -> Stall | None:
-        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion."""
-        if self.engine == "enumerate":
-            from axioms import standstill
+    @property
+    def program(self) -> Program:
+        return self.built.program
 
-            return standstill.find(self.built.program, self.model, kinds=kinds, deadline=self.deadline)
-        stall = find(self.built.program, self.model, kinds=kinds, backend=self.backend, deadline=self.deadline)
-        return stall and stall._replace(execution=self.declared.execution(stall.execution))
+    def mates(self, thread: int) -> list[int]:
+        """The threads of its CTA, itself among them."""
+        infos = self.built.threads
+        home = infos[thread].launch, infos[thread].cta
+        return [t for t, x in enumerate(infos) if (x.launch, x.cta) == home]
+
+    def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
+        """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion; None where it is proven
+        that there is none."""
+        found = judging.stall(
+            self.built.program, self.model, kinds, self.test.progress, self.test.resident, self.engine, self.backend,
+            self.deadline,
+        )  # fmt: skip
+        if self.engine == "enumerate" or not isinstance(found, Stall):
+            return found
+        return found._replace(execution=self.declared.execution(found.execution))
 
     # Who is who.
 
@@ -140,10 +156,7 @@ class Question:
         for name, line, what in re.findall(r"(?<![\w.])([\w.]+), line (\d+): ([^;)]+)", text):
             if name in numbers:
                 thread = numbers[name]
-                source = self.source_of(thread, int(line))
-                there = source is not None and os.path.exists(source.path)
-                spot = source if source is not None and there else self.ptx_spot(thread, int(line))
-                found.append((spot, f"{self._name(thread)}: {what.strip()}"))
+                found.append(self.pointed(thread, int(line), f"{self._name(thread)}: {what.strip()}"))
         return found
 
     def all_readable(self, document: Any) -> Any:
@@ -182,10 +195,27 @@ class Question:
             path = beside
         return Spot(_from_here(path), line)
 
-    def shown_at(self, event: ExecutedEvent) -> Spot | None:
-        """Where to point for an event: at the source where that is there to look at, else at the PTX."""
-        source = self._source(event)
-        return source if source is not None and os.path.exists(source.path) else self._spot(event)
+    # Where to point: the one rule for all findings.
+
+    def look(self, launch: int, line: int, source: Spot | None) -> Spot:
+        """Where to look for a line of the PTX: at its source, where that is known and there to look at; else at the PTX. PTX
+        that was compiled just now is in no file: then at the source as a whole."""
+        if source is not None and os.path.exists(source.path):
+            return source
+        made_of = self.test.launches[launch].source
+        return Spot(_from_here(made_of)) if made_of else self.launch_spot(launch, line)
+
+    def pointed(self, thread: int, line: int, what: str) -> tuple[Spot, str]:
+        """Where to look for a line of a thread, and what happens there; with the line of the PTX where one looks elsewhere."""
+        launch = self.built.threads[thread].launch
+        spot = self.look(launch, line, self.source_of(thread, line))
+        ptx = self.launch_spot(launch, line)
+        return spot, what if spot == ptx or not line else f"{what} ({ptx})"
+
+    def _look(self, event: ExecutedEvent) -> Spot | None:
+        if event.thread < 0:
+            return None
+        return self.look(self.built.threads[event.thread].launch, event.line or 0, self._source(event))
 
 
 def _from_here(path: str) -> str:

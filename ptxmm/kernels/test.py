@@ -10,15 +10,12 @@ from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
 from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
 from ptxmm.kernels.names import identity
+from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot
 
 #: Checks that an expression goes with, and checks that are true or false of the launches as a whole.
 QUANTIFIERS = ("forall", "exists", "never")
 PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
-#: What is checked unasked: the assertions that kernels make themselves.
-ASSERTIONS = "assertions"
-#: The verdicts that a test may expect.
-EXPECTED = ("ok", "no", "undefined")
 
 Parameter = Buffer | Scalar
 
@@ -54,6 +51,9 @@ class KernelTest:
     checks: tuple[Check, ...]
     expect: tuple[str, ...] = ("ok",)
     bounded: bool = False
+    #: Who is scheduled fairly (None: every thread), and how many CTAs run at once (None: all).
+    progress: str | None = None
+    resident: int | None = None
     #: The file's text, and where in it the bounds of loops stand: for messages.
     text: str = field(default="", compare=False, repr=False)
     bounds: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)

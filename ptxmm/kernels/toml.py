@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,10 +37,11 @@ from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cud
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
-from ptxmm.kernels.test import EXPECTED, PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
+from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
 from ptxmm.kernels.words import suggested
+from ptxmm.result import EXPECTED
 
-_LONGEST = 4 << 20  # bytes of a file
+LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_TURNS = 4
 
 
@@ -57,6 +57,23 @@ def _texts(value: object) -> str | None:
 def _names(value: object) -> str | None:
     several = isinstance(value, list) and all(isinstance(v, str) for v in value)
     return None if several else f"an array of strings is wanted here, not {_shown(value)}"
+
+
+def _progress(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f'a progress model is wanted here, as in "obe", not {_shown(value)}'
+    from axioms.liveness.progress import progress_named
+
+    try:
+        progress_named(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _count(value: object) -> str | None:
+    good = type(value) is int and 1 <= value < 1 << 31
+    return None if good else f"a number of CTAs from 1 on is wanted here, not {_shown(value)}"
 
 
 def _flag(value: object) -> str | None:
@@ -89,7 +106,7 @@ def _verdicts(value: object) -> str | None:
     if wrong is None:
         unknown = _unknown_verdicts(value)
         if unknown or not value:
-            wrong = f"a verdict is ok, no or undefined, not '{unknown[0] if unknown else ''}'"
+            wrong = f"a test expects ok, bounded, no, undefined or hangs, not '{unknown[0] if unknown else ''}'"
     return wrong
 
 
@@ -153,6 +170,8 @@ _TEST: _Schema = {
     "bounds": _table,
     "kernel": _tables,
     "expect": _verdicts,
+    "progress": _progress,
+    "resident": _count,
 }
 _VARIANT: _Schema = {"name": _text, **_TEST}
 _FILE: _Schema = {**_TEST, "variant": _tables}
@@ -163,9 +182,9 @@ def read(path: str | os.PathLike[str]) -> KernelFile:
     """The kernel tests in a file. Raises InputError for everything that is wrong in it, OSError where it cannot be
     read."""
     with open(path, "rb") as file:
-        data = file.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
-        raise OSError(f"longer than {_LONGEST >> 20} MiB: no kernel test")
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise OSError(f"longer than {LONGEST >> 20} MiB: no kernel test")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -174,27 +193,6 @@ def read(path: str | os.PathLike[str]) -> KernelFile:
         finding = Diagnostic(Span(line, column, column + 1), f"byte 0x{data[error.start]:02x} is not UTF-8")
         raise InputError([finding], str(path), data.decode("utf-8", "replace")) from None
     return KernelFile(text, str(path))
-
-
-def holds_kernel_tests(path: str) -> bool:
-    """Whether a TOML file is one of ours, and not one of the many others: `ptx` or `cu` tells."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LONGEST)
-    except OSError:
-        return False
-    if b"ptx" not in data and b"cu" not in data:
-        return False
-    text = data.decode("utf-8", "replace")
-    try:
-        tree = tomllib.loads(text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return re.search(r"^(?:ptx|cu)\s*=", text, re.MULTILINE) is not None
-    tables = [tree]
-    for key in ("variant", "kernel"):
-        below = tree.get(key)
-        tables += [t for t in below if isinstance(t, dict)] if isinstance(below, list) else []
-    return any(isinstance(t.get(key), str) for t in tables for key in ("ptx", "cu"))
 
 
 class KernelFile:
@@ -243,6 +241,8 @@ class KernelFile:
             parameters=tuple(parameters.values()),
             checks=self._checks(view, parameters),
             expect=_expected(expect.value if expect else "ok"),
+            progress=progress.value if (progress := view.get("progress")) else None,
+            resident=resident.value if (resident := view.get("resident")) else None,
             bounded=view.below("bounds").get("default") is not None,
             text=self.document.text,
             bounds={
@@ -321,6 +321,7 @@ class KernelFile:
 
     def _checks(self, view: View, parameters: dict[str, Parameter]) -> tuple[Check, ...]:
         checks: list[Check] = []
+        before = self.document.findings
         table = view.below("check")
         for kind in QUANTIFIERS:
             found = table.get(kind)
@@ -335,7 +336,7 @@ class KernelFile:
             found = table.get(kind)
             if found is not None:
                 checks.append(Check(kind, None, found.value, self.document.spot(found.way)))
-        if not checks and not list(table.items()):
+        if not checks and self.document.findings == before:  # also where every list of conditions is empty
             self.document.note(view.way, "nothing is checked here", '[check] is missing, as in forall = "x[0] == 2"')
         return tuple(checks)
 
@@ -417,6 +418,7 @@ class KernelFile:
                     text=module.text,
                     entry=entry,
                     path=module.path,
+                    source=module.source,
                     grid=_triple(launch, "grid"),
                     block=_triple(launch, "block"),
                     cluster=_cluster(launch),

@@ -18,7 +18,7 @@ _CALLED = {
     "never": "forbid forbids forbidden not_exists unreachable impossible ~exists none",
     "race_free": "no_race no_races norace race races data_race data_race_free drf",
     "no_deadlock": "deadlock deadlock_free",
-    "terminates": "live liveness progress hang hangs no_hang no_hangs halts ends finishes termination no_livelock",
+    "terminates": "live liveness hang hangs no_hang no_hangs halts ends finishes termination no_livelock",
     "no_trap": "no_assert no_assertion no_assertions no_crash no_abort asserts",
     # a test
     "grid": "blocks ctas num_blocks griddim grid_size gridsize",
@@ -33,6 +33,8 @@ _CALLED = {
     "bounds": "unroll loops bound max_turns",
     "variant": "test tests case cases variants",
     "expect": "expected verdict result outcome",
+    "progress": "scheduler scheduling fairness progress_model forward_progress",
+    "resident": "residency max_resident resident_ctas concurrent",
     "description": "title comment",
     "args": "arguments parameters",
     # an argument

@@ -1,10 +1,31 @@
-"""How results are written down: `text` for people, `herd` for herd7's log tools, `json` for programs."""
+"""How results are written down, for people (`text`), herd7's log tools (`herd`), programs (`json`) and gates: one report on
+standard output and others into files, all of one run.
+
+What is written to a log steers nobody who reads it: no control characters, and no line that is a command to GitHub unless we
+mean it. Its runner takes `::command::` at the beginning of a line, behind blanks too, and `##[command]` anywhere in one, on
+standard output and standard error alike. Source lines and names that we show come from files that anybody may have written:
+`::stop-commands::` in a test would silence all annotations behind it.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
-from ptxmm.checker import Outcome
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ptxmm.checker import Outcome
+    from ptxmm.report.files import Document
+
+#: Formats that say why a litmus test fails.
+_TELLING = ("junit", "sarif", "github")
+#: Options that name a file, each with its format.
+FILES = ("junit", "sarif")
 
 
 class Report(Protocol):
@@ -14,9 +35,131 @@ class Report(Protocol):
 
     def add(self, outcome: Outcome) -> None: ...
 
-    def end(self, seconds: float) -> None: ...
+    def end(self, seconds: float, left: Sequence[Outcome]) -> None:
+        """`left`: what was not run, because somebody interrupted."""
+
+
+def tells(options: Namespace) -> bool:
+    """Whether some report says why a litmus test fails."""
+    return options.format in _TELLING or any(getattr(options, kind) for kind in FILES)
+
+
+def chosen(options: Namespace) -> Report:
+    """The report of `--format`, and those of `--junit FILE` and its like."""
+    wanted = {kind: path for kind in FILES if (path := getattr(options, kind))}
+    if not wanted:
+        return _printed(options)
+    from ptxmm.report.files import FileReport
+
+    return Several([_printed(options), *(FileReport(partial(_document, k, options), p) for k, p in wanted.items())])
+
+
+class Several:
+    """Some reports of one run."""
+
+    def __init__(self, reports: Sequence[Report]) -> None:
+        self._reports = reports
+
+    def begin(self, paths: list[str]) -> None:
+        for report in self._reports:
+            report.begin(paths)
+
+    def add(self, outcome: Outcome) -> None:
+        for report in self._reports:
+            report.add(outcome)
+
+    def end(self, seconds: float, left: Sequence[Outcome]) -> None:
+        """Ends all of them. Raises OSError where one cannot be written, after the others were."""
+        trouble: OSError | None = None
+        for report in self._reports:
+            try:
+                report.end(seconds, left)
+            except OSError as error:
+                trouble = trouble or error
+        if trouble is not None:
+            raise trouble
+
+
+def _printed(options: Namespace) -> Report:
+    if options.format in ("json", "junit", "sarif"):
+        return _document(options.format, options)
+    if options.format == "herd":
+        from ptxmm.report.herd import HerdReport
+
+        return HerdReport()
+    if options.format == "github":
+        from ptxmm.report.github import GithubReport
+
+        return GithubReport(options.model, unroll=options.unroll)
+    from ptxmm.report.text import TextReport
+
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return TextReport(options.model, colour=colour, unroll=options.unroll)
+
+
+def _document(kind: str, options: Namespace) -> Document:
+    if kind == "json":
+        from ptxmm.report.json import JsonReport
+
+        return JsonReport(options.model)
+    if kind == "junit":
+        from ptxmm.report.junit import JunitReport
+
+        return JunitReport(options.model)
+    from ptxmm.report.sarif import SarifReport
+
+    return SarifReport(options.model, baseline=options.baseline is not None)
+
+
+# What a log may show.
 
 
 def plain(text: str) -> str:
     """`text` without control characters, so that a file's name cannot steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def harmless(text: str) -> str:
+    """Lines without a command in them. A blank before one becomes a bar, so that carets below still point where they did."""
+    if "::" not in text and "##[" not in text:
+        return text
+    return "\n".join(map(_harmless_line, text.split("\n")))
+
+
+def _harmless_line(line: str) -> str:
+    line = line.replace("##[", "## [")
+    rest = line.lstrip()
+    if not rest.startswith("::"):
+        return line
+    margin = line[: len(line) - len(rest)]
+    return (margin[:-1] if margin.endswith(" ") else margin) + "|" + rest
+
+
+class _Log:
+    """A stream that takes whole lines, and writes them without commands."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        return self.stream.write(harmless(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def harmless_streams() -> Iterator[None]:
+    """Lets standard output and standard error take harmless lines only, but for those of `command`."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, _Log(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def command(line: str) -> None:
+    """Writes a line to standard output that is meant as a command."""
+    stream = sys.stdout
+    (stream.stream if isinstance(stream, _Log) else stream).write(line + "\n")

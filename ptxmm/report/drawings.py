@@ -6,6 +6,7 @@ import os
 import re
 
 from ptxmm.checker import Outcome
+from ptxmm.report.files import write_whole
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 
@@ -31,8 +32,7 @@ class Drawings:
             for kind, drawings in found.items():
                 for i, text in enumerate(drawings):
                     path = os.path.join(self._folders[kind], f"{name}-{what}{i}.{kind}")
-                    with open(path, "w", encoding="utf-8") as file:
-                        file.write(text)
+                    write_whole(path, text)
 
     def _name(self, wanted: str) -> str:
         base = _UNSAFE.sub("_", wanted).lstrip(".-")[:120] or "test"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding, assumptions
-from ptxmm.report import plain
+from ptxmm.report import command, plain
 from ptxmm.report.text import TextReport
 from ptxmm.result import Spot
 
@@ -22,14 +22,20 @@ class GithubReport(TextReport):
         super().begin(paths)
         self._single = False
 
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
+        super().end(seconds, left)
+        for outcome in left:
+            for finding in outcome.findings:
+                command(annotation("error", finding))
+
     def add(self, outcome: Outcome) -> None:
         super().add(outcome)
         result = outcome.result
         for finding in outcome.findings:
-            sys.stdout.write(annotation("notice" if finding.known else "error", finding) + "\n")
+            command(annotation("notice" if finding.known else "error", finding))
         for note in assumptions(result):
             if all(f.kind != note.kind for f in outcome.findings):
-                sys.stdout.write(annotation("notice", note) + "\n")
+                command(annotation("notice", note))
 
 
 def annotation(level: str, finding: Finding) -> str:

@@ -1,24 +1,34 @@
 """Results line for line as herd7 prints them, so that its log tools (mcompare7, mhash7, ...) read them.
 
-After herd7:
+After herd7, and as its tools read it:
   - `Allowed`, `Forbidden`, `Required` name the quantifiers exists, ~exists, forall, not the answer;
+  - a state has registers as `1:r0=1;`, locations as `[x]=1;`, elements as `b[2]=1;` without further brackets. A pointer is the
+    name that it points to, `x` or `b+8`; a number of 64 bits that their readers would not take is hexadecimal;
+  - `Ok` and `No` are about the condition. `Undef`: the program has no meaning. `Loop Ok`: a loop was cut;
   - `Positive` and `Negative` count witnesses of the condition *with* its quantifier: for ~exists those of the negated
     proposition. herd7 counts executions here and in the Observation line, we count states;
+  - `Flag NAME` tells of what else is wrong: a kind of race, or another check that does not hold;
   - the Observation line counts the proposition itself, positive first: `Never 0 3` under a ~exists that is `Ok` with
     `Positive: 3`;
-  - `Loop Ok`: a loop was cut. `Undef`: the program has no meaning.
+  - in a name, characters that none has there are written as their codes: `a[20]b` for `a b`.
 
 A test without an answer (an error, a timeout) has no lines here, as there; standard error and the exit status tell.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
+from ptxmm.result import Result
 
 _NAMES = {"exists": "Allowed", "not exists": "Forbidden", "forall": "Required"}
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
+_ANSWERS = {"ok": "Ok", "bounded": "Ok", "no": "No"}
+#: Checks that are part of the condition.
+_OF_STATES = ("exists", "~exists", "forall", "never")
 
 
 class HerdReport:
@@ -26,42 +36,100 @@ class HerdReport:
         pass
 
     def add(self, outcome: Outcome) -> None:
-        if outcome.result.kind is not None and outcome.result.observation is not None:
+        if _answer(outcome.result) is not None:
             sys.stdout.write("\n".join(lines(outcome)) + "\n\n")
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
         pass
+
+
+def _answer(result: Result) -> str | None:
+    """What became of the condition; None where that is not known, or nothing is said of states."""
+    if result.kind is None or result.observation is None:
+        return None
+    if result.verdict == "undefined":
+        return "Undef"
+    holds = [check.holds for check in result.checks if check.kind in _OF_STATES]
+    if False in holds:
+        return "No"
+    if not holds:
+        return _ANSWERS.get(result.verdict)
+    return None if None in holds else "Ok"
 
 
 def lines(outcome: Outcome) -> list[str]:
     """The block of one decided test, without the empty line that ends it."""
     result = outcome.result
     assert result.kind is not None and result.observation is not None
-    answer = {"ok": "Ok", "no": "No", "undefined": "Undef"}[result.verdict]
     held, failed = result.positive, result.negative
     if result.kind == "not exists":
         held, failed = failed, held
+    name = legal(result.name)
     return [
-        f"Test {result.name} {_NAMES[result.kind]}",
+        f"Test {name} {_NAMES[result.kind]}",
         f"States {len(result.states)}",
-        *(state_line(state) for state in result.states),
-        ("" if result.complete else "Loop ") + answer,
+        *(state_line(state, outcome.pointers) for state in result.states),
+        ("" if result.complete else "Loop ") + (_answer(result) or "??"),
         "Witnesses",
         f"Positive: {held} Negative: {failed}",
-        f"Condition {_QUANTIFIERS[result.kind]} {condition(result.condition or 'true')}",
-        f"Observation {result.name} {result.observation.capitalize()} {result.positive} {result.negative}",
-        f"Time {result.name} {result.seconds:.2f}",
+        *(f"Flag {flag}" for flag in flags(result)),
+        *condition_lines(_QUANTIFIERS[result.kind], result.condition or "true"),
+        f"Observation {name} {result.observation.capitalize()} {result.positive} {result.negative}",
+        f"Time {name} {result.seconds:.2f}",
         f"Hash={outcome.digest}",
     ]
 
 
-def state_line(state: dict[str, int]) -> str:
-    """`1:r0=1; [x]=0;`: registers as they are, locations in brackets."""
-    return " ".join(f"{name if ':' in name else f'[{name}]'}={value};" for name, value in state.items())
+def flags(result: Result) -> list[str]:
+    """What is wrong beside the condition: kinds of races, checks that do not hold."""
+    found = [f"{race['kind']}-race" for race in result.races]
+    found += [c.kind for c in result.checks if c.holds is False and c.kind not in _OF_STATES]
+    return list(dict.fromkeys(legal(flag) for flag in found if flag != "race_free"))
+
+
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_/.\-+\[\]:]")
+
+
+def legal(name: str) -> str:
+    """A name as their tools read one."""
+    return _ILLEGAL.sub(lambda m: f"[{ord(m[0]):02x}]", name) or "[]"
+
+
+def state_line(state: dict[str, int], pointers: dict[tuple[str, int], str] | None = None) -> str:
+    """`1:r0=1; [x]=0; b[1]=2;`: registers and elements as they are, locations in brackets."""
+    known = pointers or {}
+    return " ".join(f"{_place(name)}={known.get((name, value)) or number(value)};" for name, value in state.items())
+
+
+def _place(name: str) -> str:
+    return name if ":" in name or name.endswith("]") else f"[{name}]"
+
+
+def number(value: int) -> str:
+    """A number as their tools read it, who have 64 bits with a sign."""
+    return hex(value) if 1 << 63 <= value < 1 << 64 else str(value)
+
+
+_NUMBER = re.compile(r"(?<![\w.:])\d+\b(?!:)")
+
+
+def condition_lines(quantifier: str, text: str) -> list[str]:
+    """The condition, unless it has numbers that their tools fall over."""
+    if any(int(n) >= 1 << 64 for n in _NUMBER.findall(text) if len(n) < 4000) or re.search(r"\d{4000}", text):
+        return []
+    return [f"Condition {quantifier} {condition(text)}"]
 
 
 def condition(text: str) -> str:
     """A proposition with herd7's operators and spacing."""
-    for ours, theirs in ((" == ", "="), (" = ", "="), (" != ", "<>"), ("~(", "not (")):
+    for ours, theirs in (
+        (" == ", "="),
+        (" = ", "="),
+        (" != ", "<>"),
+        ("~(", "not ("),
+        (" && ", " /\\ "),
+        (" || ", " \\/ "),
+    ):
         text = text.replace(ours, theirs)
+    text = _NUMBER.sub(lambda m: number(int(m[0])), text)
     return text if text.startswith("(") else f"({text})"

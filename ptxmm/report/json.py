@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Sequence
 from typing import Any
 
 from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
+from ptxmm.report.files import print_document
 from ptxmm.result import Checked, Loop, Result, Spot
 
 
@@ -16,6 +17,7 @@ class JsonReport:
     def __init__(self, model: str) -> None:
         self._model = model
         self._tests: list[dict[str, Any]] = []
+        self._left: list[str] = []
 
     def begin(self, paths: list[str]) -> None:
         pass
@@ -23,9 +25,20 @@ class JsonReport:
     def add(self, outcome: Outcome) -> None:
         self._tests.append(entry(outcome.result) | {"findings": [_finding(f) for f in outcome.findings]})
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
+        self._left = [outcome.result.path for outcome in left]
+        print_document(self, seconds, ())
+
+    def text(self, seconds: float) -> str:
         document = {"ptxmm": __version__, "model": self._model, "tests": self._tests}
-        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+        if self._left:
+            document["not_run"] = self._left
+        return json_text(document)
+
+
+def json_text(document: object) -> str:
+    """JSON for a log: strings hold no command to those who read the log."""
+    return json.dumps(document, indent=1).replace("##[", "\\u0023#[") + "\n"
 
 
 def entry(result: Result) -> dict[str, Any]:
@@ -59,7 +72,9 @@ def _check(check: Checked) -> dict[str, Any]:
         "kind": check.kind,
         "check": check.text,
         "holds": check.holds,
+        "bounded": check.bounded,
         "message": check.message,
+        "waits": check.waits,
         "state": check.state,
         "places": [_place(spot, what) for spot, what in check.spots],
         "execution": check.story,

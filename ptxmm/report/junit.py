@@ -6,19 +6,25 @@ rests on (loop bounds) stands in `system-out`.
 
 from __future__ import annotations
 
-import sys
+import re
+from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import bound_of, file_of
+from ptxmm.findings import NOT_ALL, bound_of, file_of
+from ptxmm.report.files import print_document
 
-_ERRORS = ("error", "undecided", "incomplete")
+_ERRORS = ("error", "undecided", "bounded")
+
+
+_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)
 
 
 class JunitReport:
     def __init__(self, model: str) -> None:
         self._model = model
         self._cases: list[ElementTree.Element] = []
+        self._taken: dict[tuple[str, str], int] = {}
 
     def begin(self, paths: list[str]) -> None:
         pass
@@ -26,7 +32,10 @@ class JunitReport:
     def add(self, outcome: Outcome) -> None:
         self._cases.append(self._case(outcome))
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
+        print_document(self, seconds, left)
+
+    def text(self, seconds: float) -> str:
         counts = {
             "tests": str(len(self._cases)),
             "failures": str(sum(case.find("failure") is not None for case in self._cases)),
@@ -39,26 +48,31 @@ class JunitReport:
         suite.extend(self._cases)
         ElementTree.indent(suites, " ")
         text = ElementTree.tostring(suites, encoding="us-ascii").decode("ascii")
-        sys.stdout.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n')
+        text = _COMMAND.sub(r"\1&#58;:", text).replace("##[", "&#35;#[")  # nothing for those who read a log
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
     def _case(self, outcome: Outcome) -> ElementTree.Element:
         result = outcome.result
         name = result.path.removeprefix(file_of(result)).lstrip(":") or result.name
-        case = ElementTree.Element(
-            "testcase",
-            {"classname": legal(file_of(result)), "name": legal(name), "time": f"{result.seconds:.3f}"},
-        )
+        attributes = self._names(legal(file_of(result)), legal(name))
+        case = ElementTree.Element("testcase", {**attributes, "time": f"{result.seconds:.3f}"})
         wrong = [f for f in outcome.findings if not f.known]
         if wrong:
-            kind = "error" if wrong[0].kind in _ERRORS else "failure"
+            kind = "error" if all(f.kind in _ERRORS for f in wrong) else "failure"
             message = "; ".join(f.message for f in wrong)
             child = ElementTree.SubElement(case, kind, {"message": legal(message), "type": wrong[0].kind})
             child.text = legal("\n\n".join(_text(f.message, f.spots, f.details) for f in wrong))
         said = [f"verdict: {result.verdict}, expected: {result.expectation}"]
         said += [f"known: {f.message}" for f in outcome.findings if f.known]
         said += [text for text in (bound_of(result), *result.notes) if text]
+        said += [] if result.listed_all else [NOT_ALL]
         ElementTree.SubElement(case, "system-out").text = legal("\n".join(said))
         return case
+
+    def _names(self, file: str, name: str) -> dict[str, str]:
+        """Names that no other case has: of two with one name, readers keep one, and that may be the good one."""
+        count = self._taken[file, name] = self._taken.get((file, name), 0) + 1
+        return {"classname": file, "name": f"{name} ({count})" if count > 1 else name}
 
 
 def _text(message: str, spots: tuple[tuple[object, str], ...], details: tuple[str, ...]) -> str:

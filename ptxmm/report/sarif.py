@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import sys
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +12,8 @@ from urllib.parse import quote
 from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import KINDS, Finding, assumptions
+from ptxmm.report.files import print_document
+from ptxmm.report.json import json_text
 from ptxmm.result import Spot
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -23,6 +24,7 @@ class SarifReport:
     def __init__(self, model: str, *, baseline: bool = False) -> None:
         self._model, self._baseline = model, baseline
         self._results: list[dict[str, Any]] = []
+        self._rules = dict(KINDS)
         self._notices: list[dict[str, Any]] = []
 
     def begin(self, paths: list[str]) -> None:
@@ -39,13 +41,16 @@ class SarifReport:
             if all(f.kind != note.kind for f in outcome.findings):
                 self._results.append(self._note(note))
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
+        print_document(self, seconds, left)
+
+    def text(self, seconds: float) -> str:
         run = {
             "tool": {
                 "driver": {
                     "name": "ptxmm",
                     "version": __version__,
-                    "rules": [{"id": kind, "shortDescription": {"text": text}} for kind, text in KINDS.items()],
+                    "rules": [{"id": kind, "shortDescription": {"text": text}} for kind, text in self._rules.items()],
                 }
             },
             "columnKind": "unicodeCodePoints",
@@ -54,12 +59,17 @@ class SarifReport:
             "results": self._results,
         }
         document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+        return json_text(document)
+
+    def _rule(self, finding: Finding) -> int:
+        """The number of a kind among the rules; a model of a user's may have flags, and races, of its own."""
+        self._rules.setdefault(finding.kind, "a pair of accesses that a flag of the model is about")
+        return list(self._rules).index(finding.kind)
 
     def _result(self, finding: Finding) -> dict[str, Any]:
         written = {
             "ruleId": finding.kind,
-            "ruleIndex": list(KINDS).index(finding.kind),
+            "ruleIndex": self._rule(finding),
             "level": "error",
             "message": {"text": "\n".join([f"{finding.test}: {finding.message}", *finding.details])},
             "locations": [_location(*finding.spots[0])],
@@ -76,7 +86,7 @@ class SarifReport:
     def _note(self, note: Finding) -> dict[str, Any]:
         return {
             "ruleId": note.kind,
-            "ruleIndex": list(KINDS).index(note.kind),
+            "ruleIndex": self._rule(note),
             "level": "note",
             "message": {"text": f"{note.test}: {note.message}"},
             "locations": [_location(*note.spots[0])],

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
 from ptxmm.findings import bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
-from ptxmm.result import Result
+from ptxmm.result import VERDICTS, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
 _MOST_RACES = 12
+#: Findings of litmus tests that may be that somebody waits for ever.
+_MAY_WAIT = ("condition", "no_deadlock", "terminates")
+#: Findings of litmus tests that a row tells.
+_IN_ROW = ("condition", "undecided", "bounded", "undefined", "expectation", "error")
 
 
 class TextReport:
@@ -34,20 +39,20 @@ class TextReport:
         result = outcome.result
         self._count += 1
         self._results[result.verdict] = self._results.get(result.verdict, 0) + 1
-        self._failed += result.verdict in ("ok", "no", "undefined") and not result.passed and not result.known
+        self._failed += (
+            result.verdict in ("ok", "bounded", "no", "undefined") and not result.passed and not result.known
+        )
         self._known += sum(finding.known for finding in outcome.findings)
         if self._single:
             if result.verdict != "error":  # that is on standard error already
-                sys.stdout.write("\n".join(self._page(result)) + "\n")
+                sys.stdout.write("\n".join([*self._page(result), *_partly_known(outcome)]) + "\n")
         else:
             sys.stdout.write("\n".join([self._row(result), *self._brief(outcome)]) + "\n")
 
-    def end(self, seconds: float) -> None:
+    def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
         if self._single:
             return
-        counts = ", ".join(
-            f"{self._results[v]} {v}" for v in ("ok", "no", "undefined", "undecided", "error") if v in self._results
-        )
+        counts = ", ".join(f"{self._results[v]} {v}" for v in VERDICTS if v in self._results)
         asked = f" of {self._asked}" if self._count < self._asked else ""  # somebody interrupted
         tests = f"{self._count}{asked} test{'s' * (self._count != 1 or bool(asked))}"
         text = f"{tests} under {plain(self._model)}: {counts or 'nothing done'}; "
@@ -69,7 +74,7 @@ class TextReport:
         return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self._colour else text
 
     def _verdict(self, result: Result, width: int = 0) -> str:
-        if result.verdict == "undecided":
+        if result.verdict in ("undecided", "bounded"):
             style = "open"
         else:
             style = "good" if result.passed else "bad"
@@ -107,14 +112,14 @@ class TextReport:
         notes = self._notes(result)
         if notes:
             page.append("    " + "; ".join(notes))
-        if result.checks:
+        if result.of_kernel or len(result.checks) > 1:
             page += self._checks(result)
         elif result.kind is not None:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
         if result.observation is not None and result.verdict != "undefined":  # nothing is promised of outcomes then
             page += self._outcomes(result)
-        page += [line for lines in told(result) for line in ["", *lines]] if result.checks else []
-        page += [""] * bool(result.checks and result.races)
+        page += [line for lines in told(result) for line in ["", *lines]]
+        page += [""] * bool((result.of_kernel or len(result.checks) > 1) and result.races)
         page += [f"    {line}" for line in race_lines(result)]
         if result.why:
             return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
@@ -141,26 +146,41 @@ class TextReport:
         lines = []
         for check in result.checks:
             word, style = {True: ("holds", "good"), False: ("fails", "bad"), None: ("open", "open")}[check.holds]
+            if check.bounded:
+                word, style = "bound", "open"
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
         lines += [f"    {plain(str(loop))}" for loop in result.loops if loop.kind == "waiting"]
         return lines + [f"    {plain(note)}" for note in result.notes]
 
     def _brief(self, outcome: Outcome) -> list[str]:
-        """Below the row of a kernel test that fails: what is wrong, and where."""
-        if not outcome.result.checks or outcome.result.known:
+        """Below the row of a test that fails: what is wrong, and where. Of a litmus test, what its row does not
+        tell: races, who waits, what is not known where the rest is."""
+        if outcome.result.known:
             return []
+        new = [f for f in outcome.findings if not f.known]
         lines = []
-        for finding in outcome.findings:
-            lines.append(f"    {plain(finding.message)}")
-            lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in finding.spots if what]
+        for finding in new:
+            waits = finding.kind in _MAY_WAIT and any(what for _, what in finding.spots)
+            if finding.kind in _IN_ROW and not (outcome.result.of_kernel or waits or len(new) < len(outcome.findings)):
+                continue
+            if finding.kind != "bounded":
+                lines.append(f"    {plain(finding.message)}")
+                lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in finding.spots if what]
         return lines
+
+
+def _partly_known(outcome: Outcome) -> list[str]:
+    """Below the page of a test: which findings are known, where others are not."""
+    known = [f for f in outcome.findings if f.known]
+    return [f"    known: {plain(f.message)}" for f in known if len(known) < len(outcome.findings)]
 
 
 def told(result: Result) -> list[list[str]]:
     """What shows that each check does not hold. One execution may show it of several."""
     found: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for check in result.checks:
-        if check.holds is False and not (check.kind == "race_free" and result.races):
+        of_states = not result.of_kernel and check is result.checks[0] and bool(result.states)
+        if check.holds is False and not of_states and not (check.kind == "race_free" and result.races):
             lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
             lines += [f"      {plain(line)}" for line in check.story]
             same = found.setdefault(tuple(lines) if lines else (check.message,), {})
@@ -226,6 +246,8 @@ def count_of(result: Result) -> str:
         return "no execution"
     if not result.listed_all and not (result.positive and result.negative):
         return f"{result.positive} of the {count} that are listed"
+    if not result.listed_all:
+        return f"{result.observation}, at least {result.positive} of at least {count}"
     return f"{result.observation}, {result.positive} of {count}"
 
 

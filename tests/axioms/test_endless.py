@@ -20,7 +20,8 @@ def waits(
     body = "\n".join(f" {row} ;" for row in rows)
     program = build(read(f"PTX t\n{{ {init} }}\n {head} ;\n{body}\nexists (true)\n", "t"))
     stall = endless.find(program, model_named("ptx-9.0"), kinds=kinds)
-    if stall is None:
+    if not isinstance(stall, endless.Stall):
+        assert stall is None
         return []
     return [(w.kind, w.thread, w.instruction.opcode if w.instruction else "") for w in stall.waits]
 

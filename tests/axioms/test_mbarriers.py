@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
+from growth import calls
 
 import ptxmm
 from axioms.mbarrier_windows import Windows
@@ -149,7 +149,56 @@ def test_a_wait_must_return_true_when_the_end_of_the_phase_is_known_to_its_threa
         mbarrier.try_wait.parity.shared.b64 p, [m], 0; selp.u32 %r1, 1, 0, p; }
     locations [0:r0; 0:r1;] exists (true)"""
     result = checked(text, engine)
-    assert [(s["0:r0"], s["0:r1"]) for s in result.states] == [(1, 0), (1, 1)]  # try_wait may give up too early
+    assert [(s["0:r0"], s["0:r1"]) for s in result.states] == [
+        (1, 1)
+    ]  # try_wait neither: the phase is over when it begins
+
+
+#: Waits behind an arrival of another thread, and what the second may say.
+TRIES = """{{ .shared .u64 m; .global .u32 x = 0; }}
+P0@cta 0 {{ mbarrier.init.shared.b64 [m], {count}; bar.sync 0, 64; mbarrier.arrive.shared.b64 _, [m]; {after} }}
+P1@cta 0 {{ .reg .pred p; bar.sync 0, 64; {before} {wait} p, [m], {operand}; selp.u32 %r1, 1, 0, p; }}
+locations [1:r1;] exists (true)"""
+PARITY, STATE = "mbarrier.{}_wait.parity.shared.b64", "mbarrier.{}_wait.shared.b64"
+FIRST = "w: mbarrier.try_wait.parity.{}.shared.b64 p, [m], 0; @!p bra w;"
+MEET = "bar.sync 1, 64;"
+
+
+@ENGINES
+@pytest.mark.parametrize("kind", ["test", "try"])
+@pytest.mark.parametrize(
+    ("wait", "operand", "count", "after", "before", "may_be"),
+    [
+        (PARITY, "0", 1, "", "", {0, 1}),  # the phase may be over or not
+        (PARITY, "0", 1, MEET, MEET, {1}),
+        (PARITY, "0", 2, MEET, MEET, {0}),  # it is not
+        (PARITY, "0", 2, "", "mbarrier.arrive.shared.b64 _, [m];", {0, 1}),
+        (PARITY, "1", 1, "", "", {0, 1}),  # the phase before the first is over, but who knows which one is the current
+        (PARITY, "1", 2, MEET, MEET, {1}),
+        (PARITY, "0", 1, "", FIRST.format("acquire.cta"), {1}),
+        (STATE, "%rd0", 2, "", "mbarrier.arrive.shared.b64 %rd0, [m];", {0, 1}),
+        (STATE, "%rd0", 2, MEET, "mbarrier.arrive.shared.b64 %rd0, [m]; bar.sync 1, 64;", {1}),
+        (STATE, "%rd0", 3, MEET, "mbarrier.arrive.shared.b64 %rd0, [m]; bar.sync 1, 64;", {0}),
+    ],
+)
+def test_what_a_wait_says(
+    kind: str, wait: str, operand: str, count: int, after: str, before: str, may_be: set[int], engine: str
+) -> None:
+    text = TRIES.format(wait=wait.format(kind), operand=operand, count=count, after=after, before=before)
+    result = checked(text, engine)
+    assert {s["1:r1"] for s in result.states} == may_be
+
+
+@ENGINES
+@pytest.mark.parametrize(("kind", "may_be"), [("test", {1}), ("try", {0, 1})])
+def test_who_tries_to_wait_may_be_told_no_where_only_the_order_of_the_object_says_that_the_phase_is_over(
+    kind: str, may_be: set[int], engine: str
+) -> None:
+    """A relaxed wait acquires nothing: the end of the phase does not come before the next one in causality."""
+    before = FIRST.format("relaxed.cta")
+    text = TRIES.format(wait=PARITY.format(kind), operand="0", count=1, after="", before=before)
+    result = checked(text, engine)
+    assert {s["1:r1"] for s in result.states} == may_be
 
 
 @ENGINES
@@ -386,22 +435,29 @@ def pipeline(stages: int, iterations: int) -> str:
     )
 
 
-def test_a_pipeline_of_two_stages_is_decided_in_seconds() -> None:
-    began = time.monotonic()
+def test_a_pipeline_of_two_stages_is_decided() -> None:
     result = checked(pipeline(2, 3), "solve")
     assert (result.verdict, result.error, len(result.states)) == ("ok", None, 1)
-    assert time.monotonic() - began < 10
+
+
+def at_one_barrier(count: int) -> str:
+    threads = "\n".join(
+        f"P{t}@warp {t // 32},cta 0 {{ st.weak.u32 [b+{4 * t}], 1; bar.sync 0; ld.weak.u32 %r1, [b+{4 * ((t + 1) % count)}]; }}"
+        for t in range(count)
+    )
+    return f"{{ .global .u32 b[{count}]; }}\n{threads}\nforall (0:r1 == 1)"
 
 
 def test_many_threads_at_one_barrier_cost_little() -> None:
-    threads = "\n".join(
-        f"P{t}@warp {t // 32},cta 0 {{ st.weak.u32 [b+{4 * t}], 1; bar.sync 0; ld.weak.u32 %r1, [b+{4 * ((t + 1) % 64)}]; }}"
-        for t in range(64)
-    )
-    began = time.monotonic()
-    result = checked(f"{{ .global .u32 b[64]; }}\n{threads}\nforall (0:r1 == 1)", "solve")
-    assert (result.verdict, result.error) == ("ok", None)
-    assert time.monotonic() - began < 10
+    """Each meets each, and no more than that: twice as many threads cost four times as much at most."""
+
+    def work(count: int) -> int:
+        found = []
+        work = calls(lambda: found.append(checked(at_one_barrier(count), "solve")))
+        assert (found[0].verdict, found[0].error) == ("ok", None)
+        return work
+
+    assert work(64) < 4.5 * work(32)
 
 
 @pytest.mark.parametrize("wait", ["test_wait.shared.b64 p, [m], %rd0", "test_wait.parity.shared.b64 p, [m], 0"])

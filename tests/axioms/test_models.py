@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 import ptxmm
 from axioms import models
 from axioms.cat.names import BASE
+from ptxcore import sources
 from ptxcore.diagnostics import InputError
 
 MP = """PTX MP
@@ -103,11 +105,63 @@ def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
             models.load(str(tmp_path / name))
 
 
-def test_a_model_without_axioms_allows_what_it_can() -> None:
+def test_an_axiom_that_forbids_nothing_is_how_to_ask_for_everything() -> None:
     from axioms.cat.model import compile_model
 
-    result = ptxmm.check(ptxmm.parse(MP), compile_model("nothing", "let a = po"))
+    result = ptxmm.check(ptxmm.parse(MP), compile_model("nothing", "let a = po\nempty 0"))
     assert result.verdict == "no" and result.observation == "sometimes"
+
+
+def test_what_lies_elsewhere_is_not_included(tmp_path: Path) -> None:
+    """A message shows the line that is wrong: nobody reads other people's files that way."""
+    folder, outside = tmp_path / "models", tmp_path / "secret.cat"
+    (folder / "below").mkdir(parents=True)
+    outside.write_text("a secret\n")
+    (folder / "link.cat").symlink_to(outside)
+    (folder / "below" / "orders.cat").write_text("let fr = rf^-1; co\n")
+    main = folder / "main.cat"
+    for name in (str(outside), "../secret.cat", "link.cat", "below/../../secret.cat"):
+        main.write_text(f'include "{name}"\nacyclic po as sc\n')
+        with pytest.raises(InputError, match="it does not lie in the model's folder") as caught:
+            models.load(str(main))
+        assert "a secret" not in caught.value.render()
+    main.write_text('include "below/orders.cat"\nacyclic po | fr as sc\n')
+    assert models.load(str(main)).axioms
+
+
+def test_files_may_include_files_but_not_themselves(tmp_path: Path) -> None:
+    (tmp_path / "a.cat").write_text('include "b.cat"\nlet com = rf | co | fr\n')
+    (tmp_path / "b.cat").write_text("let fr = rf^-1; co\n")
+    main = tmp_path / "main.cat"
+    main.write_text('include "a.cat"\nacyclic po | com as sc\n')
+    assert models.load(str(main)).axioms
+    (tmp_path / "b.cat").write_text('include "a.cat"\n')
+    with pytest.raises(InputError, match="it is included by itself"):
+        models.load(str(main))
+
+
+def test_a_file_with_the_name_of_a_standard_one_is_read(tmp_path: Path) -> None:
+    main = tmp_path / "main.cat"
+    main.write_text('include "cos.cat"\nacyclic po | com as sc\n')
+    with pytest.raises(InputError, match="unknown set or relation 'com'"):
+        models.load(str(main))
+    (tmp_path / "cos.cat").write_text("let com = rf | co | rf^-1; co\n")
+    assert models.load(str(main)).axioms
+    main.write_text('include "elsewhere/cos.cat"\nacyclic po as sc\n')
+    with pytest.raises(InputError, match="no such file beside the model"):
+        models.load(str(main))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+def test_a_model_is_read_in_bounded_time_and_memory(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "m.cat"
+    if kind == "pipe":
+        os.mkfifo(path)
+        monkeypatch.setattr(sources, "PATIENCE", 0.05)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"cannot read the model: (nothing came out of it|longer than 256 KiB)"):
+        models.load(str(path))
 
 
 @pytest.mark.parametrize("name", BASE)

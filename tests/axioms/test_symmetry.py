@@ -45,7 +45,7 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_locks_have_the_same_outcomes_either_way(model: str, all_registers: bool, relaxed: bool) -> None:
     for make in (families.cas_lock, families.exchange_lock, families.ticket_lock):
-        for n in (2, 3):
+        for n in (2, 3) if model == "ptx-9.0" else (2,):
             _, broken, plain = both_ways(make(n, relaxed=relaxed), model, all_registers=all_registers)
             assert broken == plain
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,15 @@ MUSEUM = sorted((HERE / "museum").glob("*.toml"))
 GATE = sorted((HERE / "gate").glob("*/test.toml"))
 
 
-def variants(files: list[Path]) -> list[tuple[Path, str]]:
+def variants(files: Iterable[Path]) -> list[tuple[Path, str]]:
     """The tests of some files."""
-    return [(path, variant) for path in files for variant in read(path).variants]
+    return [(path, variant) for path in files for variant in variants_of(path)]
+
+
+@cache
+def variants_of(path: Path) -> tuple[str, ...]:
+    """The variants of a file, which is read once however many collect its tests."""
+    return tuple(read(path).variants)
 
 
 def named(test: tuple[Path, str]) -> str:

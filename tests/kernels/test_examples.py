@@ -7,14 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from kept import variants
 
 import ptxmm
 from ptxmm.kernels.modules import compile_cuda
-from ptxmm.kernels.toml import read
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.toml"))
-TESTS = [(path, variant) for path in FILES for variant in read(path).variants]
+TESTS = variants(FILES)
 
 
 @pytest.mark.parametrize(("path", "variant"), TESTS, ids=[f"{p.stem}:{v}" for p, v in TESTS])

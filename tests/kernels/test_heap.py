@@ -120,6 +120,24 @@ def test_a_pointer_is_handed_over() -> None:
     assert ran(made) == [7, 0, 0, 0] and verdicts(made) == {"ok"}
 
 
+NEVER_READ = """
+    setp.ne.u32 %p1, %r1, 0; @%p1 bra READ;
+    TAKE(%d3, 16); st.u32 [%d3+4], 7; st.release.gpu.u64 [%d2], %d3; ld.u32 %r5, [%d2]; ret;
+READ:
+    ld.relaxed.gpu.u32 %r4, [%d1+12]; setp.eq.u32 %p2, %r4, 0; @%p2 bra READ;
+    ld.acquire.gpu.u64 %d4, [%d2]; setp.eq.u64 %p2, %d4, 0; @%p2 bra END;
+    ld.u32 %r3, [%d4+4]; st.global.u32 [%d1], %r3;
+END:
+    ret;
+"""
+
+
+def test_a_pointer_in_pieces_leads_where_it_led_when_nobody_comes_to_read_it() -> None:
+    """Who never passes a wait is searched for in a program of its own, which knows as much of addresses as the first."""
+    result = kernel(NEVER_READ, blocks=2, race_free=True).check()
+    assert result.verdict == "no" and "waits for ever" in result.checks[0].message
+
+
 @pytest.mark.parametrize(("strong", "weak"), [("st.release", "st.relaxed"), ("ld.acquire", "ld.relaxed")])
 def test_a_pointer_that_publishes_nothing_leaves_open_what_is_found(strong: str, weak: str) -> None:
     body = PUBLISHED.replace(strong, weak)

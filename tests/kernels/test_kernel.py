@@ -222,7 +222,7 @@ def test_who_waits_for_a_thread_that_a_bound_stopped_is_undecided_too() -> None:
         ({"forall": "x[0] ="}, "check.forall: '=' assigns"),
         ({"forall": None}, "nothing is checked here"),
         ({"entry": "kk"}, "entry: the module has no kernel 'kk'"),
-        ({"expect": "maybe"}, "expect: a verdict is ok, no or undefined"),
+        ({"expect": "maybe"}, "expect: a test expects ok, bounded, no, undefined or hangs"),
     ],
 )
 def test_mistakes_name_the_argument(changes: dict[str, Any], words: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import ptxmm
@@ -47,12 +45,10 @@ PASSED_ON = """
 @pytest.mark.parametrize("block", [32, 40, 64])
 @pytest.mark.parametrize("barrier", ["bar.sync 0;", "barrier.sync 0;", "bar.sync 1, {count};"])
 def test_a_block_meets_at_a_barrier_however_many_threads_it_has(block: int, barrier: str) -> None:
-    began = time.monotonic()
     count = -(-block // 32) * 32
     body = PASSED_ON.format(barrier=barrier.format(count=count), last=block - 1)
     result = checked(body, block, race_free=True, no_deadlock=True)
     assert (result.verdict, result.error) == ("ok", None)
-    assert time.monotonic() - began < 20
 
 
 DIVERGENT = """

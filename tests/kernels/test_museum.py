@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from kept import variants
 
 import ptxmm
 from ptxmm.kernels.toml import read
 
 MUSEUM = Path(__file__).parent / "museum"
 FILES = sorted(MUSEUM.glob("*.toml"))
-TESTS = [(path, variant) for path in FILES for variant in read(path).variants]
+TESTS = variants(FILES)
 
 
 def load(path: Path, variant: str) -> object:

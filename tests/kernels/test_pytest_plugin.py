@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from files import PTX, TOML
+from spoilt import SPOILT
 
 pytest_plugins = "pytester"
 
@@ -93,12 +96,34 @@ def test_it_can_be_switched_off(project: pytest.Pytester) -> None:
 
 
 def test_what_was_cut_fails_where_it_must_be_complete(project: pytest.Pytester) -> None:
-    loop = " P0@cta 0,gpu 0 ;\n mov.u32 %r0, 0 ;\n L1: add.u32 %r0, %r0, 1 ;\n"
-    loop += " atom.relaxed.gpu.add.u32 %r1, [x], 1 ;\n setp.ne.u32 %p, %r0, %r1 ;\n @%p bra L1 ;\n"
+    loop = " P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n mov.u32 %r0, 0 | st.relaxed.gpu.u32 [x], 1 ;\n"
+    loop += " L1: atom.relaxed.gpu.add.u32 %r1, [y], 1 | ;\n ld.relaxed.gpu.u32 %r2, [x] | ;\n"
+    loop += " setp.eq.u32 %p, %r2, 0 | ;\n @%p bra L1 | ;\n"
     project.path.joinpath("loop.litmus").write_text(
-        "PTX loop\n{ x = 0; }\n" + loop + "forall (x >= 0)\n", encoding="utf-8"
+        "PTX loop\n{ x = 0; y = 0; }\n" + loop + "forall (x >= 0)\n", encoding="utf-8"
     )
-    run(project, "loop.litmus").assert_outcomes(passed=1)
-    result = run(project, "loop.litmus", "--ptxmm-require-complete")
+    run(project, "loop.litmus", "--ptxmm-bounded-ok").assert_outcomes(passed=1)
+    result = run(project, "loop.litmus")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*the loop at *loop.litmus:5 (L1) was cut after 4 turns*"])
+
+
+def test_files_that_may_be_tests_fail_where_they_cannot_be_taken(project: pytest.Pytester) -> None:
+    project.path.joinpath("weak.litmus").unlink()
+    for ending, how, make in SPOILT:
+        folder = project.path / f"{ending} {how}"
+        folder.mkdir()
+        make(folder / f"bad.{ending}")
+    os.symlink(".", project.path / "toml empty" / "round")
+    result = run(project, "-rf")
+    result.assert_outcomes(passed=1, failed=len(SPOILT))
+    for ending, how, _ in SPOILT:
+        result.stdout.fnmatch_lines([f"FAILED {ending} {how}/bad.{ending}::bad*"])
+
+
+def test_links_to_folders_are_followed(project: pytest.Pytester) -> None:
+    inner = project.path.parent / "inner"
+    inner.mkdir()
+    project.path.joinpath("weak.litmus").rename(inner / "weak.litmus")
+    os.symlink(inner, project.path / "linked")
+    run(project).assert_outcomes(passed=1, failed=1)

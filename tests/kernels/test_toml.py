@@ -11,8 +11,9 @@ from files import PTX, TOML, write
 
 from ptxcore.diagnostics import InputError
 from ptxmm.kernels.launch import Buffer, Scalar
+from ptxmm.kernels.recognise import holds_kernel_tests
 from ptxmm.kernels.test import KernelTest
-from ptxmm.kernels.toml import holds_kernel_tests, read
+from ptxmm.kernels.toml import read
 
 
 def test_a_file_says_what_is_launched_and_checked(tmp_path: Path) -> None:
@@ -168,7 +169,7 @@ def _said(path: Path, variant: str | None = None) -> str:
         ('[check]\nforall = "x[0] == n && x[1] == 0"', "", "1:1", "nothing is checked here"),
         ("[check]", '[bounds]\ndefault = 0\n[check]', "11:11", "a number of turns from 1 on"),
         ("[check]", 'expect = "no"\n[check]', "10:10", "'expect' must be a table"),
-        ('entry = "k"', 'expect = "maybe"', "2:10", "a verdict is ok, no or undefined, not 'maybe'"),
+        ('entry = "k"', 'expect = "maybe"', "2:10", "a test expects ok, bounded, no, undefined or hangs, not 'maybe'"),
         ('entry = "k"', "entry = 'k'\nentry = 'k'", "3:12", "no TOML: cannot overwrite a value"),
         ("[check]", "[check", "10:7", "no TOML: expected ']'"),
     ],
@@ -349,3 +350,14 @@ def test_no_word_stands_for_one_that_there_is() -> None:
         ["u8", "u32", "s32"],
     ):
         assert [suggested(word, known) for word in known] == [f"did you mean '{word}'?" for word in known]
+
+
+@pytest.mark.parametrize("check", ["[check]\n", "[check]\nforall = []\n", "[check]\nexists = []\nnever = []\n"])
+def test_a_test_that_asks_nothing_is_an_error(tmp_path: Path, check: str) -> None:
+    assert "error: nothing is checked here" in _said(write(tmp_path, TOML.partition("[check]")[0] + check))
+
+
+def test_a_variant_may_take_checks_away_but_not_all(tmp_path: Path) -> None:
+    variant = "[[variant]]\nname = 'a'\ncheck.forall = []\n"
+    assert "error: nothing is checked here" in _said(write(tmp_path, TOML + variant))
+    read(write(tmp_path, TOML + variant + "check.race_free = true\n"))

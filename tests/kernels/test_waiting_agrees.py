@@ -6,11 +6,12 @@ from __future__ import annotations
 import random
 
 import pytest
+from campaigns import share
 from schedules import Runs
 
 import ptxmm
 from axioms import endless
-from axioms.endless import find
+from axioms.endless import Stall, find
 from axioms.values import TooManyValues
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
@@ -79,10 +80,11 @@ def compare(seed: int, runs: int) -> tuple[bool, bool, bool]:
     seen = {found for _, found in machine.results(runs) if isinstance(found, str)}
     answers = {}
     for kind, kinds in (("deadlock", ("barrier", "mbarrier", "loop")), ("trap", ("trap",))):
-        answers[kind] = find(question.built.program, model, kinds=kinds)
+        stall = find(question.built.program, model, kinds=kinds)
+        answers[kind] = stall if isinstance(stall, Stall) else None
         assert answers[kind] is not None or kind not in seen, f"seed {seed}: runs end with {sorted(seen)}"
     stall = answers["deadlock"]
-    if stall is not None and "trap" not in seen and not list(Story(stall.execution, question.cast).stale()):
+    if stall is not None and "trap" not in seen and not list(Story(stall.execution, question.cast).stale):
         more = seen or {found for _, found in machine.results(50 * runs) if isinstance(found, str)}
         return bool(seen), True, not more
     return bool(seen), stall is not None, False
@@ -96,7 +98,7 @@ def test_runs_and_the_question_find_the_same_of_random_kernels() -> None:
 
 @pytest.mark.campaign
 def test_runs_and_the_question_find_the_same_of_many_random_kernels() -> None:
-    alone = [seed for seed in range(1000, 3000) if compare(seed, 30)[2]]
+    alone = [seed for seed in range(1000, 1000 + share(2000)) if compare(seed, 30)[2]]
     assert len(alone) < 10, alone
 
 
@@ -110,7 +112,7 @@ def test_bit_vectors_and_literals_say_the_same_of_who_waits(monkeypatch: pytest.
             with monkeypatch.context() as patched:
                 patched.setattr(endless._Search, "_by_literals", too_many)
                 numbers = find(program, model, kinds=kinds)
-            assert (literals is None) == (numbers is None), f"seed {seed}, {kinds}"
+            assert type(literals) is type(numbers), f"seed {seed}, {kinds}"
 
 
 def too_many(self: object, backend: str | None) -> None:

@@ -154,3 +154,36 @@ def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.Capture
     page = capsys.readouterr().out
     assert "    terminates: CTA 1 thread 0 waits for ever at line 12" in page and "x is 1" in page
     assert [path.name for path in (tmp_path / "svg").iterdir()] == ["k-wait-0.svg"]
+
+
+TWO_WAYS = (
+    HEAD
+    + """.visible .entry k(.param .u64 p)
+{
+  .reg .pred %p<3>; .reg .b32 %r<5>;
+  mov.u32 %r1, %tid.x;
+  setp.gt.u32 %p1, %r1, 31;
+  @%p1 bra L;
+  barrier.sync 0, 128;
+  ret;
+L:
+  setp.gt.u32 %p2, %r1, 63;
+  @%p2 bra M;
+  barrier.sync 0, 128;
+M:
+  ret;
+}
+"""
+)
+
+
+def test_who_came_to_the_same_barrier_elsewhere_is_not_told_to_be_away() -> None:
+    """The warps that wait at two places wait for one barrier: only the third is not there, in both sentences."""
+    (check,) = waiting(TWO_WAYS, 1, 96).check().checks
+    away = [part.rpartition(" (")[2] for part in check.message.split("; ")]
+    assert away == ["CTA 0 thread 64, CTA 0 thread 65, CTA 0 thread 66 and 29 more are not there)"] * 2
+
+
+def test_that_nobody_writes_any_more_is_told_where_it_is_so() -> None:
+    (check,) = waiting(SPIN, 2, 1).check().checks
+    assert "x is 1, and nobody writes there any more; it waits for 2" in check.message

@@ -49,7 +49,7 @@ def modules() -> Iterator[tuple[str, Path]]:
     yield "mcs_lock", QUEUE_LOCK
 
 
-def effect(name: str, weakening: Weakening, timeout: float = 60) -> Effect:
+def effect(name: str, weakening: Weakening, timeout: float | None = None) -> Effect:
     """Decides a weakened module. Raises AssertionError for one that is not decided."""
     result = test_of(name, weakening.text).check(timeout=timeout)
     assert result.verdict in ("ok", "no", "undefined"), result.error

@@ -59,12 +59,30 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tree: Path) -> None:
     os.mkfifo(tree / "pipe.litmus")
     os.symlink("nowhere", tree / "link.litmus")
     assert (str(tree / "pipe.litmus"), "not a regular file") in find([str(tree)])
-    assert (str(tree / "link.litmus"), None) in find([str(tree)])
+    assert (str(tree / "link.litmus"), "a link to a file that is not there") in find([str(tree)])
 
 
 def test_a_folder_that_links_to_itself_is_searched_once(tree: Path) -> None:
     os.symlink(".", tree / "loop")
     assert len(find([str(tree)])) == 3
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path, tree: Path) -> None:
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "d.litmus").write_text("PTX t\n")
+    os.symlink(elsewhere, tree / "one")
+    os.symlink(elsewhere, tree / "two")
+    os.symlink("deep", tree / "again")  # found already, and by its own name
+    os.symlink(tree.parent, elsewhere / "up")  # to a folder that holds the one that is searched
+    os.symlink("round", tree / "round")
+    found = [os.path.relpath(path, tree) for path, problem in find([str(tree)]) if problem is None]
+    assert found == ["a.litmus", "b.litmus", "deep/er/c.litmus", "one/d.litmus"]
+
+
+def test_lists_may_come_from_any_system(tree: Path) -> None:
+    (tree / "list").write_bytes(b"\xef\xbb\xbfa.litmus\r\nb.litmus\rdeep/er/c.litmus")
+    assert [problem for _, problem in find([f"@{tree}/list"])] == [None, None, None]
 
 
 def test_a_folder_that_cannot_be_read_is_told(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:

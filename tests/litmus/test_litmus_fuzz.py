@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from campaigns import share
+from growth import assert_in_proportion
 
 from litmus import families
 from litmus.formats import read, write
@@ -84,7 +86,7 @@ def test_mutated_files_are_read_or_refused() -> None:
 
 @pytest.mark.campaign
 def test_a_hundred_thousand_mutated_files_are_read_or_refused() -> None:
-    run(100_000, seed=2)
+    run(share(100_000), seed=2)
 
 
 @pytest.mark.parametrize(
@@ -132,13 +134,18 @@ UNITS += ["a @ generic aliases b;", "K=v\n", "\\", "kernel k=[P0];", "-1,", "[",
     ids=["file", "init", "rows", "block", "condition", "locations", "tree"],
 )
 def test_time_is_linear_in_the_input(before: str, after: str, unit: str) -> None:
-    text = before + unit * (60_000 // len(unit)) + after
-    start = time.process_time()
-    try:
-        read(text)
-    except InputError as error:
-        error.render()
-    assert time.process_time() - start < 2
+    def reading(size: int) -> Callable[[], None]:
+        text = before + unit * (size // len(unit)) + after
+
+        def take() -> None:
+            try:
+                read(text)
+            except InputError as error:
+                error.render()
+
+        return take
+
+    assert_in_proportion(reading, 5_000)
 
 
 def test_public_files_survive_truncation_anywhere(public_files: list[Path]) -> None:

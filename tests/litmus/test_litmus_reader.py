@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
+from growth import calls
 
 from litmus.formats import read, write
 from litmus.test import (
@@ -275,14 +275,9 @@ def test_all_library_files_are_read_and_written(library_files: list[Path]) -> No
         assert read(write(test)) == test, file
 
 
-def test_reading_a_classic_test_takes_well_under_a_millisecond() -> None:
-    best = 1.0
-    for _ in range(20):
-        start = time.perf_counter()
-        for _ in range(10):
-            read(MP)
-        best = min(best, (time.perf_counter() - start) / 10)
-    assert best < 0.0008  # 0.13 ms on a machine that does nothing else
+def test_reading_a_classic_test_takes_little_work() -> None:
+    read(MP)  # what is made once is made
+    assert calls(lambda: read(MP)) < 1000  # 652 when this was written
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import ptxmm
-from axioms.program import UnsupportedProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -131,7 +130,7 @@ def test_a_plain_test_imports_nothing_of_what_it_does_not_have(tmp_path: Path) -
     imported = set(done.stderr.split())
     assert sorted(imported.intersection(f"{NOT_FOR_PLAIN_TESTS} {SLOW}".split())) == []
     ours = [name for name in imported if name.partition(".")[0] in ("ptxmm", "axioms", "litmus", "ptxcore")]
-    assert len(ours) <= 120, "each file more is a third of a millisecond at every start"
+    assert len(ours) <= 124, "each file more is a third of a millisecond at every start"
 
 
 SHARED = "P0@cta 0 { ld.weak.shared.u32 %r0, [c]; }\nP1@cta 1 { ld.weak.shared.u32 %r0, [b]; }"
@@ -150,8 +149,8 @@ def test_aliases_reach_their_storage_wherever_it_is_declared_and_used(init: str,
     assert ptxmm.check(ptxmm.parse(text)).verdict == "ok"
 
 
-def test_what_brute_force_cannot_take_is_refused_by_name() -> None:
+def test_what_brute_force_cannot_take_stays_undecided_and_says_why() -> None:
     writes = "".join(f"st.weak.u32 [x], {i}; " for i in range(9))
     test = ptxmm.parse(f"PTX crowd\n{{ x = 0; }}\nP0 {{ {writes} }}\nP1 {{ {writes} }}\nexists (x = 1)")
-    with pytest.raises(UnsupportedProgram, match="brute force"):
-        ptxmm.check(test, engine="enumerate")
+    result = ptxmm.check(test, engine="enumerate")
+    assert (result.verdict, result.error) == ("undecided", "too many writes to one location for brute force")

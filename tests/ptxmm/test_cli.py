@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import wait_until, when_read
+from waiting import PATIENCE, time_out_after, wait_until, wait_until_idle, when_read
 
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.check import Status
 from ptxmm.cli.main import main
+from ptxmm.findings import findings
 from ptxmm.result import Result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,17 +36,21 @@ EXPECTED_NO = NO.replace("{ x", "Expect=no\n{ x").replace("PTX NO", "PTX EN")
 WRONGLY_NO = GOOD.replace("{ x", "Expect=no\n{ x").replace("PTX MP", "PTX WN")
 BAD = GOOD.replace("ld.weak r1", "ld.wek r1")
 LOOP = """PTX LOOP
-{ x=0; }
-P0 {
+{ x=0; y=0; }
+P0@cta 0 {
     .reg .pred p;
     mov.u32 %r0, 0;
   again:
-    st.weak.u32 [x], %r0;
     add.u32 %r0, %r0, 1;
-    setp.lt.u32 p, %r0, 100;
+    st.relaxed.gpu.u32 [y], %r0;
+    ld.relaxed.gpu.u32 %r1, [x];
+    setp.eq.u32 p, %r1, 0;
     @p bra again;
 }
-forall (x != 7)
+P1@cta 1 {
+    st.relaxed.gpu.u32 [x], 1;
+}
+forall (y != 7)
 """
 TEXTS = {"good": GOOD, "no": NO, "en": EXPECTED_NO, "wn": WRONGLY_NO, "bad": BAD, "loop": LOOP}
 
@@ -73,13 +78,15 @@ TABLE = [
     (0, "en.litmus"),
     (1, "wn.litmus"),
     (2, "bad.litmus"),
-    (0, "loop.litmus"),
-    (3, "loop.litmus --require-complete"),
-    (0, "good.litmus --require-complete"),
+    (3, "loop.litmus"),
+    (0, "loop.litmus --bounded-ok"),
+    (0, "good.litmus --bounded-ok"),
     (1, "good.litmus no.litmus"),
     (2, "good.litmus no.litmus bad.litmus"),
-    (1, "no.litmus loop.litmus --require-complete"),
-    (2, "bad.litmus loop.litmus --require-complete"),
+    (1, "no.litmus loop.litmus"),
+    (1, "no.litmus loop.litmus --bounded-ok"),
+    (2, "bad.litmus loop.litmus"),
+    (2, "good.litmus --require-complete"),
     (2, "missing.litmus"),
     (2, "good.litmus missing.litmus"),
     (2, "empty"),
@@ -98,7 +105,7 @@ TABLE = [
     (0, "good.litmus --why"),
     (2, "good.litmus --svg good.litmus"),
     (2, ""),
-    (0, "good.litmus --jobs 2 --timeout 60"),
+    (0, "good.litmus --jobs 2 --timeout 3600"),
     (1, "good.litmus no.litmus --jobs 1"),
     (0, "good.litmus --engine enumerate"),
     (0, "good.litmus --backend z3"),
@@ -115,25 +122,33 @@ def test_exit_status(folder: Path, code: int, arguments: str, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize(
-    ("results", "require_complete", "code"),
+    ("results", "code"),
     [
-        ([], False, 0),
-        ([{"verdict": "undecided"}], False, 3),
-        ([{"verdict": "undecided"}, {"verdict": "no"}], False, 1),
-        ([{"verdict": "undecided"}, {"verdict": "error"}, {"verdict": "no"}], False, 2),
-        ([{"verdict": "undefined"}], False, 1),
-        ([{"verdict": "undefined", "expectation": "undefined"}], False, 0),
-        ([{"verdict": "ok", "expectation": "undefined"}], False, 1),
-        ([{"verdict": "ok", "complete": False}], False, 0),
-        ([{"verdict": "ok", "complete": False}], True, 3),
-        ([{"verdict": "no", "complete": False}], True, 1),
-        ([{"verdict": "undecided", "expectation": "no"}], False, 3),
+        ([], 0),
+        ([{"verdict": "undecided"}], 3),
+        ([{"verdict": "undecided"}, {"verdict": "no"}], 1),
+        ([{"verdict": "undecided"}, {"verdict": "error"}, {"verdict": "no"}], 2),
+        ([{"verdict": "undefined"}], 1),
+        ([{"verdict": "undefined", "expectation": "undefined"}], 0),
+        ([{"verdict": "ok", "expectation": "undefined"}], 1),
+        ([{"verdict": "ok", "complete": False}], 0),
+        ([{"verdict": "bounded"}], 3),
+        ([{"verdict": "bounded", "expectation": "no"}], 3),
+        ([{"verdict": "bounded", "expectation": "no", "bounded_ok": True}], 3),
+        ([{"verdict": "bounded", "bounded_ok": True}], 0),
+        ([{"verdict": "bounded", "expectation": "ok|bounded"}], 0),
+        ([{"verdict": "bounded", "expectation": "bounded"}], 0),
+        ([{"verdict": "ok", "expectation": "bounded"}], 1),
+        ([{"verdict": "bounded"}, {"verdict": "no"}], 1),
+        ([{"verdict": "bounded", "bounded_ok": True}, {"verdict": "undecided", "bounded_ok": True}], 3),
+        ([{"verdict": "undecided", "expectation": "no"}], 3),
+        ([{"verdict": "undecided", "expectation": "ok|bounded"}], 3),
     ],
 )
-def test_which_status_wins(results: list[dict[str, Any]], require_complete: bool, code: int) -> None:
-    total = Status(require_complete)
+def test_which_status_wins(results: list[dict[str, Any]], code: int) -> None:
+    total = Status()
     for each in results:
-        total.add(Result(path="p", name="n", model="m", **each))
+        total.add(findings(Result(path="p", name="n", model="m", **each)))
     assert total.code == code
 
 
@@ -232,14 +247,15 @@ def test_a_test_over_its_time_is_undecided(
 
     def slow(self: Checker, path: str) -> Outcome:
         if path == "no.litmus":
-            time.sleep(60)
+            time.sleep(PATIENCE)
         return before(self, path)
 
     monkeypatch.setattr(Checker, "_check", slow)
-    assert status("check", "good.litmus", "no.litmus", "en.litmus", "--timeout", "0.2") == 3
+    time_out_after(monkeypatch, 1)
+    assert status("check", "good.litmus", "no.litmus", "en.litmus", "--timeout", "3600", "--jobs", "1") == 3
     rows = capsys.readouterr().out.splitlines()
     assert [row.split()[0] for row in rows[:3]] == ["ok", "undecided", "no"]
-    assert "out of time after 0.2 s" in rows[1]
+    assert "out of time after 3600 s" in rows[1]
 
 
 # Whole processes.
@@ -260,14 +276,14 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == ""
-    assert process.wait(timeout=20) == 141
+    assert process.wait(timeout=PATIENCE) == 141
     process.stderr.close()
 
 
 def test_names_that_the_terminal_cannot_show_do_not_stop_it(folder: Path) -> None:
     (folder / "b\xfcndel.litmus").write_text(GOOD)
     process = spawn("check", "b\xfcndel.litmus", "no.litmus", preexec_fn=lambda: os.environ.update(LC_ALL="C"))
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1 and err == ""
 
 
@@ -278,11 +294,10 @@ def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: P
     process = spawn(
         "check", "good.litmus", *["endless.litmus"] * 4, "--format", "json", "--jobs", jobs, start_new_session=True
     )
-    writer = when_read(folder / "endless.litmus")
-    time.sleep(0 if jobs == "1" else 2)  # the first test is done by then, on a busy machine too
+    writer = when_read(folder / "endless.litmus", process)  # the first test is done by then
     assert process.poll() is None
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
     os.close(writer)
@@ -316,10 +331,10 @@ def test_an_interrupt_is_heard_while_a_solver_computes(folder: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     wait_until((folder / "deaf").exists)
-    time.sleep(0.2)
+    wait_until_idle(process)
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130 and err == ""
     assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
 
@@ -331,10 +346,10 @@ def test_a_check_is_terminated_even_where_a_solver_lets_no_other_thread_run(fold
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     wait_until((folder / "deaf").exists)
-    time.sleep(0.2)
+    wait_until_idle(process)
     process.terminate()
     try:
-        assert process.communicate(timeout=20) == ("", "") and process.returncode == -signal.SIGTERM
+        assert process.communicate(timeout=PATIENCE) == ("", "") and process.returncode == -signal.SIGTERM
     finally:
         process.kill()
 
@@ -358,7 +373,7 @@ def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> N
             break
         data += piece
     os.close(ours)
-    assert process.wait(timeout=20) == 1
+    assert process.wait(timeout=PATIENCE) == 1
     text = data.decode()
     assert "checking" in text and "\x1b[" in text
     bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)

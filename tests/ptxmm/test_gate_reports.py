@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,7 +41,12 @@ def result(**changes: Any) -> Result:
         "condition": "(x == 1)", "observation": "sometimes", "states": [{"x": 0}, {"x": 1}], "satisfied": [False, True],
         "positive": 1, "negative": 1, "seconds": 0.25, "spot": Spot("a/mp.litmus", 7),
     }  # fmt: skip
-    return Result(**{**settings, **changes})
+    found = Result(**{**settings, **changes})
+    if not found.checks and found.kind:
+        holds = {"ok": True, "bounded": True, "no": False}.get(found.verdict)
+        text = f"{found.kind} {found.condition}"
+        found.checks = [Checked(kind=found.kind, text=text, holds=holds, message=f"{text} does not hold", place=text)]
+    return found
 
 
 def kernel(**changes: Any) -> Result:
@@ -49,12 +55,12 @@ def kernel(**changes: Any) -> Result:
         spot=Spot("a/lock.toml", 11, 1), spots=[(Spot("lock.cu", 7), "this read is out of date")],
         state={"x[0]": 1}, story=["CTA 0: <step> & \"more\""], place="forall x[0] == 2",
     )  # fmt: skip
-    return result(**{"path": "a/lock.toml:weak", "name": "lock.toml:weak", "verdict": "no", "checks": [check],
-                     "spot": Spot("a/lock.toml", 11, 1)} | changes)  # fmt: skip
+    return result(**{"path": "a/lock.toml:weak", "of_kernel": True, "name": "lock.toml:weak", "verdict": "no",
+                     "checks": [check], "spot": Spot("a/lock.toml", 11, 1)} | changes)  # fmt: skip
 
 
-def outcome(of: Result, *, require_complete: bool = False) -> Outcome:
-    return Outcome(of, {}, findings=tuple(findings(of, require_complete=require_complete)))
+def outcome(of: Result) -> Outcome:
+    return Outcome(of, {}, findings=tuple(findings(of)))
 
 
 def printed(report: Any, outcomes: Iterable[Outcome], capsys: pytest.CaptureFixture[str]) -> str:
@@ -76,7 +82,8 @@ SOME = [
     result(verdict="error", error="a/b.litmus:3:4: error: bad \x1b[31m <thing>\n    line\n    ^", kind=None),
     result(verdict="no", expectation="no"),
     result(expectation="no"),
-    result(complete=False, loops=[LOOP]),
+    result(verdict="bounded", complete=False, loops=[LOOP]),
+    result(verdict="bounded", complete=False, loops=[LOOP], bounded_ok=True),
 ]  # fmt: skip
 
 
@@ -86,9 +93,9 @@ SOME = [
 def test_what_is_wrong_with_each_test() -> None:
     found = [[f.kind for f in findings(r)] for r in SOME]
     assert found == [
-        [], ["condition"], ["forall"], ["data-race"], ["undefined"], ["undecided"], ["error"], [], ["expectation"], [],
+        [], ["condition"], ["forall"], ["data-race"], ["undefined"], ["undecided"], ["error"], [], ["expectation"], ["bounded"],
+        [],
     ]  # fmt: skip
-    assert [f.kind for f in findings(SOME[-1], require_complete=True)] == ["incomplete"]
     assert all(kind in KINDS for kinds in found for kind in kinds)
 
 
@@ -106,7 +113,7 @@ def test_findings_say_where() -> None:
     spots = [[str(spot) for spot, _ in f.spots] for r in SOME for f in findings(r)]
     assert spots == [
         ["a/mp.litmus:7"], ["lock.cu:7"], ["lock.ptx:9", "lock.ptx:12"], ["a/mp.litmus:7"], ["a/mp.litmus:7"],
-        ["a/b.litmus:3"], ["a/mp.litmus:7"],
+        ["a/b.litmus:3"], ["a/mp.litmus:7"], ["lock.ptx:31"],
     ]  # fmt: skip
 
 
@@ -117,7 +124,10 @@ def test_races_that_are_right_are_no_findings() -> None:
 
 def test_the_same_race_of_other_threads_is_told_once() -> None:
     other = RACE | {"events": [{**e, "thread": "CTA 7"} for e in reversed(RACE["events"])]}  # type: ignore[arg-type, call-overload]
-    assert len(findings(kernel(checks=[], races=[RACE, other]))) == 1
+    assert (
+        len(findings(kernel(checks=[Checked(kind="race_free", text="race_free", holds=False)], races=[RACE, other])))
+        == 1
+    )
 
 
 def test_places_do_not_hang_on_the_numbers_of_registers_and_lines() -> None:
@@ -139,7 +149,7 @@ def test_junit_has_the_shape_that_ci_systems_read(capsys: pytest.CaptureFixture[
     for counted in (root, suite):
         assert counted.get("tests") == str(len(SOME)) == str(len(cases))
         assert counted.get("failures") == str(sum(c.find("failure") is not None for c in cases)) == "5"
-        assert counted.get("errors") == str(sum(c.find("error") is not None for c in cases)) == "2"
+        assert counted.get("errors") == str(sum(c.find("error") is not None for c in cases)) == "3"
         float(counted.get("time") or "none")
     for case in cases:
         assert case.tag == "testcase" and case.get("name") and case.get("classname")
@@ -170,7 +180,7 @@ def test_junit_has_no_characters_that_xml_has_not(capsys: pytest.CaptureFixture[
 def test_junit_tells_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(JunitReport("m"), [outcome(SOME[-1])], capsys)
     assert "the loop at lock.ptx:31 ($L__BB0_1), from lock.cu:7 was cut after 3 turns" in text
-    text = printed(JunitReport("m"), [outcome(SOME[-1], require_complete=True)], capsys)
+    text = printed(JunitReport("m"), [outcome(SOME[-2])], capsys)
     assert ElementTree.fromstring(text).get("errors") == "1"
 
 
@@ -211,9 +221,10 @@ def test_sarif_has_the_shape_that_the_specification_asks_for(capsys: pytest.Capt
         "data-race",
         "undefined",
         "expectation",
-        "incomplete",
+        "bounded",
+        "bounded",
     ]
-    assert [r["level"] for r in results] == ["error"] * 5 + ["note"]
+    assert [r["level"] for r in results] == ["error"] * 6 + ["note"]
     race = results[2]
     assert race["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "lock.ptx"
     assert race["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 12
@@ -265,10 +276,10 @@ def test_annotations_are_escaped_as_github_reads_them() -> None:
 def test_github_prints_rows_and_annotations(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(GithubReport("m", unroll=4), map(outcome, SOME), capsys).splitlines()
     annotations = [line for line in lines if line.startswith("::")]
-    assert len(annotations) == 8
+    assert len(annotations) == 9
     assert annotations[1].startswith("::error file=lock.cu,line=7,title=a/lock.toml%3Aweak%3A forall::")
     assert annotations[-1].startswith("::notice ") and "was cut after 3 turns" in annotations[-1]
-    assert lines[-1].startswith("10 tests under m:")
+    assert lines[-1].startswith("11 tests under m:")
 
 
 def test_github_sees_paths_from_its_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,6 +343,19 @@ LITMUS = """PTX MP
  st.RELEASE.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;
 ~exists (1:r0 = 1 /\\ 1:r1 = 0)
 """
+
+
+def test_files_that_are_no_text_are_no_baseline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    test = tmp_path / "good.litmus"
+    test.write_text(LITMUS.replace("RELEASE", "release"), encoding="utf-8")
+    for text in (b"[" * 200_000, b"\xff", b"0" * (65 << 20)):
+        (tmp_path / "known.json").write_bytes(text)
+        assert main(["check", str(test), "--baseline", str(tmp_path / "known.json")]) == 2
+        said = capsys.readouterr().err
+        assert "known.json: no baseline: " in said and "defect" not in said
+    os.mkfifo(tmp_path / "pipe")
+    assert main(["check", str(test), "--baseline", str(tmp_path / "pipe")]) == 2
+    assert main(["check", f"@{tmp_path}/pipe"]) == 2
 
 
 @pytest.fixture
@@ -401,13 +425,13 @@ def test_every_format_works_from_the_command_line(folder: Path, form: str, capsy
 
 
 LOOP_TEST = """PTX loop
-{ x = 0; }
- P0@cta 0,gpu 0 ;
- mov.u32 %r0, 0 ;
- L1: add.u32 %r0, %r0, 1 ;
- atom.relaxed.gpu.add.u32 %r1, [x], 1 ;
- setp.ne.u32 %p, %r0, %r1 ;
- @%p bra L1 ;
+{ x = 0; y = 0; }
+ P0@cta 0,gpu 0                           | P1@cta 1,gpu 0            ;
+ mov.u32 %r0, 0                           | st.relaxed.gpu.u32 [x], 1 ;
+ L1: atom.relaxed.gpu.add.u32 %r1, [y], 1 |                           ;
+ ld.relaxed.gpu.u32 %r2, [x]              |                           ;
+ setp.eq.u32 %p, %r2, 0                   |                           ;
+ @%p bra L1                               |                           ;
 forall (x >= 0)
 """
 
@@ -415,11 +439,11 @@ forall (x >= 0)
 @pytest.mark.parametrize("form", ["text", "herd", "json", "junit", "sarif", "github"])
 def test_bounds_are_told_in_every_format(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "loop.litmus").write_text(LOOP_TEST, encoding="utf-8")
-    assert main(["check", "loop.litmus", "--format", form]) == 0
+    assert main(["check", "loop.litmus", "--format", form]) == 3
     printed = capsys.readouterr()
     if form == "json":
         (loop,) = json.loads(printed.out)["tests"][0]["loops"]
         assert (loop["kind"], loop["line"], loop["label"], loop["turns"]) == ("bounded", 5, "L1", 4)
     else:
         assert "the loop at loop.litmus:5 (L1) was cut after 4 turns" in printed.out + printed.err
-    assert main(["check", "loop.litmus", "--format", form, "--require-complete"]) == 3
+    assert main(["check", "loop.litmus", "--format", form, "--bounded-ok"]) == 0

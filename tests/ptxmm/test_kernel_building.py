@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from axioms.engine import decide
 from axioms.program import UnsupportedProgram, dependency_pairs
+from axioms.result import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values.terms import Value, eq
@@ -248,21 +250,28 @@ def test_threads_that_have_ended_are_not_waited_for() -> None:
     assert states(made, 3) == [(0, 13, 13)] and not made.program.troubles
 
 
-def test_a_thread_of_the_mask_that_goes_elsewhere_is_told() -> None:
+def test_threads_that_wait_for_each_other_at_different_votes_do_not_end() -> None:
     body = f"""setp.eq.u32 %p1, %r1, 0; @%p1 bra OTHER; vote.sync.any.pred %p2, %p1, 3; bra JOIN;
         OTHER: vote.sync.all.pred %p2, %p1, 3; JOIN: selp.u32 %r4, 1, 2, %p2; {OWN} st.global.u32 [%d4], %r4;"""
-    made = built(body, block=2)
-    assert {t.kind for t in made.program.troubles} == {"divergent"}
+    made = built(body, 1, block=2)
+    assert states(made, 1) == [] and not made.program.troubles
+
+
+def _is(index: int, number: int, final: Final) -> Value:
+    return eq(final("y", index).value, number)
 
 
 def test_who_takes_part_may_hang_on_what_is_read() -> None:
     body = f"""ld.relaxed.gpu.u32 %r3, [%d1]; setp.eq.u32 %p1, %r3, 1; vote.sync.ballot.b32 %r4, %p1, -1;
         mov.u32 %r5, 8; @%p1 shfl.sync.down.b32 %r5, %r1, 1, 31, %r4; {OWN} st.global.u32 [%d4], %r5;
         setp.eq.u32 %p3, %r1, 0; @%p3 st.relaxed.gpu.u32 [%d1], 9;"""
-    # Lane 0 reads 1; lane 1 reads 1 or 9. A shuffle from a lane that takes no part gives the thread's own value.
+    # Lane 0 reads 1; lane 1 reads 1 or 9. A shuffle from a lane that takes no part gives any value.
     made = built(body, 2, block=2)
     decision = decide(made.program, model_named("ptx-9.0"))
-    assert sorted((s["y[0]"], s["y[1]"]) for s in decision.states) == [(0, 8), (1, 1)]
+    assert {s["y[1]"] for s in decision.states if s["y[0]"] != 1} == {8} and len(decision.states) == 2
+    for index, number, wrong in ((0, 1, False), (1, 8, False), (1, 1, True), (0, 0, True), (0, 5, True)):
+        asked = built(body, 2, partial(_is, index, number), block=2)
+        assert (decide(asked.program, model_named("ptx-9.0"), settles=True).undefined is not None) == wrong
 
 
 def test_shuffles_known_in_advance_decide_addresses_and_loops() -> None:
@@ -299,7 +308,7 @@ def test_what_a_clock_says_may_be_shown() -> None:
     made = built("mov.u32 %r3, %clock; and.b32 %r4, %r3, 6; add.u32 %r4, %r4, 1; st.global.u32 [%d2], %r4;", 1)
     found = decide(made.program, model_named("ptx-9.0"))
     assert sorted(s["y[0]"] for s in found.states) == [1, 3, 5, 7]
-    with pytest.raises(UnsupportedProgram, match="any number"):
+    with pytest.raises(OutOfTime, match="any number"):
         decide(made.program, model_named("ptx-9.0"), engine="enumerate")
 
 

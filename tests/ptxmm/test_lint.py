@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import when_read
+from waiting import PATIENCE, when_read
 
 import ptxmm
 from ptxmm import linting
@@ -253,7 +253,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == ""
-    assert process.wait(timeout=20) == 141
+    assert process.wait(timeout=PATIENCE) == 141
     process.stderr.close()
 
 
@@ -262,10 +262,10 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
 def test_stopping_a_run_prints_what_was_finished(folder: Path, number: int, form: str) -> None:
     os.mkfifo(folder / "endless.ptx")  # nobody ever writes to it
     process = spawn("bad.ptx", "endless.ptx", "--format", form)
-    writer = when_read(folder / "endless.ptx")  # the first file is done by then
+    writer = when_read(folder / "endless.ptx", process)  # the first file is done by then
     assert process.poll() is None
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     os.close(writer)
     assert process.returncode == 128 + number
     assert "Traceback" not in err
@@ -282,6 +282,6 @@ def test_a_name_that_the_terminal_cannot_show_does_not_stop_it(folder: Path) -> 
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT), "LC_ALL": "C",
         "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
     )  # fmt: skip
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (1, b"")
     assert b"2 files: 3 errors" in out

@@ -181,21 +181,22 @@ _LOADS = tuple(
     f"ld.{kind}.u32 %r0, [y]" for kind in ("weak", "relaxed.cta", "relaxed.gpu", "acquire.cta", "acquire.gpu")
 )
 _FENCES = ("", "fence.acq_rel.cta;", "fence.acq_rel.gpu;")
+#: What stands before the store and behind the load: each of them, and the same on both sides or not.
+_AROUND = (*zip(_FENCES, (*_FENCES[1:], ""), strict=True), ("", ""), (_FENCES[2], _FENCES[2]))
 
 
 @pytest.mark.parametrize("store", _STORES)
 @pytest.mark.parametrize("load", _LOADS)
 def test_what_is_named_mends_message_passing(store: str, load: str) -> None:
     """Each culprit is made as strong as can be, and nothing else: then the outcome is forbidden."""
-    for before in _FENCES:
-        for behind in _FENCES:
-            lines = {"store": store, "load": load, "before": before, "behind": behind}
-            found = message_passing(lines)
-            if found is None:
-                continue
-            for line in (word for word in ("store", "load", "before", "behind") if f"at {_LINE[word]}" in found):
-                lines[line] = _STRONGEST[line]
-            assert message_passing(lines) is None, (found, lines)
+    for before, behind in _AROUND:
+        lines = {"store": store, "load": load, "before": before, "behind": behind}
+        found = message_passing(lines)
+        if found is None:
+            continue
+        for line in (word for word in ("store", "load", "before", "behind") if f"at {_LINE[word]}" in found):
+            lines[line] = _STRONGEST[line]
+        assert message_passing(lines) is None, (found, lines)
 
 
 _LINE = {"before": "line 5", "store": "line 6", "load": "line 9", "behind": "line 10"}
@@ -269,3 +270,16 @@ def store_buffering(fences: dict[str, str]) -> str | None:
         return None
     assert result.why is not None
     return str(next(line for line in result.why["text"] if "is not ordered before" in line).partition(": ")[2])
+
+
+def test_of_atomics_through_different_proxies_the_scope_is_told() -> None:
+    """Atomic operations in each other's scope are atomic through any proxies: where they are not, the scope is the reason."""
+    found = races(
+        ".global .align 16 .u32 g[4] = {0,0,0,0}; .shared .align 16 .u32 d[4] = {1,1,1,1};",
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [g], [d], 16; cp.async.bulk.commit_group; "
+        "cp.async.bulk.wait_group 0;",
+        "atom.relaxed.cta.global.add.u32 %r0, [g], 1;",
+    )
+    assert [text.endswith("are in no order: the .cta scope of the latter does not reach P0") for text in found] == [
+        True
+    ]

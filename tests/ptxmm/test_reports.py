@@ -12,7 +12,7 @@ from ptxmm.report.drawings import Drawings
 from ptxmm.report.herd import HerdReport, condition, lines, state_line
 from ptxmm.report.json import JsonReport
 from ptxmm.report.text import TextReport, table
-from ptxmm.result import Result, observation_of, verdict_of
+from ptxmm.result import Result, observation_of
 
 STATES = [{"1:r0": 0, "x": 1}, {"1:r0": 1, "x": 1}, {"1:r0": 1, "x": 2}]
 
@@ -36,24 +36,6 @@ def result(**changes: Any) -> Result:
 
 def outcome(**changes: Any) -> Outcome:
     return Outcome(result(**changes), {}, "0123")
-
-
-@pytest.mark.parametrize(
-    ("quantifier", "positive", "negative", "verdict"),
-    [
-        ("exists", 1, 3, "ok"),
-        ("exists", 0, 3, "no"),
-        ("~exists", 0, 3, "ok"),
-        ("~exists", 1, 3, "no"),
-        ("forall", 3, 0, "ok"),
-        ("forall", 3, 1, "no"),
-        ("exists", 0, 0, "no"),
-        ("~exists", 0, 0, "ok"),
-        ("forall", 0, 0, "ok"),
-    ],
-)
-def test_a_verdict_is_what_the_quantifier_says(quantifier: str, positive: int, negative: int, verdict: str) -> None:
-    assert verdict_of(quantifier, positive, negative) == verdict
 
 
 def test_observations() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from waiting import PATIENCE, wait_until
 
 import ptxmm
 from ptxcore.diagnostics import InputError
@@ -261,6 +262,18 @@ def test_a_random_schedule_tells_its_seed(module: Path, capsys: pytest.CaptureFi
     assert re.fullmatch(r"schedule: --seed \d+\n", capsys.readouterr().err)
 
 
+#: The command, which leaves a file where a kernel begins to run.
+TELLS = """
+import sys
+from ptxcore.machine.kernel.launch import Device
+from ptxmm.cli.main import entry
+marker, before = sys.argv.pop(1), Device.launch
+def launch(self, *given, **options):
+    open(marker, "w").close()
+    return before(self, *given, **options)
+Device.launch = launch
+entry()
+"""
 ENDLESS = """.version 8.0
 .target sm_80
 .address_size 64
@@ -276,12 +289,14 @@ LOOP: add.u32 %r1, %r1, 1; bra LOOP;
 def test_an_interrupt_ends_a_run(tmp_path: Path) -> None:
     path = tmp_path / "endless.ptx"
     path.write_text(ENDLESS)
-    command = [sys.executable, "-m", "ptxmm", "run", str(path), "--entry", "endless", "--grid", "1", "--block", "4"]
-    process = subprocess.Popen([*command, "--arg", "n=1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(1.5)
+    arguments = ["run", str(path), "--entry", "endless", "--grid", "1", "--block", "4", "--arg", "n=1"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", TELLS, str(tmp_path / "running"), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_until((tmp_path / "running").exists)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, "")
     assert "Traceback" not in err
 

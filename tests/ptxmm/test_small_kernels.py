@@ -14,8 +14,8 @@ from ptxmm.cli.main import main
 
 SMALL = Path(__file__).parents[1] / "kernels" / "small"
 CASES = json.loads((SMALL / "cases.json").read_text())
-#: Round-robin, and random schedules.
-SEEDS = (None, 1, 7)
+#: Round-robin, and a random schedule.
+SEEDS = (None, 7)
 
 
 def made(argument: dict[str, Any]) -> Any:

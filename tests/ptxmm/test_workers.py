@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from growth import calls
+from waiting import PATIENCE, time_out_after, wait_until
 
 from ptxmm.workers import Workers
 
@@ -53,7 +55,7 @@ def uneven(i: int) -> int:
 
 def hang_at_three(i: int) -> int:
     if i == 3:
-        time.sleep(60)
+        time.sleep(PATIENCE)
     return i
 
 
@@ -88,10 +90,13 @@ def test_every_way_of_starting_processes_works(method: str) -> None:
     assert run(square, 10, start_method=method) == [i * i for i in range(10)]
 
 
-def test_an_item_over_its_time_limit_is_stopped_and_the_others_go_on() -> None:
-    start = time.monotonic()
-    assert run(hang_at_three, 12, limit=0.3) == [0, 1, 2, "late 3", *range(4, 12)]
-    assert time.monotonic() - start < 5
+def test_an_item_over_its_time_limit_is_stopped_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    time_out_after(monkeypatch, 3)
+    assert run(hang_at_three, 12, jobs=1, limit=3600.0) == [0, 1, 2, "late 3", *range(4, 12)]
+
+
+def test_a_limit_is_a_time_of_the_clock() -> None:
+    assert run(hang_at_three, 4, jobs=1, limit=1.0)[3] == "late 3"
 
 
 def test_an_item_that_kills_its_worker_twice_is_lost_and_no_other_is() -> None:
@@ -124,10 +129,15 @@ def test_idle_workers_are_killed_without_harm() -> None:
         assert list(results) == [1, 2]
 
 
-def test_what_waits_behind_a_slow_item_is_taken_over() -> None:
-    start = time.monotonic()
-    assert run(slow_first, 100, limit=20.0) == list(range(100))
-    assert time.monotonic() - start < 2
+def test_what_waits_behind_a_slow_item_is_taken_over(tmp_path: Path) -> None:
+    def first_is_last(i: int) -> int:
+        if i == 0:
+            wait_until(lambda: len(list(tmp_path.iterdir())) == 99)
+        else:
+            (tmp_path / str(i)).touch()
+        return i
+
+    assert run(first_is_last, 100) == list(range(100))
 
 
 def test_what_is_finished_out_of_turn_is_kept_for_an_interrupted_run() -> None:
@@ -140,10 +150,9 @@ def test_what_is_finished_out_of_turn_is_kept_for_an_interrupted_run() -> None:
 
 
 def test_overhead_of_a_tiny_item_is_small() -> None:
-    run(square, 50)  # imports and first forks are not what is measured
-    start = time.perf_counter()
-    run(square, 2000)
-    assert (time.perf_counter() - start) / 2000 < 0.0005  # five times what it takes on an idle machine
+    """Each answer comes by itself, and is told of each: at most so many calls."""
+    most = calls(lambda: run(square, 1000, jobs=1)) - calls(lambda: run(square, 200, jobs=1))
+    assert most < 800 * 300
 
 
 SCRIPT = """
@@ -151,7 +160,7 @@ import sys, time
 sys.path.insert(0, {root!r})
 from ptxmm.workers import Workers
 def task(i):
-    if i >= 2: time.sleep(60)
+    if i >= 2: time.sleep(3600)
     return i
 with Workers(task, range(6), jobs=2, late=None, lost=None) as workers:
     for r in workers:
@@ -173,7 +182,7 @@ def test_an_interrupt_leaves_no_process() -> None:
     pids = [int(word) for word in process.stdout.readline().split()[1:]]
     assert len(pids) == 2
     os.killpg(process.pid, signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=PATIENCE)
     assert all(gone(pid) for pid in pids)
 
 
@@ -187,11 +196,8 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
     pids = [int(word) for word in process.stdout.readline().split()[1:]]
     assert len(pids) == 2
     process.kill()
-    process.communicate(timeout=10)
-    until = time.monotonic() + 5
-    while not all(ended(pid) for pid in pids) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert all(ended(pid) for pid in pids)
+    process.communicate(timeout=PATIENCE)
+    wait_until(lambda: all(ended(pid) for pid in pids))
 
 
 def ended(pid: int) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxcore.clock import tick
 from ptxcore.diagnostics import fail
 from ptxcore.isa import data_movement, stack
 from ptxcore.isa.table import TYPED
@@ -426,6 +427,7 @@ class _Maker:
 
     def steps(self, at: _Instance, op: Op) -> list[Step]:
         """An instruction, behind the clocks that it reads."""
+        tick()
         place = direct(op)
         register = at.promoted.get(place) if place is not None else None
         if register is not None:

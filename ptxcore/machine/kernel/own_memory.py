@@ -127,11 +127,6 @@ class KernelThread(Thread):
         if guard is state.guard:
             state.defined[register] = 1
 
-    def _end(self, state: State, edges: list[tuple[int, State]]) -> None:
-        """Who has stopped has stopped the whole grid: no thread of it comes to its end."""
-        state.guard = conj(state.guard, negate(self._stopped))
-        self._stopped = 0
-
     # Accesses.
 
     def load(self, how: Use, address: Value) -> Any:

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
+from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
-from ptxcore.machine.collective import flows, resolve
-from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.collective import flows, resolve, undetermined
+from ptxcore.machine.effects import Effect, ThreadExecution
 from ptxcore.machine.engine import Thread
 from ptxcore.machine.explore import executed, thread_type
 from ptxcore.machine.steps import ThreadCode
-from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import Term, Value, all_of, conj, disj, extract, ite, negate, substitute, symbol, symbols_of
+from ptxcore.values.terms import Term, Value, all_of, conj, extract, ite, negate, substitute, symbol, symbols_of
 
 #: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
 #: instruction.
@@ -64,12 +64,10 @@ def explore_warp(
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
         warp = _Warp(lanes, explored)
-        found, required = warp.definitions()
+        found = warp.definitions()
         if len(found) == len(defined) and all(s in found and _same(found[s], defined[s]) for s in defined):
             _check_all(explored, found)
             warp.tell()
-            for x, more in zip(explored, required, strict=True):
-                x.execution.requirements += more
             return [x.execution for x in explored], found
         defined = found
     instruction = next(e.instruction for x in explored for e in x.execution.effects if e.kind == "collective")
@@ -156,7 +154,6 @@ class _Warp:
     def __init__(self, lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:
         self.lanes, self.explored = lanes, explored
         self.known: dict[Term, Value] = {}
-        self.required: list[list[Requirement]] = [[] for _ in lanes]
         #: By site, the effect of each thread that comes there.
         self.groups: dict[Site, dict[int, Effect]] = {}
         for i, x in enumerate(explored):
@@ -165,9 +162,8 @@ class _Warp:
                     self.groups.setdefault(x.sites[e.index], {})[i] = e
         self.unknown = {e.result for group in self.groups.values() for e in group.values()}
 
-    def definitions(self) -> tuple[dict[Term, Value], list[list[Requirement]]]:
-        """What each symbol stands for, and what must hold in each thread. Symbols of which that is not known yet, since it
-        hangs on others, are left out."""
+    def definitions(self) -> dict[Term, Value]:
+        """What each symbol stands for. Symbols of which that is not known yet, since it hangs on others, are left out."""
         waiting = list(self.groups.values())
         while waiting:
             later = [group for group in waiting if not self.define(group)]
@@ -177,7 +173,7 @@ class _Warp:
         if not self.known:
             effect = next(iter(self.groups.values()))
             raise self.refused(next(iter(effect.values())), "hangs on what it returns itself")
-        return self.known, self.required
+        return self.known
 
     def tell(self) -> None:
         """Tells each effect whose operands its result comes from, and for whom it waits."""
@@ -195,6 +191,7 @@ class _Warp:
     def awaited(self, lane: int, effect: Effect, there: Mapping[int, Effect]) -> Iterator[tuple[int, int]]:
         """For whom an effect waits."""
         for other in self.lanes:
+            tick()
             if other.number != lane and extract(effect.mask, other.number, other.number) != 0:
                 yield other.number, there[other.number].index if other.number in there else -1
 
@@ -223,7 +220,7 @@ class _Warp:
         for i in guards:
             effect = group[i]
             assert effect.result is not None
-            found[effect.result] = self.result(i, effect, guards, masks[i], operands, settled)
+            found[effect.result] = self.result(i, effect, guards, masks[i], operands, settled, self._left_open(group))
         self.known.update(found)
         self.unknown -= {e.result for i, e in group.items() if i not in guards}  # they are never there
         return True
@@ -236,16 +233,16 @@ class _Warp:
         mask: Value,
         operands: Mapping[int, tuple[Value, ...]],
         settled: dict[tuple[int, ...], dict[int, Value]],
+        left_open: Callable[[int], Value],
     ) -> Value:
-        """What the instruction returns in one thread. `settled` has results that are known, by who takes part."""
+        """What the instruction returns in one thread. `settled` has results that are known, by who takes part; `left_open` says
+        what a lane finds where it looks for one that does not."""
         sure: list[int] = []
         unsure: dict[Value, list[int]] = {}
         for j, lane in enumerate(self.lanes):
             named = _has_mask(effect) and j != i  # that of the thread itself must be
             wanted: Value = extract(mask, lane.number, lane.number) if named else 1
             here = guards.get(j, 0)
-            if named and wanted != 0:
-                self.together(i, j, effect, guards[i], wanted, here)
             if wanted == 0 or here == 0:
                 continue
             if j == i or conj(guards[i], negate(here)) == 0 or self.met(i, j, effect, guards[i], here):
@@ -253,22 +250,34 @@ class _Warp:
             elif conj(guards[i], here) != 0:
                 unsure.setdefault(here, []).append(j)
         if len(unsure) > _MOST_CONDITIONS:
-            return self.with_neutral(i, effect, sure, unsure, operands)
+            return self.with_neutral(i, effect, sure, unsure, operands, left_open)
         value: Value | None = None
         for chosen in product((False, True), repeat=len(unsure)):
+            tick()
             members = tuple(
                 sorted([*sure, *(j for js, take in zip(unsure.values(), chosen, strict=True) if take for j in js)])
             )
             if members not in settled:
                 assert effect.how is not None
                 of = {self.lanes[j].number: operands[j] for j in members}
-                results = resolve(effect.how, of)
+                results = resolve(effect.how, of, left_open)
                 settled[members] = {j: results[self.lanes[j].number] for j in members}
             case = all_of(c if take else negate(c) for c, take in zip(unsure, chosen, strict=True))
             result = settled[members][i]
             value = result if value is None else ite(case, result, value, effect.width)
         assert value is not None
         return value
+
+    def _left_open(self, group: Mapping[int, Effect]) -> Callable[[int], Value]:
+        """What each lane finds where it looks for one that is not there: a value of its own, at each execution."""
+        effects = {self.lanes[i].number: e for i, e in group.items()}
+
+        def found(lane: int) -> Value:
+            effect = effects[lane]
+            assert effect.result is not None
+            return undetermined(lane, effect.instruction, effect.result)
+
+        return found
 
     def met(self, i: int, j: int, effect: Effect, guard: Value, here: Value) -> bool:
         """Whether a thread is there whenever another one is, since both come from a barrier of their CTA: nobody passes it
@@ -300,6 +309,7 @@ class _Warp:
         sure: Sequence[int],
         unsure: Mapping[Value, Sequence[int]],
         operands: Mapping[int, tuple[Value, ...]],
+        left_open: Callable[[int], Value],
     ) -> Value:
         """The result where many threads may or may not take part: those that do not bring what changes nothing."""
         how = effect.how
@@ -312,38 +322,9 @@ class _Warp:
             for j in lanes:
                 first, *rest = operands[j]
                 width = 1 if how.form.mnemonic == "vote" else how.width
-                of[self.lanes[j].number] = (first if neutral < 0 else ite(condition, first, neutral, width), *rest)
-        return resolve(how, of)[self.lanes[i].number]
-
-    def together(self, i: int, j: int, effect: Effect, guard: Value, wanted: Value, here: Value) -> None:
-        """Notes that a thread of the member mask must come to the instruction as well, unless it has ended."""
-        if conj(conj(guard, wanted), negate(here)) == 0 or not self.may_be_elsewhere(i, j, effect, here):
-            return
-        condition = disj(negate(wanted), here)
-        self.required[i].append(
-            Requirement(
-                guard, condition, "divergent",
-                f"the thread of lane {self.lanes[j].number}, which the member mask names, does not execute this instruction",
-                effect.instruction,
-            )
-        )  # fmt: skip
-
-    def may_be_elsewhere(self, i: int, j: int, effect: Effect, here: Value) -> bool:
-        """Whether a thread that does not come to an instruction may wait at another one: not so where it has ended."""
-        mine, theirs = self.explored[i].execution.effects, self.explored[j].execution.effects
-        before = {_place(e.instruction) for e in mine[: effect.index] if e.kind in _WAITING}
-        first = next(
-            (e.index for e in theirs if e.kind == effect.kind and _place(e.instruction) == _place(effect.instruction)),
-            -1,
-        )
-        for e in theirs:
-            if e.kind in _WAITING and conj(e.guard, negate(here)) != 0:
-                if first >= 0 and e.index <= first:
-                    continue
-                if first < 0 and _place(e.instruction) in before:
-                    continue
-                return True
-        return False
+                otherwise = neutral if neutral >= 0 else left_open(self.lanes[i].number)
+                of[self.lanes[j].number] = (ite(condition, first, otherwise, width), *rest)
+        return resolve(how, of, left_open)[self.lanes[i].number]
 
     def refused(self, effect: Effect, why: str) -> InputError:
         instruction = effect.instruction
@@ -358,24 +339,16 @@ def _pairs(guards: Sequence[Value]) -> list[tuple[Value, Value]]:
 
 
 def _neutral(how: Use) -> int | None:
-    """What a thread may bring so that the others' results are as without it; -1: anything; None where there is no such
-    thing."""
+    """What a thread may bring so that the others' results are as without it; -1: what is left open; None where there is no
+    such thing."""
     if how.form.mnemonic == "shfl":
-        return -1  # what comes from a thread that takes no part is left open
+        return -1  # nothing does: what comes from a thread that takes no part is left open
     if how.form.mnemonic == "vote":
         return {"all": 1, "any": 0, "": 0}.get(how.words["mode"])
     if how.form.mnemonic == "redux" and how.type in ("u32", "s32", "b32"):
         least, most = (0x8000_0000, 0x7FFF_FFFF) if how.signed else (0, 0xFFFF_FFFF)
         return {"min": most, "max": least, "and": 0xFFFF_FFFF}.get(how.op, 0)
     return None
-
-
-#: Effects at which threads wait for others.
-_WAITING = ("barrier", "collective")
-
-
-def _place(instruction: Instruction) -> tuple[int, int]:
-    return instruction.span.line, instruction.span.column
 
 
 def _has_mask(effect: Effect) -> bool:

@@ -34,7 +34,7 @@ _LEFT_OUT = words(
 #: Many threads, or many turns: a second and more.
 _SLOW = words(
     """matmul mandelbrot transpose distinct last_block chained_scan bitonic rank_sort odd_even histogram crc32
-    scan block_sum decimal odds"""
+    scan block_sum decimal odds heap"""
 )
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import driver
 import pytest
 import reference
+from campaigns import share
 
 from ptxcore.isa.form import Form, Use
 from ptxcore.values.terms import Term, Value, evaluate, symbol, width_of
 
 #: Inputs of a form that are compared with the reference, and with the symbolic result: always, and in a campaign.
-COMPARED, COMPARED_LONG = 1000, 20000
-SYMBOLIC, SYMBOLIC_LONG = 30, 1000
+COMPARED, COMPARED_LONG = 400, max(1000, share(20000))
+SYMBOLIC, SYMBOLIC_LONG = 30, max(100, share(1000))
 
 FORMS = reference.all_forms()
 REFERRED = [form for form in FORMS if reference.key(form) in reference.references()]

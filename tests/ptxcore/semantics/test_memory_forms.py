@@ -28,7 +28,7 @@ from ptxcore.machine.kernel.launch import load
 
 HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 #: Inputs of a form at least, and the threads of one kernel.
-INPUTS, THREADS = 1000, 32
+INPUTS, THREADS = 400, 32
 #: Bytes of each thread's record.
 RECORD = 32
 NAMES = {8: "c", 16: "h", 32: "r", 64: "d", 128: "q"}

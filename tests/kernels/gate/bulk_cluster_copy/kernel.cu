@@ -1,4 +1,4 @@
-// a tile is copied into the shared memory of the other block, whose mbarrier counts the bytes; buggy: it waits at block scope
+// a tile is copied into the shared memory of the other block, whose mbarrier counts the bytes: it waits at cluster scope, or (BLOCK) at block scope; buggy: the wait is relaxed
 #include <cooperative_groups.h>
 #include <cuda/ptx>
 namespace cg = cooperative_groups;
@@ -19,7 +19,8 @@ extern "C" __global__ void k(unsigned *out, unsigned n) {
   if (cluster.block_rank() == 0)
     ptx::cp_async_bulk(ptx::space_cluster, ptx::space_shared, cluster.map_shared_rank(to, 1), from, 16, cluster.map_shared_rank(&bar, 1));
   else {
-    if (BUG) while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cta, &bar, 0)) {}
+    if (BLOCK) while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cta, &bar, 0)) {}
+    else if (BUG) while (!ptx::mbarrier_try_wait_parity(ptx::sem_relaxed, ptx::scope_cta, &bar, 0)) {}
     else while (!ptx::mbarrier_try_wait_parity(ptx::sem_acquire, ptx::scope_cluster, &bar, 0)) {}
     out[1] = to[2];
   }

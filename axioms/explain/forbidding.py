@@ -6,28 +6,36 @@ import time
 
 from axioms.cat.model import Model
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime
+from axioms.result import Decision, OutOfTime, Unreachable
 from axioms.values import TooManyValues
 
-#: An explanation is for people: of tests that people read, and while they wait.
-_MAX_EVENTS = 80
-_SECONDS = 0.5
+#: An explanation is for people: of tests that people read, and while they wait. Whoever asks for reasons waits longer.
+_MAX_EVENTS, _SECONDS = 80, 0.5
+MOST_EVENTS, MOST_SECONDS = 200, 20.0
 
 
-def explain(program: Program, model: Model, decision: Decision, deadline: float | None) -> None:
-    """Notes in `decision` the axioms without which a state of the missing kind appears.
+def explain(
+    program: Program, model: Model, decision: Decision, deadline: float | None, *, patient: bool = False
+) -> None:
+    """Notes in `decision` the axioms without which a state of the missing kind appears, or why none is named (`unreachable`).
 
     Usually there are axioms each of which is needed: dropping that one alone lets the outcome in. Otherwise several forbid it
     independently: the smallest set found that has to be dropped together. None, when the program cannot reach such a state
-    under any model, or reaches both kinds, and for programs too large for a quick answer.
+    under any model, or reaches both kinds, and for programs too large for a quick answer; `patient`: that may take longer.
     """
-    if 0 not in (decision.positive, decision.negative) or program.size > _MAX_EVENTS:
+    if 0 not in (decision.positive, decision.negative):
         return
-    limit = time.monotonic() + _SECONDS
+    most, seconds = (MOST_EVENTS, MOST_SECONDS) if patient else (_MAX_EVENTS, _SECONDS)
+    if program.size > most:
+        decision.unreachable = Unreachable("size", events=program.size, most=most)
+        return
+    start = time.monotonic()
+    limit = start + seconds
     try:
         _explain(program, model, decision, limit if deadline is None else min(limit, deadline))
-    except (OutOfTime, TooManyValues):
-        return
+    except (OutOfTime, TooManyValues) as error:
+        kind = "time" if isinstance(error, OutOfTime) else "values"
+        decision.unreachable = Unreachable(kind, seconds=time.monotonic() - start)
 
 
 def _explain(program: Program, model: Model, decision: Decision, deadline: float) -> None:
@@ -52,6 +60,7 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
         return
     dropped = set(names)
     if not reachable(dropped):
+        decision.unreachable = Unreachable("impossible")
         return
     for n in names:  # several together: the smallest set found by putting one after another back
         if reachable(dropped - {n}):
@@ -63,6 +72,7 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
 def without(model: Model, dropped: set[str]) -> Model:
     """The model less some of its axioms."""
     weaker = Model(model.name)
-    weaker.title, weaker.nodes, weaker.names, weaker.bases = model.title, model.nodes, model.names, model.bases
+    weaker.title, weaker.shipped = model.title, model.shipped
+    weaker.nodes, weaker.names, weaker.bases = model.nodes, model.names, model.bases
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]
     return weaker

@@ -19,10 +19,11 @@ from typing import NamedTuple
 from axioms.candidate import Candidate
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Axiom, Model, Node
-from axioms.explain import without
+from axioms.explain.forbidding import MOST_SECONDS, without
+from axioms.explain.impossible import impossible
 from axioms.facts import fitted
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime, Rest, Step, Why
+from axioms.result import Decision, OutOfTime, Rest, Step, Unreachable, Why
 from axioms.tearing import with_tearing
 from axioms.values import TooManyValues
 from ptxcore.machine.effects import Effect
@@ -45,6 +46,7 @@ _EDGES = frozenset(
         "issue",
         "mbrf",
         "mbo",
+        "denied",
         "syncbar",
         "sync_fence",
         "addr",
@@ -55,53 +57,72 @@ _EDGES = frozenset(
 #: Of several axioms that are broken, the one to tell of first.
 _ORDER = ("causality", "coherence", "atomicity", "single-copy", "no-thin-air", "fence-sc")
 
-_SECONDS = 20.0
-_MAX_EVENTS = 200
 
-
-def why(program: Program, model: Model, decision: Decision, deadline: float | None) -> None:
-    """Notes in `decision` why the states of the kind that is missing are missing. Nothing, where no model at all would allow
-    them, and where the answer would take too long. Expects `decision.forbidding`, and a model that is fitted to no program."""
-    if program.size > _MAX_EVENTS or 0 not in (decision.positive, decision.negative):
+def why(program: Program, model: Model, decision: Decision, deadline: float | None, *, rests: bool = True) -> None:
+    """Notes in `decision` why the states of the kind that is missing are missing: the way in which they would go against an
+    axiom, or why there is none (`unreachable`). Expects what `axioms.explain.forbidding` noted, and a model that is fitted to
+    no program; `rests`: with what it rests on."""
+    unreachable = decision.unreachable
+    if 0 not in (decision.positive, decision.negative) or (unreachable and unreachable.kind != "impossible"):
         return
-    limit = time.monotonic() + _SECONDS
+    start = time.monotonic()
+    limit = start + MOST_SECONDS
     limit = limit if deadline is None else min(limit, deadline)
     try:
-        decision.why = _why(program, model, decision, limit)
-    except (OutOfTime, TooManyValues):
-        return
+        decision.why = _why(program, model, decision, limit, rests)
+        if decision.why is not None:
+            decision.unreachable = None
+            decision.forbidding = decision.forbidding or (decision.why.axiom,)
+        elif unreachable is not None:
+            decision.unreachable = impossible(program, model, limit)
+    except (OutOfTime, TooManyValues) as error:
+        kind = "time" if isinstance(error, OutOfTime) else "values"
+        decision.unreachable = Unreachable(kind, seconds=time.monotonic() - start)
 
 
-def _why(program: Program, model: Model, decision: Decision, deadline: float) -> Why | None:
+def _why(program: Program, model: Model, decision: Decision, deadline: float, rests: bool) -> Why | None:
+    original = program if rests else None
     if not decision.forbidding:
-        return _torn(program, model, decision.positive == 0, deadline)
+        return _torn(program, model, decision.positive == 0, deadline, original)
     dropped = set(decision.forbidding if decision.forbidding_each else sorted(decision.forbidding, key=_rank)[:1])
     wanted = decision.positive == 0
-    return _against(program, model, dropped, wanted, deadline, program)
+    return _against(program, model, dropped, wanted, deadline, original)
 
 
-def _torn(program: Program, model: Model, wanted: bool, deadline: float) -> Why | None:
+def _torn(program: Program, model: Model, wanted: bool, deadline: float, original: Program | None) -> Why | None:
     """The reason may be that a read is not torn, which is so certain that its bytes were never told apart: now they are."""
     reads = [e for e in program.events if e.kind == "R"]
     cuts = {(e.object, e.offset + b) for e in reads for b in range(1, e.width // 8)}
     dropped = {"single-copy"} & {a.name for a in model.axioms}
-    return _against(program.cut(cuts), model, dropped, wanted, deadline, program) if cuts and dropped else None
+    return _against(program.cut(cuts), model, dropped, wanted, deadline, original) if cuts and dropped else None
 
 
 def _against(
-    program: Program, model: Model, dropped: set[str], wanted: bool, deadline: float, original: Program
+    program: Program, model: Model, dropped: set[str], wanted: bool, deadline: float, original: Program | None
 ) -> Why | None:
-    """An execution that breaks one of the axioms `dropped` only, and how."""
+    """An execution that breaks one of the axioms `dropped` only, and how; with what it rests on in the `original` program."""
     fit = fitted(model, program, frozenset())
     candidate = _execution(program, without(fit, dropped), wanted, deadline)
     if candidate is None:
         return None
     broken = [a for a in fit.axioms if a.name in dropped and not candidate.evaluation.holds(a)]
-    found = [(a, steps) for a in sorted(broken, key=lambda a: _rank(a.name)) if (steps := _broken(fit, a, candidate))]
+    found = [(a, broken_by(fit, a, candidate)) for a in broken]
     if not found:
         return None
-    axiom, steps = min(found, key=lambda f: (_rank(f[0].name), len(f[1])))
-    return _told(axiom.name, steps, candidate, tuple(_rests_on(original, model, wanted, deadline)))
+    axiom, steps = min(found, key=lambda f: (not f[1], _rank(f[0].name), len(f[1])))
+    rests, whole = _all_in_time(_rests_on(original, model, wanted, deadline)) if original else ((), True)
+    told = _told(axiom.name, steps, candidate, rests)
+    return told._replace(statement=axiom.statement, shipped=model.shipped, whole=whole)
+
+
+def _all_in_time(rests: Iterator[Rest]) -> tuple[tuple[Rest, ...], bool]:
+    """What was found before the time was over, and whether that is all."""
+    found: list[Rest] = []
+    try:
+        found.extend(rests)
+    except (OutOfTime, TooManyValues):
+        return tuple(found), False
+    return tuple(found), True
 
 
 def _rank(name: str) -> int:
@@ -130,8 +151,8 @@ class _Edge(NamedTuple):
     parts: tuple[_Edge, ...] = ()
 
 
-def _broken(model: Model, axiom: Axiom, candidate: Candidate) -> list[_Edge]:
-    """The fewest edges that go against an axiom."""
+def broken_by(model: Model, axiom: Axiom, candidate: Candidate) -> list[_Edge]:
+    """The fewest edges that go against an axiom; none, where the axiom speaks of no edges."""
     paths = _Paths(model, candidate.evaluation)
     if axiom.kind == "acyclic":
         return _merged(paths.cycle(axiom.node))
@@ -151,7 +172,8 @@ class _Paths:
 
     def __init__(self, model: Model, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
-        self.shown = {node: name for name in _SHOWN if (node := model.names.get(name)) is not None and node.args}
+        shown = _SHOWN if model.shipped else ()  # the manual's words: a user's model may mean something else by them
+        self.shown = {node: name for name in shown if (node := model.names.get(name)) is not None and node.args}
         self.bodies: dict[Node, Node] = {}  # of the variables of recursions
         self.known: dict[tuple[Node, int, int], list[_Edge]] = {}
         self.open: set[tuple[Node, int, int]] = set()
@@ -344,7 +366,7 @@ class _Same:
 def _changed(program: Program, thread: int, instruction: Instruction, change: Change) -> Program:
     """The program in which one thread executes something weaker in place of an instruction."""
     assert program.assemble is not None
-    threads = list(program.threads)
+    threads = list(program.uncut)
     execution = threads[thread].execution
     effects = [change(e) if e.instruction is instruction else e for e in execution.effects]
     threads[thread] = threads[thread]._replace(execution=replace(execution, effects=effects))

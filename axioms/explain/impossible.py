@@ -1,0 +1,125 @@
+"""The impossible: outcomes that no candidate execution has, whatever a model's axioms say.
+
+A read returns what some write wrote, and a write stores what its thread computed. Where that leads to no value that the outcome
+needs, either nothing writes it, or it would have to come out of itself: a read of a write that stores what a read returned,
+which goes in a circle. Such values are in no candidate execution at all; axioms against values out of thin air are about them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from axioms.candidate import Judge
+from axioms.cat.model import Model
+from axioms.events import Event
+from axioms.explain.forbidding import without
+from axioms.facts import fitted
+from axioms.program import Program
+from axioms.result import Flow, RaceEvent, Unreachable, instruction_of
+from ptxcore.values import terms
+
+#: So many outcomes are looked at, and so many values of one thing are told.
+_MOST_STATES, _MOST_VALUES = 64, 4
+#: What the axiom against circles of reads and data is called in the models that ship.
+THIN_AIR = "no-thin-air"
+
+
+def impossible(program: Program, model: Model, deadline: float) -> Unreachable:
+    """What candidate executions end with, and the circle in which any other value would have to flow. The caller knows that
+    none has the outcome. Raises OutOfTime, and TooManyValues."""
+    from axioms.encode import Encoding
+    from axioms.solve import Session
+
+    free = without(fitted(model, program, frozenset()), {a.name for a in model.axioms})
+    session = Session(program, free, Encoding(program, free, deadline=deadline), None, deadline, witnesses=False)
+    decision = session.decide(_MOST_STATES)
+    values: dict[str, set[int]] = {}
+    for state in decision.states:
+        for name, value in state.items():
+            values.setdefault(name, set()).add(value)
+    few = {name: tuple(sorted(found)) for name, found in values.items() if len(found) <= _MOST_VALUES}
+    told = few if decision.listed_all and decision.complete else {}
+    circle = _circle(program, model)
+    axiom = THIN_AIR if circle and model.shipped and any(a.name == THIN_AIR for a in model.axioms) else ""
+    return Unreachable("impossible", tuple(told.items()), circle, axiom=axiom, shipped=model.shipped)
+
+
+def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
+    """The shortest circle of reads and of writes that store what they return, among what the outcome depends on."""
+    events = program.events
+    flow: dict[int, set[int]] = {}  # from a write to the reads that it stores
+    for i, j, _ in Judge(program, model).dependencies["data"]:
+        if events[i].kind == "R" and events[j].kind == "W":
+            flow.setdefault(j, set()).add(i)
+    writes: dict[int, list[Event]] = {}
+    for e in events:
+        for cell in e.cells if e.kind == "W" else ():
+            writes.setdefault(cell, []).append(e)
+    after = {
+        e.index: [
+            (w.index, r)
+            for w in _once(w for c in e.cells for w in writes.get(c, ()))
+            for r in sorted(flow.get(w.index, ()))
+        ]
+        for e in events
+        if e.kind == "R"
+    }
+    best: list[tuple[int, int, int]] = []
+    for start in sorted(_behind(after, _seen(program, flow, writes))):
+        found = _round(after, start)
+        if found and (not best or len(found) < len(best)):
+            best = found
+    told = {e.index: _told(program, e) for e in events}
+    return tuple(Flow(told[r], told[w], told[source]) for r, w, source in best)
+
+
+def _once(events: Iterable[Event]) -> list[Event]:
+    return list({e.index: e for e in events}.values())
+
+
+def _seen(program: Program, flow: dict[int, set[int]], writes: dict[int, list[Event]]) -> set[int]:
+    """The reads whose values end in what is observed."""
+    symbols = {s for o in program.observed for s in terms.symbols_of(o.value)}
+    reads = {e.index for e in program.events if e.kind == "R" for v in e.values if v in symbols}
+    kept = [w for cell, some in writes.items() if program.final(cell) in symbols for w in some]
+    return reads.union(*(flow.get(w.index, set()) for w in kept))
+
+
+def _behind(after: dict[int, list[tuple[int, int]]], reads: set[int]) -> set[int]:
+    """The reads that values of some may come from, themselves included."""
+    found, todo = set(reads), list(reads)
+    while todo:
+        for _, source in after.get(todo.pop(), ()):
+            if source not in found:
+                found.add(source)
+                todo.append(source)
+    return found
+
+
+def _round(after: dict[int, list[tuple[int, int]]], start: int) -> list[tuple[int, int, int]]:
+    """The shortest way from a read back to itself, as reads, writes and the reads behind them."""
+    came: dict[int, tuple[int, int]] = {}
+    layer = [start]
+    while layer and start not in came:
+        following = []
+        for r in layer:
+            for w, source in after.get(r, ()):
+                if source not in came:
+                    came[source] = (r, w)
+                    following.append(source)
+        layer = following
+    if start not in came:
+        return []
+    way: list[tuple[int, int, int]] = []
+    at = start
+    while not way or at != start:
+        r, w = came[at]
+        way.append((r, w, at))
+        at = r
+    return way[::-1]
+
+
+def _told(program: Program, event: Event) -> RaceEvent:
+    if event.effect is None:
+        return RaceEvent("", 0, event.label)
+    return instruction_of(program.threads[event.thread].name, event.effect.instruction)

@@ -1,0 +1,216 @@
+"""The program in which threads may give up: stop at a barrier, in a loop, or where nobody schedules them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.definitions import Definitions
+from axioms.liveness.stalls import abort_of
+from axioms.program import Program, Thread
+from axioms.shared_waits import SharedWaits, mates_in_warps
+from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+
+class Round(NamedTuple):
+    """Effects of a thread, by index, that it may do again and again, and the truth value of "it ends them where it began"."""
+
+    effects: range | tuple[int, ...]
+    same: Value
+
+
+class Stop(NamedTuple):
+    """A place where a thread may give up: `guard` is the truth value of "it does so here". `rounds`, of a loop: what it
+    may do again and again from there, each with the truth value of "it could"."""
+
+    kind: str
+    thread: int
+    guard: Value
+    instruction: Instruction | None
+    effect: int = -1  # barrier: the effect; loop: none
+    reads: tuple[int, ...] = ()
+    says: str = ""
+    rounds: tuple[Round, ...] = ()
+
+
+def _waits(effect: Effect) -> bool:
+    """Whether an effect waits for others."""
+    return (effect.kind == "barrier" and effect.barrier != "arrive") or bool(effect.mates)
+
+
+def is_arrival(effect: Effect) -> bool:
+    """Whether it is an arrival at a barrier that only waits for the threads of its warp (sections 9.7.13.1 and 9.7.13.3)."""
+    return effect.kind == "barrier" and effect.barrier == "arrive" and effect.instance is None
+
+
+class Blocking:
+    """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
+    the launch; with `rounds`, also where a turn of a loop that a bound may stop begins; with `stops`, anywhere."""
+
+    def __init__(self, program: Program, *, aborts: bool, rounds: bool = False, stops: bool = False) -> None:
+        self.stops: list[Stop] = []
+        self.ends: list[Value] = []  # of each thread: that it truly ends
+        #: Of each thread that may stop anywhere: for each effect, and for its end, the symbol of "it comes so far".
+        self.alive: list[list[Term]] = []
+        self._aborts, self._rounds, self._stops = aborts, rounds, stops
+        self._shared = None if aborts or stops else SharedWaits(program.threads)
+        self._chosen: set[Value] = set()
+        self.warp_mates = mates_in_warps(program.threads)
+        #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
+        self.together: list[tuple[int, Effect, Value]] = []
+        threads = [self._thread(t, thread) for t, thread in enumerate(program.uncut)]
+        assert program.assemble is not None
+        self.program = copy(program.assemble(threads, program.layout))
+        self._cut(self.program.pieces)
+        self.program.well_used = True
+        self.program.condition = self.program.filter = 1
+        self.program.observed = ()
+
+    def _cut(self, pieces: Definitions) -> None:
+        """Says what threads do in the words of the new program, in which reads of several cells are pieces."""
+        self.stops = [
+            s._replace(guard=pieces(s.guard), rounds=tuple([r._replace(same=pieces(r.same)) for r in s.rounds]))
+            for s in self.stops
+        ]
+        self.ends = [pieces(e) for e in self.ends]
+        self.together = [(t, pieces.effect(e), pieces(passes)) for t, e, passes in self.together]
+
+    def _thread(self, number: int, thread: Thread) -> Thread:
+        execution = thread.execution
+        effects: list[Effect] = []
+        choices: list[Effect] = []
+
+        def chosen(symbol: Value, instruction: Instruction) -> None:
+            if type(symbol) is Term and symbol not in self._chosen:
+                self._chosen.add(symbol)
+                choices.append(_choice(len(execution.effects) + len(choices), instruction, symbol))
+
+        through: Value = 1  # nowhere so far was given up
+        turns = _turns(execution) if self._rounds else []
+        begins = sorted([t for t in turns if not t[0].cut], key=lambda t: t[0].start)
+        count = len(execution.effects) + 1 if self._stops and execution.effects else 0
+        comes = [terms.symbol(("comes", number, i), 1) for i in range(count)]
+        self.alive.append(comes)
+        for effect in execution.effects:
+            while begins and begins[0][0].start <= effect.index:
+                through = terms.conj(
+                    through, self._goes_on(number, *begins.pop(0), through, chosen, effect.instruction)
+                )
+            guard = terms.conj(effect.guard, through)
+            if comes:
+                at = effect.index if effect.agent < 0 else effect.agent
+                guard = terms.conj(guard, comes[at])
+                chosen(comes[effect.index], effect.instruction)
+            changed = replace(effect, guard=guard)
+            if _waits(effect) or (is_arrival(effect) and self.warp_mates[number]):
+                passes = self._passing(number, effect)
+                if _waits(effect):
+                    changed.complete = passes
+                if effect.kind == "collective":
+                    self.together.append((number, changed, passes))
+                stop = terms.conj(guard, terms.negate(passes))
+                self.stops.append(Stop("barrier", number, stop, effect.instruction, effect.index))
+                through = terms.conj(through, terms.disj(terms.negate(effect.guard), passes))
+                chosen(passes, effect.instruction)
+            elif self._aborts and (kind := abort_of(effect)):
+                says = effect.operation if kind == "assertion" else ""
+                self.stops.append(Stop(kind, number, guard, effect.instruction, effect.index, says=says))
+            effects.append(changed)
+        if comes:
+            chosen(comes[-1], execution.effects[-1].instruction)
+            through = terms.conj(through, comes[-1])
+        self._in_loops(number, execution, through)
+        repeating = terms.negate(terms.any_of(s.forever for s in execution.repeating))
+        for turn, others in turns:
+            if turn.cut:
+                self._go_round(number, turn, others, terms.all_of((turn.guard, repeating, through)))
+        ends = terms.conj(execution.finishes, through)
+        self.ends.append(ends)
+        mine = [s.guard for s in self.stops if s.thread == number]
+        if comes:
+            mine.append(terms.negate(comes[-1]))
+        cut = terms.conj(execution.cut, through)
+        if not self._aborts:
+            gone = [s.guard for s in self.stops if s.thread == number and s.rounds]
+            cut = terms.conj(cut, terms.negate(terms.any_of(gone)))
+        new = replace(
+            execution,
+            effects=[*effects, *choices],
+            finishes=terms.any_of([ends, *mine, *([cut] if self._aborts else [])]),
+            cut=0 if self._aborts else cut,
+            requirements=[],
+            stuck=[],
+            repeating=[],
+            turns=[],
+            cuts=[],
+        )
+        return thread._replace(execution=new, source=None)
+
+    # Loops.
+
+    def _in_loops(self, number: int, execution: ThreadExecution, through: Value) -> None:
+        """The loops whose last turn only looks."""
+        for stuck in [*execution.stuck, *([] if self._aborts else execution.repeating)]:
+            guard = terms.conj(stuck.guard if self._aborts else stuck.forever, through)
+            kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
+            where = _where(stuck, execution.effects)
+            self.stops.append(Stop(kind, number, guard, where, reads=stuck.reads, rounds=(Round(stuck.reads, 1),)))
+
+    def _goes_on(
+        self, number: int, turn: Turn, others: list[Turn], through: Value, chosen: Callable[[Value, Instruction], None],
+        instruction: Instruction,
+    ) -> Value:  # fmt: skip
+        """A turn before which a thread may give up: the truth value of "it does not"."""
+        choice = terms.symbol(("round", number, *turn.loop, turn.number), 1)
+        chosen(choice, instruction)
+        guard = terms.conj(turn.guard, choice)
+        self._go_round(number, turn, others, terms.conj(guard, through))
+        return terms.negate(guard)
+
+    def _go_round(self, number: int, turn: Turn, others: list[Turn], guard: Value) -> None:
+        """Gives up where a turn begins, to do again and again what was done since another one began."""
+        if self.alive[number]:
+            guard = terms.conj(guard, self.alive[number][-1])
+        rounds = [Round(range(o.start, turn.start), turn.same(o)) for o in others]
+        rounds = [r for r in rounds if r.same != 0]
+        guard = terms.conj(guard, terms.any_of([r.same for r in rounds]))
+        if guard != 0:
+            self.stops.append(Stop("livelock", number, guard, turn.instruction, rounds=tuple(rounds)))
+
+    def _passing(self, thread: int, effect: Effect) -> Value:
+        """The truth value of "a wait at a barrier is over": for those who must have a reason to give up, one for all who
+        wait for the same."""
+        name: tuple[object, ...] = (thread, effect.index)
+        if self._shared is not None:
+            instance = self._shared.names.get((thread, effect.index))
+            if instance in self._shared.over or (thread, effect.index) in self._shared.passed:
+                return 1
+            if instance is not None:
+                name = (*instance, min(thread, *self.warp_mates[thread])) if is_arrival(effect) else instance
+        return terms.symbol(("passes", *name), 1)
+
+
+def _turns(execution: ThreadExecution) -> list[tuple[Turn, list[Turn]]]:
+    """The turns of loops that a bound may stop, by where they begin, each with those before it; but for first ones."""
+    cut = {t.loop for t in execution.turns if t.cut}
+    found = []
+    for turn in execution.turns:
+        if turn.loop in cut:
+            before = [t for t in execution.turns if t.loop == turn.loop and t.number < turn.number]
+            if before:
+                found.append((turn, before))
+    return found
+
+
+def _choice(index: int, instruction: Instruction, symbol: Term) -> Effect:
+    return Effect(index=index, kind="input", guard=1, instruction=instruction, result=symbol, width=1)
+
+
+def _where(stuck: Stuck, effects: Sequence[Effect]) -> Instruction | None:
+    """The instruction that waits: the first that looks."""
+    return next((effects[i].instruction for i in stuck.reads if effects[i].kind != "input"), stuck.instruction)

@@ -1,0 +1,79 @@
+"""How long the work in progress may still take. Whoever asks sets a limit; whoever works looks at the clock now and then.
+
+    with limited(seconds):
+        ...             # each step of the work calls tick(), which raises OutOfTime when the limit has passed
+
+The limit holds for the thread (or task) that set it, inside of the block, and never longer than one that is set around it.
+Every loop whose length an input decides has a tick in it: no phase of the work goes on for long without one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+
+#: So many ticks share one look at the time, which costs as much as several.
+_BETWEEN = 32
+#: No wait is longer, in seconds (eleven days): what sleeps and solvers take is less than what people can write.
+LONGEST = 1e6
+
+
+class OutOfTime(Exception):
+    """Given up before the question was decided: the deadline passed, or what the text says."""
+
+
+class Clock:
+    """A deadline, as a time of `time.monotonic`; None: there is none. `ticks` counts the steps of the work."""
+
+    __slots__ = ("_next", "deadline", "ticks")
+
+    def __init__(self, deadline: float | None) -> None:
+        self.deadline, self.ticks, self._next = deadline, 0, _BETWEEN
+
+    def tick(self) -> None:
+        self.ticks += 1
+        if self.ticks >= self._next:
+            self._next = self.ticks + _BETWEEN
+            self.look()
+
+    def look(self) -> None:
+        """Raises OutOfTime after the deadline."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
+
+_current: ContextVar[Clock | None] = ContextVar("clock", default=None)
+
+
+def tick() -> None:
+    """One step of the work. Raises OutOfTime when the limit that is set has passed."""
+    clock = _current.get()
+    if clock is not None:
+        clock.tick()
+
+
+def deadline_after(seconds: float | None) -> float | None:
+    """The time of `time.monotonic` in so many seconds; None without a limit."""
+    return None if seconds is None else time.monotonic() + min(seconds, LONGEST)
+
+
+@contextmanager
+def measured(clock: Clock) -> Iterator[Clock]:
+    """The work inside ticks on this clock, or on one around it that strikes earlier."""
+    outer = _current.get()
+    if outer is not None and outer.deadline is not None:
+        clock.deadline = outer.deadline if clock.deadline is None else min(outer.deadline, clock.deadline)
+    token = _current.set(clock)
+    try:
+        yield clock
+    finally:
+        _current.reset(token)
+        if outer is not None:
+            outer.ticks += clock.ticks
+
+
+def limited(seconds: float | None) -> AbstractContextManager[Clock | None]:
+    """The work inside may take so long; None: as long as what is set around it, and then nobody counts."""
+    return nullcontext() if seconds is None else measured(Clock(deadline_after(seconds)))

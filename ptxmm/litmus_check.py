@@ -1,0 +1,248 @@
+"""Litmus tests decided: one program, its condition, and what else is asked of it.
+
+test -> program (see `pipeline`) -> outcomes -> the condition, then each further check -> verdict
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from axioms.engine import decide
+from axioms.models.options import of_programs
+from axioms.result import Decision, OutOfTime
+from litmus.formats.printer import write_proposition
+from litmus.test import PROPERTIES
+from ptxcore.clock import deadline_after
+from ptxcore.diagnostics import InputError
+from ptxmm.answers import OUT_OF_TIME, Coverage, coverage_of, settle, told, verdict_of
+from ptxmm.pipeline import build
+from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from axioms.cat.model import Model
+    from axioms.endless import Bounded, Stall
+    from axioms.execution import ExecutedEvent, Execution
+    from axioms.program import Program
+    from axioms.result import RaceEvent
+    from litmus.test import Test
+    from ptxmm.story import Cast
+
+# What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
+
+
+class Question:
+    """A test that is being decided, and who is who there: what `ptxmm.judging` asks of."""
+
+    def __init__(
+        self, test: Test, program: Program, model: Model, engine: str, backend: str | None, deadline: float | None,
+        progress: str | None = None, resident: int | None = None,
+    ) -> None:  # fmt: skip
+        self.test, self.program, self.model = test, program, model
+        self.engine, self.backend, self.deadline = engine, backend, deadline
+        self.progress, self.resident = progress, resident
+        self.title = f"{test.name}  ({model.name})"
+        self.misuse: Stall | None = None
+        self.stalled: Checked | None = None
+
+    @cached_property
+    def cast(self) -> Cast:
+        from ptxmm.story import Cast
+
+        return Cast(lambda thread: self.test.threads[thread].name, self._spot)
+
+    def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
+        from ptxmm.judging import stall
+
+        return stall(
+            self.program, self.model, kinds, self.progress, self.resident, self.engine, self.backend, self.deadline
+        )
+
+    def mates(self, thread: int) -> list[int]:
+        places = [t.place for t in self.test.threads]
+        return [t for t, place in enumerate(places) if not place.host and place.cta == places[thread].cta]
+
+    def renamed(self, execution: Execution) -> Execution:
+        return execution
+
+    def source_of(self, thread: int, line: int) -> Spot | None:
+        return None
+
+    def pointed(self, thread: int, line: int, what: str) -> tuple[Spot, str]:
+        return Spot(self.test.path, line), what
+
+    def _spot(self, event: ExecutedEvent) -> Spot | None:
+        return Spot(self.test.path, event.line or 0)
+
+
+def check(
+    test: Test,
+    model: Model,
+    *,
+    unroll: int,
+    timeout: float | None,
+    engine: str,
+    backend: str | None,
+    all_registers: bool,
+    explain: bool,
+    witnesses: bool,
+    checks: tuple[str, ...],
+    why: bool,
+    options: frozenset[str],
+    model_name: str,
+    progress: str | None = None,
+    resident: int | None = None,
+) -> Result:
+    """Decides a litmus test; `checks`: of `PROPERTIES`, what is asked besides what the test asks. Raises InputError, and
+    UnsupportedProgram for what is not decided."""
+    condition = test.condition
+    proposition = write_proposition(condition.proposition)
+    spot = _spot_of(test, r"(?:~[ \t]*exists|exists|forall)")
+    asked = f"{condition.quantifier} {proposition}"
+    result = Result(
+        path=test.path,
+        name=test.name,
+        model=model_name,
+        verdict="undecided",
+        kind=KINDS[condition.quantifier],
+        condition=proposition,
+        expectation=test.expectation,
+        spot=spot,
+        checks=[Checked(kind=condition.quantifier, text=asked, spot=spot, place=asked)],
+    )
+    for kind in (p for p in PROPERTIES if p in test.checks or p in checks):
+        place = _spot_of(test, kind) if kind in test.checks else spot
+        result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind))
+    start = time.perf_counter()
+    deadline = deadline_after(timeout)
+    try:
+        program = build(test, unroll, all_registers, of_programs(options))
+        decision = decide(
+            program, model, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses or why,
+            races=any(c.kind == "race_free" for c in result.checks), why=why, partial=True,
+            truths=frozenset((condition.quantifier != "forall",)),
+        )  # fmt: skip
+        question = Question(test, program, model, engine, backend, deadline, progress, resident)
+        _take(question, decision, result)
+        if why and decision.stopped is None:
+            _tell_why(question, decision, result)
+        _answer(question, decision, result)
+    except (OutOfTime, TimeoutError) as error:  # before anything was looked at
+        result.error = told(error)
+    except InputError as error:
+        if error.path == "<input>":
+            error.path, error.text = test.path, test.text
+        raise
+    finally:
+        result.seconds = time.perf_counter() - start
+    if result.error == OUT_OF_TIME:
+        result.error = out_of_time(timeout)
+    return result
+
+
+def _take(question: Question, decision: Decision, result: Result) -> None:
+    """What is true of all checks together."""
+    result.states = decision.states
+    result.positive, result.negative = decision.positive, decision.negative
+    result.complete, result.listed_all = decision.complete, decision.listed_all
+    result.loops = [] if decision.complete else _loops_cut(question.program, question.test.path)
+    result.satisfied = decision.satisfied
+    if decision.races:
+        from ptxmm.races import entry
+
+        result.races = [entry(race, question.cast) for race in decision.races]
+        result.race_witnesses = [
+            Witness(replace(r.execution, title=f"{question.title}  {r.kind} race")) for r in decision.races
+        ]
+    result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
+    result.witnesses = [Witness(replace(w, title=question.title)) for w in decision.witnesses]
+
+
+def _answer(question: Question, decision: Decision, result: Result) -> None:
+    if decision.undefined:
+        result.observation = observation_of(result.positive, result.negative)
+        _tell_undefined(question, result, decision.undefined, decision.culprits)
+        return
+    _judge_condition(question, decision, result.checks[0])
+    for checked in result.checks[1:]:
+        from ptxmm import judging
+
+        if checked.kind == "race_free":
+            judging.judge_races(question, decision, checked)
+        else:
+            judging.judge_stalls(question, decision, checked)
+    result.verdict = verdict_of(result.checks)
+    if result.verdict != "no" and question.misuse is not None:
+        _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
+        return
+    if result.checks[0].holds is not None:
+        result.observation = observation_of(result.positive, result.negative)
+    if result.verdict == "undecided":
+        result.error = next(c.message for c in result.checks if c.holds is None)
+
+
+def _tell_undefined(question: Question, result: Result, reason: str, culprits: Sequence[RaceEvent]) -> None:
+    result.verdict, result.error = "undefined", question.program.told(reason)
+    result.culprits = [str(event) for event in culprits]
+
+
+def _judge_condition(question: Question, decision: Decision, checked: Checked) -> None:
+    coverage, existential = coverage_of(decision), checked.kind == "exists"
+    shown = (decision.negative if checked.kind == "forall" else decision.positive) > 0
+    settle(checked, coverage, shown=shown, existential=existential, stopped=decision.stopped)
+    if coverage is Coverage.ABSENT:
+        from ptxmm.judging import tell_absence
+
+        tell_absence(question, checked)
+    elif checked.holds is False:
+        least = "" if decision.listed_all else "at least "
+        count = f"{least}{decision.positive} of {least}{decision.positive + decision.negative} outcomes satisfy it"
+        checked.message = f"{checked.text} does not hold: {count}"
+
+
+def _tell_why(question: Question, decision: Decision, result: Result) -> None:
+    """The reasons in words: why an outcome is not there, or how it comes about."""
+    from ptxmm.why import Telling, document, unexplained
+
+    if decision.why is not None:
+        telling = Telling(decision.why, question.cast, complete=decision.complete)
+        result.why = telling.document()
+        result.why_witness = Witness(
+            replace(decision.why.execution, title=f"{question.title}  forbidden by {decision.why.axiom}")
+        )
+        return
+    asked = question.test.condition.quantifier != "forall"
+    shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
+    if shown is not None:
+        from ptxmm.story import Story
+
+        text = Story(shown, question.cast).told()
+    elif decision.unreachable is not None:
+        text = unexplained(decision.unreachable, complete=decision.complete)
+    else:
+        text = ["not explained"]
+    result.why = document(text)
+
+
+def _spot_of(test: Test, words: str) -> Spot:
+    """Where a part of the tail stands: behind the program, so the last line that looks like it."""
+    found = list(re.finditer(rf"^[ \t]*{words}\b", test.text, re.MULTILINE))
+    return Spot(test.path, test.text.count("\n", 0, found[-1].end()) + 1 if found else 0)
+
+
+def _loops_cut(program: Program, path: str) -> list[Loop]:
+    """The loops that bounds may have cut, each with its threads."""
+    threads: dict[tuple[str, int, int], dict[str, None]] = {}
+    for thread in program.threads:
+        for cut in thread.execution.cuts:
+            line = cut.instruction.span.line if cut.instruction else 0
+            threads.setdefault((cut.label, line, cut.turns), {})[thread.name] = None
+    return [
+        Loop("bounded", Spot(path, line), None, label, turns, tuple(names))
+        for (label, line, turns), names in threads.items()
+    ]

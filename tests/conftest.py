@@ -1,0 +1,109 @@
+"""What every run of the tests does: it uses every core, counts what agreement tests compare, and tells what was skipped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+
+import agreement
+import campaigns
+import patience
+import pytest
+from hypothesis import HealthCheck, settings
+
+#: What hypothesis draws is the same in every run, so that a failure is the last change's; in campaigns it is new each time.
+#: How long that takes is no failure.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("always", _PATIENT, derandomize=True, database=None, max_examples=50)
+settings.register_profile("campaign", _PATIENT)
+#: Where a report keeps what its test compared: how much, of how much.
+_COMPARED = "compared"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A process for each core, for runs of more than a file. `-n 0`, `-p no:xdist` and debuggers are what they always are."""
+    option = config.option
+    if not config.pluginmanager.hasplugin("xdist") or "PYTEST_XDIST_WORKER" in os.environ:
+        return  # a worker that started workers of its own would never end
+    alone = option.usepdb or option.trace or option.collectonly or not _is_long(config)
+    if option.numprocesses is None and not option.tx and not alone:
+        option.numprocesses = "auto"
+    if option.numprocesses and option.dist == "no":
+        option.dist = "worksteal"  # whoever is done takes over from the others: some tests take seconds, most no time
+
+
+def _is_long(config: pytest.Config) -> bool:
+    """Whether whole folders are run: to start processes for the tests of some files takes longer than it saves."""
+    return all(Path(argument.split("::")[0]).is_dir() for argument in config.args)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As where a shell runs it in the background. The processes that tests start would ignore it too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    patience.endless()
+    campaign = "campaign" in config.option.markexpr.replace("not campaign", "")
+    settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a campaign with many parameters one in so many, where only a share of campaigns is asked for."""
+    seen, left, out = Counter[str](), list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        campaign = item.get_closest_marker("campaign") is not None
+        (out if campaign and seen[test] % campaigns.SHARE else left).append(item)
+        seen[test] += campaign
+    if out:
+        config.hook.pytest_deselected(items=out)
+        items[:] = left
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Counts what the test compares; one that passes must have compared its share."""
+    marker = pyfuncitem.get_closest_marker("compares")
+    count = agreement.begin()
+    result = yield
+    if marker is not None:
+        (share,) = marker.args
+        pyfuncitem.user_properties.append((_COMPARED, (count.compared, count.all)))
+        count.check(share)
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The last lines, however quiet the run is."""
+    for line in [*_compared(terminalreporter), *_skipped(terminalreporter)]:
+        terminalreporter.write_line(line)
+
+
+def _compared(reporter: pytest.TerminalReporter) -> list[str]:
+    counts = [
+        (report.nodeid, *value)
+        for outcome in ("passed", "failed")
+        for report in reporter.stats.get(outcome, [])
+        if report.when == "call"
+        for key, value in report.user_properties
+        if key == _COMPARED
+    ]
+    if not counts:
+        return []
+    name, done, of = min(counts, key=lambda count: count[1] / max(1, count[2]))
+    whole = f"{sum(count[1] for count in counts)} of {sum(count[2] for count in counts)}"
+    return [f"{len(counts)} agreement tests compared {whole}; the least share is {done} of {of}, in {name}"]
+
+
+def _skipped(reporter: pytest.TerminalReporter) -> list[str]:
+    reasons = Counter[str]()
+    for report in reporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if not reasons:
+        return ["no test was skipped"]
+    tests = "1 test was" if reasons.total() == 1 else f"{reasons.total()} tests were"
+    return [f"{tests} skipped:", *(f"{count:6}  {reason}" for reason, count in reasons.most_common())]

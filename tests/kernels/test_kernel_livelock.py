@@ -1,0 +1,131 @@
+"""Kernels whose threads go round for ever, told with what repeats; grids that are larger than what runs at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptxmm
+from ptxcore.diagnostics import InputError
+
+HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [p];
+    cvta.to.global.u64 %rd2, %rd1;
+    mov.u32 %r1, %ctaid.x;
+"""
+EXCHANGE = (
+    HEAD
+    + """    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra A;
+B:  atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1;
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra B;
+    bra D;
+A:  atom.global.relaxed.gpu.exch.b32 %r3, [%rd2], 0;
+    setp.eq.u32 %p3, %r3, 1;
+    @%p3 bra A;
+D:  ret;
+}
+"""
+)
+BARRIER = (
+    HEAD
+    + """    mov.u32 %r4, %nctaid.x;
+    atom.global.relaxed.gpu.add.u32 %r2, [%rd2], 1;
+L:  ld.global.acquire.gpu.u32 %r3, [%rd2];
+    setp.lt.u32 %p1, %r3, %r4;
+    @%p1 bra L;
+    ret;
+}
+"""
+)
+
+
+def checked(text: str, grid: int, **more: Any) -> ptxmm.Result:
+    word = {"type": "u32", "elements": 1}
+    return ptxmm.Kernel(text, params={"x": word}, grid=grid, block=1, terminates=True, **more).check()
+
+
+def test_ctas_that_exchange_a_word_go_round_for_ever() -> None:
+    result = checked(EXCHANGE, 2)
+    (check,) = result.checks
+    assert (result.verdict, check.holds, check.bounded) == ("no", False, False)
+    assert (
+        "CTA 1 thread 0 goes round for ever at line 14: atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1"
+        in check.message
+    )
+    assert "(again and again: x is 0, becomes 1)" in check.message
+    again = [wait["again"] for wait in check.waits]
+    assert [wait["kind"] for wait in check.waits] == ["livelock", "livelock"]
+    assert sorted((a["found"], a["written"]) for (a,) in again) == [(0, 1), (1, 0)]
+    assert any("x is 1, becomes 0" in line for line in check.story)
+
+
+def test_one_of_them_alone_ends() -> None:
+    assert checked(EXCHANGE, 1).verdict == "ok"
+
+
+@pytest.mark.parametrize(("grid", "resident", "verdict"), [(2, None, "ok"), (2, 2, "ok"), (2, 1, "no"), (3, 2, "no")])
+def test_a_barrier_of_a_grid_needs_room_for_all_of_it(grid: int, resident: int | None, verdict: str) -> None:
+    result = checked(BARRIER, grid, resident=resident)
+    assert result.verdict == verdict
+    if verdict == "no":
+        assert "for ever at line 14: ld.global.acquire.gpu.u32" in result.checks[0].message
+        assert f"CTA {grid - 1} thread 0 never begins" in result.checks[0].message
+
+
+def test_what_is_asked_for_stands_over_what_the_test_says() -> None:
+    word = {"type": "u32", "elements": 1}
+    made = ptxmm.Kernel(BARRIER, params={"x": word}, grid=2, block=1, terminates=True, progress="obe")
+    assert made.check().verdict == "no" and made.check(progress="fair").verdict == "ok"
+    assert made.check(progress="fair", resident=1).verdict == "no"
+
+
+def test_progress_and_resident_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "k.ptx").write_text(BARRIER)
+    head = 'ptx = "k.ptx"\ngrid = 2\nblock = 1\nparams.x = {type = "u32", elements = 1}\ncheck.terminates = true\n'
+    for line, verdict in (("", "ok"), ("resident = 1", "no"), ('progress = "cta=fair,gpu=obe"', "no")):
+        (tmp_path / "t.toml").write_text(f"{line}\n{head}")
+        assert ptxmm.check(ptxmm.load(tmp_path / "t.toml")).verdict == verdict
+    for line, message in (
+        ("resident = 0", "a number of CTAs from 1 on"),
+        ('progress = "often"', "'often' is no progress model; write one of fair, hsa, obe, hsa_obe, lobe, unfair"),
+        ("progress = 1", "a progress model is wanted here"),
+    ):
+        (tmp_path / "t.toml").write_text(f"{line}\n{head}")
+        with pytest.raises(InputError, match=message):
+            ptxmm.load(tmp_path / "t.toml")
+
+
+def test_the_command_line_takes_a_progress_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from ptxmm.cli.main import main
+
+    (tmp_path / "k.ptx").write_text(BARRIER)
+    head = 'ptx = "k.ptx"\ngrid = 2\nblock = 1\nparams.x = {type = "u32", elements = 1}\ncheck.terminates = true\n'
+    (tmp_path / "t.toml").write_text(head)
+    assert main(["check", str(tmp_path / "t.toml")]) == 0
+    capfd.readouterr()
+    assert main(["check", str(tmp_path / "t.toml"), "--progress", "gpu=unfair", "--format", "json"]) == 1
+    (test,) = json.loads(capfd.readouterr().out)["tests"]
+    (check,) = test["checks"]
+    assert test["verdict"] == "no" and [wait["kind"] for wait in check["waits"]] == ["loop"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["check", str(tmp_path / "t.toml"), "--progress", "often"])
+    assert "'often' is no progress model" in capfd.readouterr().err
+
+
+def test_arguments_that_mean_nothing() -> None:
+    test = ptxmm.parse("PTX t\n{ x = 0; }\nP0@cta 0,gpu 0 { st.relaxed.gpu.u32 [x], 1; }\nexists (true)\n")
+    for wrong in ({"progress": "often"}, {"progress": "warp=obe"}, {"resident": 0}):
+        with pytest.raises(ValueError, match=r"progress|resident"):
+            ptxmm.check(test, **wrong)  # type: ignore[arg-type]

@@ -1,0 +1,105 @@
+"""`--format herd`: every line as herd7's tools read it, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from herd_log import LogError, read
+
+from ptxmm.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+LITMUS = """PTX NAME
+{ x = 0; y = 0; }
+P0@cta 0,gpu 0 { st.weak.u32 [x], 1; st.relaxed.gpu.u32 [y], 1; }
+P1@cta 1,gpu 0 { ld.acquire.gpu.u32 %r0, [y]; ld.weak.u32 %r1, [x]; }
+~exists (1:r0 = 1 /\\ 1:r1 = 0)
+"""
+
+
+def log(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    main(["check", "--format", "herd", "--jobs", "1", *arguments])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [(), ("--races", "--all-registers", "--unroll", "2")])
+def test_every_line_of_the_librarys_log_is_read(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = read(log(capsys, str(ROOT / "litmus" / "library"), *options))
+    tests = len(list((ROOT / "litmus" / "library").rglob("*.litmus")))
+    print(f"{len(blocks)} blocks of {tests} tests, {sum(len(b.states) for b in blocks)} states")
+    assert len(blocks) >= 0.98 * tests  # those that are not decided within so few turns have no block
+    assert sum(b.condition is not None for b in blocks) == len(blocks)
+    assert any(b.flags for b in blocks) == bool(options)
+    for block in blocks:
+        if block.answer != "Undef" and block.states:
+            witnesses = block.negative if block.kind != "Allowed" else block.positive
+            assert (block.answer == "Ok") == (witnesses > 0 if block.kind == "Allowed" else witnesses == 0)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "Test a b Allowed\n", "Test a Allowed\nStates 1\n[g[0]]=2;\nOk\n", "Test a Allowed\nStates 1\n1:%r0=2;\nOk\n",
+        "Test a Allowed\nStates 1\nx=1\nOk\n", "Test a Allowed\nStates 0\nno\n", "Test a Allowed\nStates 2\nx=1;\nOk\n",
+    ],
+)  # fmt: skip
+def test_the_reader_refuses_what_their_tools_do(bad: str) -> None:
+    with pytest.raises(LogError):
+        read(bad)
+
+
+POINTERS = """PTX pointers
+{ x = 0; y = 7; p = &x; big = 0; g[4] = {1,2,3,4}; }
+P0@cta 0 { ld.relaxed.gpu.u64 %rd0, [p]; mov.u64 %rd1, g; add.u64 %rd1, %rd1, 8; mov.u64 %rd2, -1; mov.s32 %r6, -5; }
+P1@cta 1 { mov.u64 %rd1, y; st.relaxed.gpu.u64 [p], %rd1; }
+locations [p; 0:rd1; 0:rd2; g[2]; 0:r6; x;]
+exists (0:rd0 = &x /\\ g[0] = 1 /\\ 0:rd2 != 18446744073709551615 \\/ ~(x = 3))
+"""
+
+
+def test_pointers_are_names_and_elements_have_one_bracket(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pointers.litmus"
+    path.write_text(POINTERS, encoding="utf-8")
+    (block,) = read(log(capsys, str(path)))
+    assert sorted(s["0:rd0"] for s in block.states) == ["x", "y"]
+    for state in block.states:
+        assert (state["[p]"], state["0:rd1"], state["g[2]"], state["g[0]"], state["[x]"]) == ("y", "g+8", "3", "1", "0")
+        assert int(state["0:rd2"], 0) in (-1, (1 << 64) - 1) and state["0:r6"] == "-5"
+        assert state["0:rd2"].startswith(("0x", "-"))
+
+
+def test_numbers_are_no_pointers_where_nobody_takes_an_address(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "number.litmus"
+    path.write_text(
+        "PTX n\n{ x = 0; }\nP0 { mov.u32 %r0, 1342177280; }\nexists (0:r0 = 1342177280)\n", encoding="utf-8"
+    )
+    (block,) = read(log(capsys, str(path)))
+    assert block.states == [{"0:r0": "1342177280"}] and block.answer == "Ok"
+
+
+@pytest.mark.parametrize("name", ["a b", "a\x1b[31mRED", "::stop-commands::x", "ü", "a,b=c;", "MP+rel.gpu@cta"])
+def test_names_are_such_as_they_have(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "named.litmus"
+    path.write_text(LITMUS.replace("NAME", name), encoding="utf-8")
+    text = log(capsys, str(path))
+    read(text)
+    assert text.isascii() and text.replace("\n", "").isprintable()
+
+
+def test_races_are_flags_and_the_answer_is_about_the_condition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "race.litmus"
+    path.write_text(LITMUS.replace("~exists", "exists"), encoding="utf-8")
+    (block,) = read(log(capsys, str(path), "--races"))
+    assert (block.answer, block.flags) == ("Ok", ["data-race"])
+    assert main(["check", str(path), "--races", "--format", "herd"]) == 1
+
+
+def test_kernel_tests_have_blocks_too(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = read(log(capsys, str(ROOT / "examples" / "lock.toml"), "--races"))
+    assert [(b.name, b.answer) for b in blocks] == [("lock.toml:correct", "Ok"), ("lock.toml:weak", "No")]
+    assert [s["counter[0]"] for s in blocks[0].states] == ["2"]

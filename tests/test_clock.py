@@ -1,0 +1,170 @@
+"""Time limits hold in every phase: reading, exploring, building, encoding, races, reasons. No test looks at seconds."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import ptxmm
+from ptxcore import clock
+from ptxcore.clock import Clock, OutOfTime, deadline_after, limited, measured, tick
+from ptxmm.result import Result
+
+MP = "PTX MP\n{ x=0; y=0; }\nP0 | P1 ;\nst.weak x, 1 | ld.weak r0, y ;\nst.weak y, 1 | ld.weak r1, x ;\nexists (1:r0 = 1)\n"
+
+
+def kernel(threads: int, blocks: int = 1) -> object:
+    """Threads that take turns at a counter and hand what they find to each other by way of a barrier."""
+    text = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+    .reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<4>; .shared .align 4 .u32 s[2];
+    ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
+AGAIN:
+    @%p1 bra WAIT;
+    atom.global.add.u32 %r2, [%d1], 1; st.shared.u32 [s], %r2;
+WAIT:
+    bar.sync 0; ld.shared.u32 %r3, [s]; setp.gt.u32 %p2, %r3, 5; @%p2 bra END;
+    atom.global.add.u32 %r4, [%d1+4], %r3; bra AGAIN;
+END:
+    ret;
+}
+"""
+    params = {"x": {"type": "u32", "elements": 2}}
+    return ptxmm.Kernel(text, grid=blocks, block=threads, params=params, forall="x[0] >= 1", race_free=True).test
+
+
+class Stepped(Clock):
+    """A clock that strikes after so many ticks, whatever the time."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(None)
+        self.most = most
+
+    def tick(self) -> None:
+        self.ticks += 1
+        if self.ticks > self.most:
+            raise OutOfTime
+
+
+@contextmanager
+def ticking(made: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clock]:
+    """Checks run on this clock."""
+    with monkeypatch.context() as patch:
+        patch.setattr(clock, "limited", lambda seconds: measured(made))
+        yield made
+
+
+def test_a_limit_is_kept_by_who_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    tick()
+    with limited(5.0), limited(60.0):
+        for _ in range(1000):
+            tick()
+        now[0] += 6
+        with pytest.raises(OutOfTime):
+            for _ in range(1000):
+                tick()
+    for _ in range(1000):
+        tick()
+
+
+def test_a_limit_around_another_counts_its_steps() -> None:
+    with measured(Clock(None)) as outer:
+        with measured(Clock(None)) as inner:
+            tick()
+        with limited(None):
+            tick()
+    assert (inner.ticks, outer.ticks) == (1, 2)
+
+
+def test_no_limit_is_too_long() -> None:
+    assert deadline_after(None) is None
+    for seconds in (1e7, 1e12, sys.float_info.max):
+        for backend in ("sat", "z3"):
+            assert ptxmm.check(ptxmm.parse(MP), timeout=seconds, backend=backend).verdict == "ok"
+
+
+@pytest.mark.parametrize("most", [0, 3, 50, 400, 3000])
+def test_exploring_a_kernel_stops_after_its_steps(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ticking(Stepped(most), monkeypatch) as made:
+        result = ptxmm.check(kernel(threads=96))  # type: ignore[arg-type]
+    assert result.verdict == "undecided" and str(result.error).startswith("out of time")
+    assert made.ticks <= most + 50, "who was told to stop does not go on"
+
+
+#: So many calls of functions take about a tenth of a second.
+MOST_CALLS = 200_000
+#: Far enough to come to solving; what comes behind ticks as it did before.
+MOST_TICKS = 40_000
+
+
+class Watched(Clock):
+    """Counts the calls of functions that pass between two ticks; `longest` tells where there were most."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.calls = self.last = self.most = 0
+        self.longest = ""
+
+    def tick(self) -> None:
+        self.ticks += 1
+        self._note("")
+        self.last = self.calls
+        if self.ticks > MOST_TICKS:
+            raise OutOfTime
+
+    def profile(self, frame: object, event: str, arg: object) -> None:
+        if event in ("call", "c_call"):
+            self.calls += 1
+            if (self.calls - self.last) % 1000 == 999:
+                self._note(f"{frame.f_code.co_filename}:{frame.f_code.co_name}")  # type: ignore[attr-defined]
+
+    def _note(self, where: str) -> None:
+        if self.calls - self.last > self.most:
+            self.most, self.longest = self.calls - self.last, where or self.longest
+
+
+def watched(ask: Callable[[], Result], monkeypatch: pytest.MonkeyPatch) -> Watched:
+    made = Watched()
+    with ticking(made, monkeypatch):
+        sys.setprofile(made.profile)
+        try:
+            ask()
+        finally:
+            sys.setprofile(None)
+    return made
+
+
+def ring(size: int) -> ptxmm.Test:
+    numbers = range(size)
+    init = " ".join(f"x{i} = 0;" for i in numbers)
+    rows = [
+        " | ".join(f"P{i}" for i in numbers),
+        " | ".join(f"st.relaxed.gpu x{i}, 1" for i in numbers),
+        " | ".join(f"ld.relaxed.gpu r0, x{(i + 1) % size}" for i in numbers),
+    ]
+    return ptxmm.parse("\n".join(["PTX ring", f"{{ {init} }}", *[f"{row} ;" for row in rows], "exists (0:r0 = 0)", ""]))
+
+
+QUESTIONS: dict[str, Callable[[int], Result]] = {
+    "kernel": lambda size: ptxmm.check(kernel(threads=size), unroll=3),  # type: ignore[arg-type]
+    "kernels": lambda size: ptxmm.check(kernel(threads=4, blocks=size), unroll=2),  # type: ignore[arg-type]
+    "litmus": lambda size: ptxmm.check(ring(size), races=True, why=True),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    QUESTIONS[name](2)  # what is imported and read once
+    for size in (8, 24):
+        found = watched(functools.partial(QUESTIONS[name], size), monkeypatch)
+        assert found.ticks > 100 and found.most < MOST_CALLS, found.longest

@@ -1,0 +1,152 @@
+"""What tests promise of themselves: none fails because the machine is slow, and none passes because it compared nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+FILES = sorted(path for path in HERE.rglob("*.py") if path.name != Path(__file__).name)
+#: Names of times of a clock, and of processor time.
+_CLOCKS = {
+    "monotonic",
+    "perf_counter",
+    "process_time",
+    "thread_time",
+    "time",
+    "time_ns",
+    "monotonic_ns",
+    "perf_counter_ns",
+}
+#: Who may look at a clock: ratios of times, waiting for processes, tables that are printed, deadlines for what keeps them.
+_MAY_LOOK = {
+    "growth.py",
+    "waiting.py",
+    "sizes.py",
+    "pairs_campaign.py",
+    "test_backends.py",
+    "compare.py",
+    "agreement.py",
+}
+#: Less than so many seconds may be too few for a process that does not hang.
+_PATIENCE = 300
+#: What waits for a process.
+_WAIT = ("run", "communicate", "wait", "check_output", "check_call")
+#: What brute force raises where it is not up to a question.
+_GIVES_UP = {"OutOfTime", "TooLarge"}
+
+
+def calls(path: Path) -> Iterator[ast.Call]:
+    yield from (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call))
+
+
+def name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def test_no_test_looks_at_a_clock() -> None:
+    looks = [
+        (path.name, call.lineno)
+        for path in FILES
+        if path.name not in _MAY_LOOK
+        for call in calls(path)
+        if isinstance(call.func, ast.Attribute) and name_of(call.func.value) == "time" and call.func.attr in _CLOCKS
+    ]
+    assert looks == [], "see growth.py"
+
+
+def test_processes_get_all_the_time_that_a_busy_machine_takes() -> None:
+    limits = [
+        (path.name, call.lineno, keyword.value.value)
+        for path in FILES
+        for call in calls(path)
+        if name_of(call.func) in _WAIT
+        for keyword in call.keywords
+        if keyword.arg == "timeout" and isinstance(keyword.value, ast.Constant)
+    ]
+    assert [limit for limit in limits if limit[2] < _PATIENCE] == []
+
+
+def test_nothing_is_passed_over_without_being_counted() -> None:
+    """`agreement` counts what brute force is not up to; whoever catches that otherwise must say something of it."""
+    silent = [
+        (path.name, handler.lineno)
+        for path in FILES
+        if path.name != "test_fuzz.py"  # to be out of time is an answer there
+        for handler in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(handler, ast.ExceptHandler)
+        and handler.type is not None
+        and _GIVES_UP & {name_of(node) for node in ast.walk(handler.type) if isinstance(node, ast.expr)}
+        and all(isinstance(line, ast.Return | ast.Pass | ast.Continue) and not _says(line) for line in handler.body)
+    ]
+    assert silent == [], "see agreement.py"
+
+
+def _says(line: ast.stmt) -> bool:
+    """Whether something is returned that tells why."""
+    return (
+        isinstance(line, ast.Return)
+        and line.value is not None
+        and not (isinstance(line.value, ast.Constant) and line.value.value in (None, True, False))
+    )
+
+
+# What a run tells in the end, and how many processes it takes.
+
+PROJECT = {
+    "test_some.py": """
+import pytest
+from agreement import compared, pass_over
+@pytest.mark.parametrize("n", range(3))
+def test_skipped(n): pytest.skip("no luck" if n else "no GPU")
+@pytest.mark.compares(0.5)
+@pytest.mark.parametrize("many", [1, 3])
+def test_agreement(many):
+    for _ in range(many): compared(True)
+    pass_over("too large")
+@pytest.mark.compares(0.5)
+def test_hardly_anything():
+    compared(True); pass_over("too large"); pass_over("too large")
+@pytest.mark.compares(0.5)
+def test_nothing(): pass
+def test_another(): pass
+""",
+    "test_process.py": "import os\ndef test_in_a_worker(): assert 'PYTEST_XDIST_WORKER' in os.environ\n",
+    "pytest.ini": "[pytest]\naddopts = -q\nmarkers =\n    compares: x\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in {**PROJECT, "conftest.py": (HERE / "conftest.py").read_text(encoding="utf-8")}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def said(project: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:ptxmm", *arguments]
+    environment = {"PYTHONPATH": f"{HERE}:{HERE.parent}", "PATH": "", "PYTEST_XDIST_AUTO_NUM_WORKERS": "2"}
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("-q", "test_some.py"), ("-n", "2", "test_some.py"), ("-p", "no:xdist", "test_some.py")]
+)
+def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path, arguments: tuple[str, ...]) -> None:
+    text = said(project, *arguments)
+    assert "3 tests were skipped:\n     2  no luck\n     1  no GPU\n" in text
+    assert "4 agreement tests compared 5 of 9; the least share is 0 of 0, in test_some.py::test_nothing" in text
+    assert "1 of 3 compared (passed over: 2 too large): at least 50% must be" in text
+    assert "0 of 0 compared: at least 50% must be" in text
+
+
+def test_a_run_of_folders_takes_every_core_by_itself_and_a_run_of_files_does_not(project: Path) -> None:
+    chosen = ("-k", "in_a_worker")
+    assert "1 failed" not in said(project, *chosen) and "1 failed" not in said(project, ".", *chosen)
+    for arguments in (("test_process.py",), ("-n", "0"), ("--pdb",), ("-p", "no:xdist")):
+        assert "AssertionError" in said(project, *arguments, *chosen), arguments

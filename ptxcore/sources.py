@@ -8,7 +8,7 @@ import stat
 from os import PathLike
 
 #: So many seconds a pipe or a device may keep silent.
-PATIENCE = 10.0
+PATIENCE = 60.0
 _BLOCK = 1 << 16
 
 

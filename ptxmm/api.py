@@ -37,11 +37,9 @@ def load(path: str | PathLike[str]) -> Test | KernelTest:
     variant = split(str(path))
     if variant is not None:
         return load_variant(variant)
-    with open(path, "rb") as file:
-        data = file.read(LONGEST_FILE + 1)
-    if len(data) > LONGEST_FILE:
-        raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a litmus test")
-    return read(data, str(path))
+    from ptxcore.sources import read_bytes
+
+    return read(read_bytes(path, LONGEST_FILE, "a litmus test"), str(path))
 
 
 def load_variant(variant: Variant) -> KernelTest:

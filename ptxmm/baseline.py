@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from ptxcore.sources import read_bytes
 from ptxmm.findings import Finding
 from ptxmm.report.files import write_whole
 
@@ -39,12 +40,7 @@ class Baseline:
     @classmethod
     def read(cls, path: str) -> Baseline:
         """Raises OSError where the file cannot be read, BaselineError where it is none."""
-        if not os.path.isfile(path) and os.path.exists(path):  # a pipe would be waited for
-            raise BaselineError(f"{path}: no baseline: not a regular file")
-        with open(path, "rb") as file:
-            data = file.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise BaselineError(f"{path}: no baseline: longer than {_LONGEST >> 20} MiB")
+        data = read_bytes(path, _LONGEST, "a baseline")
         try:
             document = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:

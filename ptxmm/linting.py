@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ptxcore.sources import read_bytes
 from ptxmm.api import LONGEST_FILE
 
 if TYPE_CHECKING:
@@ -38,8 +39,4 @@ def lint_text(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[
 def read(path: str | PathLike[str]) -> str:
     """The text of a PTX file. Bytes that are not UTF-8 stand as lone surrogates, which the reader tells of: PTX is ASCII.
     Raises OSError."""
-    with open(path, "rb") as file:
-        data = file.read(LONGEST_FILE + 1)
-    if len(data) > LONGEST_FILE:
-        raise OSError(f"longer than {LONGEST_FILE >> 20} MiB: not a PTX module")
-    return data.decode("utf-8", "surrogateescape")
+    return read_bytes(path, LONGEST_FILE, "a PTX module").decode("utf-8", "surrogateescape")

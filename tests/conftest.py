@@ -14,6 +14,8 @@ import patience
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ptxcore import sources
+
 #: What hypothesis draws is the same in every run, so that a failure is the last change's; in campaigns it is new each time.
 #: How long that takes is no failure.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # As where a shell runs it in the background. The processes that tests start would ignore it too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     patience.endless()
+    sources.PATIENCE = 1.0  # of pipes that nobody writes to there are many
     campaign = "campaign" in config.option.markexpr.replace("not campaign", "")
     settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
 

@@ -219,7 +219,7 @@ WHOLE: tuple[tuple[str, str], ...] = (
     ("acyclic rf | found | addr", "acyclic rf | addr"),
     ("irreflexive mbo; causality-base as mbarrier-order", ""),
     ("empty denied & causality-base as try-wait", ""),
-    ("empty denied & causality-base as try-wait", "empty denied & along as try-wait"),
+    ("empty denied & causality-base as try-wait", "empty denied & start as try-wait"),
     # Races and misuse.
     ("let unordered = conflict \\ ms \\ (before | before^-1)", "let unordered = conflict \\ (before | before^-1)"),
     ("let unordered = conflict \\ ms \\ (before | before^-1)", "let unordered = conflict \\ ms \\ causality-base"),

@@ -8,6 +8,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from ptxcore.sources import read_bytes
+
 #: A path and None, or a path that cannot be taken and what is wrong with it.
 Found = tuple[str, str | None]
 
@@ -133,13 +135,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 
 def _listed(path: str, wanted: Wanted) -> list[Found]:
     try:
-        if not os.path.isfile(path) and os.path.exists(path) and not path.startswith(("/dev/fd/", "/proc/self/fd/")):
-            return [(f"@{path}", "the list is no regular file")]  # a pipe with a name would be waited for
-        with open(path, "rb") as file:
-            data = file.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            return [(f"@{path}", f"the list is longer than {_LONGEST >> 20} MiB")]
-        text = data.decode("utf-8-sig")
+        text = read_bytes(path, _LONGEST, "a list of tests").decode("utf-8-sig")
     except UnicodeDecodeError:
         return [(f"@{path}", "the list is not UTF-8")]
     except (OSError, ValueError) as error:

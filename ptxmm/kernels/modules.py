@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ptxcore.sources import read_bytes
+
 #: What nvcc is told unless the test says otherwise.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
 _PATIENCE = 300  # seconds for one compilation
@@ -49,12 +51,9 @@ class ModuleError(Exception):
 def read(path: str) -> Module:
     """The module in a file. Raises ModuleError where there is none."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LONGEST + 1)
+        data = read_bytes(path, _LONGEST, "a PTX module")
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    if len(data) > _LONGEST:
-        raise ModuleError(f"{path} is longer than {_LONGEST >> 20} MiB: no PTX module")
     return Module(data.decode("utf-8", "surrogateescape"), path)  # PTX is ASCII: who reads it will say so
 
 

@@ -29,6 +29,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxcore.sources import read_bytes
 from ptxmm.kernels.arguments import argument
 from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
 from ptxmm.kernels.expressions import ExpressionError, parse
@@ -181,10 +182,7 @@ _CHECK: _Schema = {**dict.fromkeys(QUANTIFIERS, _texts), **dict.fromkeys(PROPERT
 def read(path: str | os.PathLike[str]) -> KernelFile:
     """The kernel tests in a file. Raises InputError for everything that is wrong in it, OSError where it cannot be
     read."""
-    with open(path, "rb") as file:
-        data = file.read(LONGEST + 1)
-    if len(data) > LONGEST:
-        raise OSError(f"longer than {LONGEST >> 20} MiB: no kernel test")
+    data = read_bytes(path, LONGEST, "a kernel test")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -190,7 +190,7 @@ def test_whatever_fails_is_reported(part: int, tmp_path: Path, capsys: pytest.Ca
 def test_whatever_fails_is_reported_by_every_door_in_every_format(
     part: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for gate, random in gates(tmp_path, capsys, 2, 500, part):
+    for gate, _ in gates(tmp_path, capsys, 2, 500, part):
         for door in DOORS:
             truth = gate.truth(door)
             for form in FORMATS:

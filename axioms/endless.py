@@ -4,6 +4,7 @@ for ever.
 The question is put to another program: in it every thread may also *give up*, wherever it may wait,
 
     at a barrier      it arrives, and what stands behind the barrier does not happen
+    before it begins, or where it waits for kernels to end
     in a waiting loop that was reduced to its last turn: that turn goes round instead of leaving
     where a bound cut a loop, in a turn that wrote nothing but what it had read and ended as it began, in the registers that
                       matter and in memory of the thread's own (`ThreadExecution.repeating`)
@@ -12,6 +13,7 @@ The question is put to another program: in it every thread may also *give up*, w
 and an execution in which every thread ends or gives up is one without an end if each had to:
 
     at a barrier      somebody whom the barrier waits for has neither arrived in that round nor ended
+    for kernels       one that has to end first does not, or nobody launches: see `axioms.liveness.launching`
     in a loop         what it did last, from that turn on, can be done again and again: see `axioms.liveness.lasso`
     anywhere          it need not be scheduled: see `axioms.liveness.scheduling`
 
@@ -70,8 +72,9 @@ def find(
     deadline: float | None = None,
 ) -> Stall | Bounded | None:
     """An execution in which some thread waits for ever in one of these ways (`barrier`, `mbarrier`, `loop`,
-    `livelock`), or one in which some thread ends the launch in one of these (of `ABORTS` alone). None where it is
-    proven that there is none; `Bounded` where none was found, and a bound of loops cut off executions that may be one.
+    `livelock`, `kernel`, `launch`), or one in which some thread ends the launch in one of these (of `ABORTS` alone).
+    None where it is proven that there is none; `Bounded` where none was found, and a bound of loops cut off executions
+    that may be one.
 
     `progress`: who is scheduled fairly; `resident`: how many CTAs run at once, None for all.
 
@@ -152,7 +155,9 @@ def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:
 
 def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
     """An execution in which threads give up; with `rounds`, also in turns of loops that a bound may stop."""
-    blocking = Blocking(asked.program, aborts=asked.aborts, rounds=rounds, stops=asked.stops)
+    blocking = Blocking(
+        asked.program, aborts=asked.aborts, rounds=rounds, stops=asked.stops, streams=asked.model.uses("api")
+    )
     if not any(stop.kind in asked.kinds and stop.guard != 0 for stop in blocking.stops):
         return None
     model = fitted(asked.model, blocking.program, frozenset())
@@ -241,6 +246,11 @@ class _Search:
 
     def _wait(self, stop: Stop, candidate: Candidate, true: Callable[[int], bool]) -> Wait:
         wait = Wait(stop.kind, stop.thread, stop.instruction, stop.says)
+        launching = self.giving.launching
+        if stop.kind in ("kernel", "launch") and launching is not None:
+            before = launching.waited_for(stop.thread, stop.effect)
+            unended = [k for k in before if not true(self.encoding.truth(launching.ended[k]))]
+            return wait._replace(unended=tuple(launching.streams.kernels[k].name for k in unended))
         if stop.kind == "mbarrier":
             return wait._replace(lack=lack(candidate, stop.thread, stop.reads))
         if stop.kind == "loop":

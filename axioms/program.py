@@ -426,6 +426,8 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
                     _own_dependency(pairs, effect, e)
     if flows is not None:
         _decided_by_others(program, flows, pairs["ctrl"])
+    if program.grids is not None:
+        _decided_before(program, flows, pairs["ctrl"])
     return pairs
 
 
@@ -439,6 +441,17 @@ def _decided_by_others(program: Program, flows: Flows, pairs: list[tuple[int, in
                 for e in made:
                     if e.kind in ("W", "X"):
                         sources.depend(pairs, dependencies, e)
+
+
+def _decided_before(program: Program, flows: Flows | None, pairs: list[tuple[int, int, Value]]) -> None:
+    """What a kernel writes hangs on what decided that it began early."""
+    assert program.grids is not None
+    for thread, dependencies, condition, k in program.grids.decided():
+        sources = _Sources(program, flows, thread)
+        given = {source: terms.conj(holds, condition) for source, holds in dependencies.items()}
+        for t in program.grids.kernels[k].threads:
+            for e in (e for made in program.by_effect[t].values() for e in made if e.kind in ("W", "X")):
+                sources.depend(pairs, given, e)
 
 
 def ends_by(program: Program, thread: int) -> list[tuple[int, Value]]:

@@ -25,13 +25,14 @@ class SharedWaits(Encounters):
         #: Arrivals without a wait whose threads certainly go on: thread and effect.
         self.passed: set[tuple[int, int]] = set()
         self.warp_mates = mates_in_warps(threads)
-        self._gone: set[int] = set()
+        #: Threads that certainly get to their ends.
+        self.gone: set[int] = set()
         self._certainly_over()
 
     @property
     def all_end(self) -> bool:
         """Whether every thread certainly gets to its end."""
-        return len(self._gone) == len(self.threads)
+        return len(self.gone) == len(self.threads)
 
     def _find_collectives(self) -> None:
         """What the threads of a warp execute together is one instance for all of them."""
@@ -50,7 +51,7 @@ class SharedWaits(Encounters):
         """Lets every thread go on as long as nothing in its way is uncertain."""
         reached = [0] * len(self.threads)
         arrived: dict[Instance, set[int]] = {}
-        gone = self._gone
+        gone = self.gone
         before = -1
         while before != (before := sum(reached) + len(self.over)):
             for t, thread in enumerate(self.threads):
@@ -73,7 +74,7 @@ class SharedWaits(Encounters):
         if effect.barrier != "arrive":
             return instance in self.over
         there = arrived.get(instance, set()) if instance is not None else set()
-        if self.warp_mates[t] <= there | self._gone:
+        if self.warp_mates[t] <= there | self.gone:
             self.passed.add((t, effect.index))
             return True
         return False

@@ -1,7 +1,8 @@
 """Who waits for ever, or ends the launch, without a solver: by brute force, as `axioms.enumerate` finds outcomes.
 
-    all ways of each thread: to its end; to a barrier, where it waits; to a turn of a waiting loop that goes round; to a trap
-    for each choice of one way a thread:
+    all ways of each thread: to its end; to a barrier, where it waits; to a turn of a waiting loop that goes round; to a trap;
+                             to a wait for kernels; not even to its beginning
+    for each choice of one way a thread, such that kernels begin when they may:
         for each play of their barriers in which those who wait still do when nobody can go on:
             for each consistent execution:
                 who goes round in a loop must see what it sees for ever: nothing comes after what the turn reads
@@ -25,6 +26,7 @@ from axioms.concrete_executions import Executions
 from axioms.concrete_runs import Runs, assembled
 from axioms.endless import ABORTS, Stall, Wait
 from axioms.facts import fitted
+from axioms.kernels import Streams
 from axioms.origins import TooLarge
 from axioms.program import Event, Program
 from axioms.staged import StagedEvaluation
@@ -45,6 +47,8 @@ class Way(NamedTuple):
     instruction: Instruction | None = None
     looks: tuple[int, ...] = ()
     says: str = ""
+    #: The kernels for which it waits before what comes next.
+    awaits: tuple[int, ...] = ()
 
     @property
     def part(self) -> Part:
@@ -71,14 +75,20 @@ class _Search:
         if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
             raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
         self.runs = Runs(program, model, self.spend)
+        self.streams = Streams(program.kernels, program.threads) if program.kernels and model.uses("api") else None
 
     def result(self) -> Stall | None:
-        ways = [_ways(traces, self.aborts) for traces in self.runs.of_threads()]
+        ways = [
+            [*_ways(traces, self.aborts), *self._for_kernels(t, traces)]
+            for t, traces in enumerate(self.runs.of_threads())
+        ]
         if not any(way.kind in self.kinds for some in ways for way in some):
             return None
         for chosen in itertools.product(*ways):
             self.spend()
             if not any(way.kind in self.kinds for way in chosen):
+                continue
+            if self.streams is not None and not _Begun(self.streams, chosen, self.aborts).is_right():
                 continue
             if not self.runs.meetings.agree([_told(way) for way in chosen]):
                 continue
@@ -87,16 +97,51 @@ class _Search:
                 execution = next(self._standing(chosen, plays), None)
                 if execution is not None:
                     waits = tuple(
-                        Wait(way.kind, t, way.instruction, way.says)
+                        Wait(way.kind, t, way.instruction, way.says, unended=self._unended(t, way, chosen))
                         for t, way in enumerate(chosen)
                         if way.kind in self.kinds or (way.kind != "end" and not self.aborts)
                     )
                     return Stall(waits, execution.execution({}))
         return None
 
+    def _for_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[Way]:
+        """The ways of a thread that end where it waits for kernels, and where it does not begin."""
+        if self.streams is None or self.aborts:
+            return
+        k = self.streams.of_thread.get(t)
+        if k is not None:
+            awaits = tuple(self.streams.before(k))
+            if awaits or k in self.streams.launches:
+                yield Way("launch", _up_to(traces[0], 0), awaits=awaits)
+        found: dict[object, Way] = {}
+        for trace in traces:
+            for i, effect in enumerate(trace.effects):
+                awaited = self.streams.awaited(t, effect, trace.effects[:i])
+                if awaited:
+                    key = tuple(str(e.answer) for e in trace.effects[:i])
+                    found.setdefault(
+                        key, Way("kernel", Trace(trace.effects[:i], {}, "stopped"), effect.instruction, awaits=awaited)
+                    )
+        yield from found.values()
+
+    def _unended(self, t: int, way: Way, chosen: Sequence[Way]) -> tuple[str, ...]:
+        if self.streams is None:
+            return ()
+        begun = _Begun(self.streams, chosen, self.aborts)
+        return tuple(self.streams.kernels[k].name for k in sorted(set(way.awaits)) if not begun.has_ended(k))
+
+    def _with_launches(self, t: int, trace: Trace) -> Trace:
+        """A run with the launches that it does not come to: they are never executed, and nobody takes their kernels for ones
+        that begin by themselves."""
+        here = {e.instruction for e in trace.effects}
+        made = [] if self.streams is None else [e for some in self.streams.launches.values() for u, e in some if u == t]
+        missing = [e for e in made if e.instruction not in here]
+        more = [replace(e, guard=0, index=i) for i, e in enumerate(missing, len(trace.effects))]
+        return replace(trace, effects=[*trace.effects, *more]) if more else trace
+
     def _standing(self, chosen: Sequence[Way], plays: Iterable[Play]) -> Iterator[Candidate]:
         """The consistent executions in which threads come so far and no further."""
-        program = assembled(self.program, [way.trace for way in chosen])
+        program = assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
         if program.troubles:
             return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
@@ -107,6 +152,63 @@ class _Search:
                 for candidate in executions.of(barrier, orders, finals=False):
                     if self.aborts or all(_stays(program, t, way, candidate, chosen) for t, way in enumerate(chosen)):
                         yield candidate
+
+
+# Which kernels begin.
+
+
+class _Begun:
+    """Which kernels have begun, where each thread has gone one way."""
+
+    def __init__(self, streams: Streams, chosen: Sequence[Way], aborts: bool) -> None:
+        self.streams, self.chosen, self.aborts = streams, chosen, aborts
+
+    def has_ended(self, k: int) -> bool:
+        return all(self.chosen[t].kind == "end" for t in self.streams.kernels[k].threads)
+
+    def is_right(self) -> bool:
+        """Whether kernels have begun that may, and all that must, and nobody has passed a wait for one that has not ended."""
+        return all(map(self._is_right, range(len(self.streams.kernels)))) and all(
+            self._waits_rightly(t, way) for t, way in enumerate(self.chosen)
+        )
+
+    def _is_right(self, k: int) -> bool:
+        before = self.streams.previous(k)
+        ready = all(map(self.has_ended, self.streams.after(k))) and self._is_launched(k)
+        next_ = before is None or self.has_ended(before)
+        begun = {not self._is_absent(t) for t in self.streams.kernels[k].threads}
+        if self.aborts:  # who has begun may be anywhere
+            return True not in begun or (ready and (next_ or self._lets(before)))
+        if begun == {True}:
+            return ready and (next_ or self._lets(before))
+        return begun == {False} and not (ready and next_)
+
+    def _is_absent(self, t: int) -> bool:
+        way = self.chosen[t]
+        return way.kind == "launch" or (way.kind == "on" and not way.trace.effects)
+
+    def _is_launched(self, k: int) -> bool:
+        made = self.streams.launches.get(k, ())
+        return all(any(e.instruction is x.instruction for x in self.chosen[t].trace.effects) for t, e in made)
+
+    def _lets(self, k: int | None) -> bool:
+        """Whether a kernel lets the next one begin early: all its CTAs say so, or have ended."""
+        if k is None:
+            return True
+        ctas: dict[int, list[Way]] = {}
+        for t in self.streams.kernels[k].threads:
+            ctas.setdefault(self.streams.threads[t].place.cta, []).append(self.chosen[t])
+        lets = [
+            any(e.operation == "launch_dependents" for w in some for e in w.trace.effects) for some in ctas.values()
+        ]
+        ended = [all(w.kind == "end" for w in some) for some in ctas.values()]
+        return any(lets) and all(a or b for a, b in zip(lets, ended, strict=True))
+
+    def _waits_rightly(self, t: int, way: Way) -> bool:
+        passed = (self.streams.awaited(t, e, way.trace.effects[:i]) for i, e in enumerate(way.trace.effects))
+        if not all(self.has_ended(k) for awaited in passed for k in awaited or ()):
+            return False
+        return way.kind != "kernel" or not all(map(self.has_ended, way.awaits))
 
 
 # How far threads come.

@@ -19,6 +19,8 @@ from ptxmm.result import ASSERTIONS, Checked, Spot, Witness
 from ptxmm.story import Story
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from axioms.cat.model import Model
     from axioms.execution import Execution
     from axioms.lacking import Awaited, Lack
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ptxmm.story import Cast
 
 #: Ways to wait for ever.
-WAITS = ("barrier", "mbarrier", "loop", "livelock")
+WAITS = ("barrier", "mbarrier", "loop", "livelock", "kernel", "launch")
 #: In which ways a thread must not stay behind, check by check.
 STALLS = {
     "no_deadlock": ("barrier", "mbarrier"),
@@ -179,14 +181,17 @@ def _waits_only(stall: Stall) -> bool:
 
 def tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
     """Who waits where, and the execution."""
-    places: dict[tuple[str, int, str], list[Wait]] = {}
+    places: dict[tuple[str, int, str, tuple[str, ...]], list[Wait]] = {}
     for wait in stall.waits:
         line = wait.instruction.span.line if wait.instruction else 0
-        places.setdefault((wait.kind, line, wait.says), []).append(wait)
+        places.setdefault((wait.kind, line, wait.says, wait.unended), []).append(wait)
     said = []
-    for (kind, line, says), waits in places.items():
+    for (kind, line, says, _), waits in places.items():
         what = _DONE[kind][len(waits) > 1]
         who = _few([question.cast.name(w.thread) for w in waits])
+        if kind == "launch":
+            said.append(f"{who} {what}{_unended(waits[0])}")
+            continue
         source = question.source_of(waits[0].thread, line)
         where = f"line {line}" + (f" ({source})" if source else "")
         text = f"{_instruction(waits[0])}{_lacking(question, stall, waits)}"
@@ -201,7 +206,7 @@ def tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
             said.append(f"{_few([question.cast.name(t) for t in some])} {several if some[1:] else one}")
     checked.message = "; ".join(said)
     checked.waits = [_entry(question, wait) for wait in stall.waits]
-    checked.place = " / ".join(sorted({shape(w.says or _instruction(w)) for w in stall.waits}))
+    checked.place = " / ".join(sorted({shape(w.says or _instruction(w)) for w in _roots(stall)}))
     story = Story(stall.execution, question.cast)
     if set(ABORTS) & {w.kind for w in stall.waits}:
         tell_story(question, story, checked)  # what the thread has seen that it ends is of interest, and why
@@ -212,8 +217,13 @@ def tell_waits(question: Question, stall: Stall, checked: Checked) -> None:
             e.index for e in stall.execution.events if (e.thread, e.line) in there or e.index in again
         )
     title = f"{question.title}  {_WAITING.get(checked.kind, checked.kind)}"
-    stays = [Stays(w.thread, _instruction(w), _line(w), _DONE[w.kind][0]) for w in stall.waits]
+    stays = [Stays(w.thread, _instruction(w), _line(w), _DONE[w.kind][0]) for w in stall.waits if w.kind != "launch"]
     checked.witness = Witness(replace(question.renamed(stall.execution), title=title), stays)
+
+
+def _roots(stall: Stall) -> Sequence[Wait]:
+    """Those who do not just wait for others' kernels to end."""
+    return [w for w in stall.waits if w.kind not in ("kernel", "launch")] or stall.waits
 
 
 def _line(wait: Wait) -> int | None:
@@ -225,6 +235,8 @@ def _entry(question: Question, wait: Wait) -> dict[str, Any]:
     found: dict[str, Any] = {"kind": wait.kind, "thread": question.cast.name(wait.thread)}
     if wait.instruction is not None:
         found |= {"line": wait.instruction.span.line, "instruction": _instruction(wait)}
+    if wait.unended:
+        found["kernels"] = list(wait.unended)
     if wait.again:
         found["again"] = [
             {"line": r.instruction.span.line, "location": r.location, "found": r.found, "written": r.written}
@@ -255,6 +267,7 @@ _DONE = {
     "assertion": ("fails an assertion", "fail an assertion"),
     **dict.fromkeys(WAITS, ("waits for ever", "wait for ever")),
     "livelock": ("goes round for ever", "go round for ever"),
+    "launch": ("never begins", "never begin"),
 }
 #: What the picture of a check is called.
 _WAITING = {
@@ -288,6 +301,8 @@ def _lacking(question: Question, stall: Stall, waits: list[Wait]) -> str:
         more = ", and nobody writes there any more" if last else ""
         wanted = f"; it waits for {_numbers_awaited(first.awaits)}" if first.awaits else ""
         return f" ({reads[-1].location} is {reads[-1].number}{more}{wanted})"
+    if first.kind == "kernel":
+        return _unended(first)
     if first.kind == "livelock":
         done = ", ".join(map(_done, first.again[:_MOST_OTHERS]))
         return f" (again and again: {done}{', ...' if len(first.again) > _MOST_OTHERS else ''})"
@@ -298,6 +313,14 @@ def _lacking(question: Question, stall: Stall, waits: list[Wait]) -> str:
     here = _at_barrier(stall, first)
     away = [question.cast.name(t) for t in question.mates(first.thread) if t not in here] if here else []
     return f" ({_few(away)} {'is' if len(away) == 1 else 'are'} not there)" if away else ""
+
+
+def _unended(wait: Wait) -> str:
+    """Which kernels somebody waits for."""
+    names = wait.unended
+    if not names:
+        return " (its kernel is not launched)"
+    return f" (kernel{'s' * (len(names) > 1)} {_few([*names])} {'does' if len(names) == 1 else 'do'} not end)"
 
 
 def _at_barrier(stall: Stall, wait: Wait) -> set[int]:
@@ -360,4 +383,6 @@ def _is_of_cta(instruction: str) -> bool:
 
 
 def _instruction(wait: Wait) -> str:
-    return " ".join(wait.instruction.text.split()) if wait.instruction else "a loop"
+    if wait.instruction is None:
+        return "its beginning" if wait.kind == "launch" else "a loop"
+    return " ".join(wait.instruction.text.split())

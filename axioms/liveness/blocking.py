@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.definitions import Definitions
 from axioms.liveness.stalls import abort_of
@@ -15,6 +15,9 @@ from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from axioms.liveness.launching import Launching
 
 
 class Round(NamedTuple):
@@ -50,9 +53,12 @@ def is_arrival(effect: Effect) -> bool:
 
 class Blocking:
     """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
-    the launch; with `rounds`, also where a turn of a loop that a bound may stop begins; with `stops`, anywhere."""
+    the launch; with `rounds`, also where a turn of a loop that a bound may stop begins; with `stops`, anywhere. With `streams`
+    kernels wait for one another, and the host for them."""
 
-    def __init__(self, program: Program, *, aborts: bool, rounds: bool = False, stops: bool = False) -> None:
+    def __init__(
+        self, program: Program, *, aborts: bool, rounds: bool = False, stops: bool = False, streams: bool = True
+    ) -> None:
         self.stops: list[Stop] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
         #: Of each thread that may stop anywhere: for each effect, and for its end, the symbol of "it comes so far".
@@ -63,6 +69,11 @@ class Blocking:
         self.warp_mates = mates_in_warps(program.threads)
         #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
         self.together: list[tuple[int, Effect, Value]] = []
+        self.launching: Launching | None = None
+        if program.kernels and streams:
+            from axioms.liveness.launching import Launching
+
+            self.launching = Launching(program, () if self._shared is None else self._shared.gone)
         threads = [self._thread(t, thread) for t, thread in enumerate(program.uncut)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
@@ -90,7 +101,10 @@ class Blocking:
                 self._chosen.add(symbol)
                 choices.append(_choice(len(execution.effects) + len(choices), instruction, symbol))
 
-        through: Value = 1  # nowhere so far was given up
+        through = self._begins(number)  # nowhere so far was given up
+        if self.launching is not None and execution.effects:
+            for symbol in (*self.launching.begins, *self.launching.ended):
+                chosen(symbol, execution.effects[0].instruction)
         turns = _turns(execution) if self._rounds else []
         begins = sorted([t for t in turns if not t[0].cut], key=lambda t: t[0].start)
         count = len(execution.effects) + 1 if self._stops and execution.effects else 0
@@ -106,6 +120,9 @@ class Blocking:
                 at = effect.index if effect.agent < 0 else effect.agent
                 guard = terms.conj(guard, comes[at])
                 chosen(comes[effect.index], effect.instruction)
+            over = self._over(number, effect, guard)
+            through = terms.conj(through, terms.disj(terms.negate(effect.guard), over))
+            guard = terms.conj(guard, over)
             changed = replace(effect, guard=guard)
             if _waits(effect) or (is_arrival(effect) and self.warp_mates[number]):
                 passes = self._passing(number, effect)
@@ -150,6 +167,25 @@ class Blocking:
             cuts=[],
         )
         return thread._replace(execution=new, source=None)
+
+    # Kernels.
+
+    def _begins(self, number: int) -> Value:
+        """The truth value of "a thread begins"; where it need not, its kernel may never do."""
+        begins = 1 if self.launching is None else self.launching.of(number)
+        if begins != 1:
+            self.stops.append(Stop("launch", number, terms.negate(begins), None))
+        return begins
+
+    def _over(self, number: int, effect: Effect, guard: Value) -> Value:
+        """The truth value of "what an effect waits for, which are the ends of kernels, has come"."""
+        over = None if self.launching is None else self.launching.passes(number, effect)
+        if over is None:
+            return 1
+        if over != 1:
+            stop = terms.conj(guard, terms.negate(over))
+            self.stops.append(Stop("kernel", number, stop, effect.instruction, effect.index))
+        return over
 
     # Loops.
 

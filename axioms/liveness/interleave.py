@@ -52,11 +52,13 @@ class Step(NamedTuple):
 
 class Round(NamedTuple):
     """An execution that does not end: the steps up to where it goes round, and those that it does again and again.
-    `stays` are the threads that have not ended and do nothing in it."""
+    `stays` are the threads that have not ended and do nothing in it, `late` those whose kernel never begins, each with the
+    kernels that it waits for."""
 
     before: tuple[Step, ...]
     again: tuple[Step, ...]
     stays: tuple[int, ...] = ()
+    late: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
 
 def interleaved(
@@ -115,6 +117,7 @@ def _stall(program: Program, model: Model, found: Round) -> Stall | Literal[Fals
             again = repeated(candidate, t, effects[-part.again :])
             kind = "livelock" if any(r.written is not None for r in again) else "loop"
             waits.append(Wait(kind, t, again[0].instruction, again=again))
+    waits += [Wait("launch", t, None, unended=kernels) for t, kernels in found.late]
     return Stall(tuple(waits), candidate.execution({}), unscheduled=found.stays)
 
 
@@ -177,7 +180,7 @@ class Interleavings:
         """Raises Unsuited, where some thread does what graphs do not know, and OutOfTime."""
         self.program, self.deadline = program, deadline
         self.graphs = [Graph(t, thread, program.space) for t, thread in enumerate(program.threads)]
-        self.schedule = Schedule([t.place for t in program.threads], resident)
+        self.schedule = Schedule([t.place for t in program.threads], resident, _first_to_end(program))
         self.places: dict[Place, int] = {}
         self.initial: list[int] = []
         self._steps: dict[State, list[tuple[Step, State]]] = {}
@@ -319,7 +322,8 @@ class Interleavings:
 
     def _is_coherent(self, model: Model) -> bool:
         """Whether all accesses to what threads share are morally strong, under a model with coherence for those."""
-        return model.name in MODELS and all(map(self._is_strong, self._shared()))
+        known = model.name in MODELS and (self.schedule.waits is None or model.uses("api"))
+        return known and all(map(self._is_strong, self._shared()))
 
     def _users(self) -> dict[Place, set[int]]:
         users: dict[Place, set[int]] = {}
@@ -355,8 +359,14 @@ class Interleavings:
             left -= {s.thread for s in steps}
             again += steps
         steps, at = self._way(at, lambda s, _: s == begin, inside)
-        stays = [t for t, node in enumerate(begin[0]) if node != END and t not in moving]
-        return Round(tuple(before), (*again, *steps), tuple(stays))
+        _, ended = self._status(begin[0])
+        late = {t: self.schedule.waiting_for(t, ended) for t, gone in enumerate(ended) if not gone}
+        stays = [t for t, some in late.items() if not some and t not in moving]
+        names = tuple((t, self._kernels_of(some)) for t, some in late.items() if some)
+        return Round(tuple(before), (*again, *steps), tuple(stays), names)
+
+    def _kernels_of(self, threads: Sequence[int]) -> tuple[str, ...]:
+        return tuple(k.name for k in self.program.kernels if not k.threads.isdisjoint(threads))
 
     def _way(self, begin: State, wanted: _Wanted, inside: set[State] | None) -> tuple[list[Step], State]:
         """The shortest way to a state, or by a step, that is wanted."""
@@ -378,6 +388,18 @@ class Interleavings:
                     came[to] = state, step
                     waiting.append(to)
         raise AssertionError("a part that is strongly connected has a way")
+
+
+def _first_to_end(program: Program) -> list[list[int]] | None:
+    """Of each thread those that must have ended before it may begin: of the kernels for which its own waits."""
+    if not program.kernels:
+        return None
+    from axioms.kernels import Streams
+
+    streams = Streams(program.kernels, program.threads)
+    kernels = (streams.of_thread.get(t) for t in range(len(program.threads)))
+    before = [() if k is None else streams.before(k) for k in kernels]
+    return [sorted(t for k in some for t in program.kernels[k].threads) for some in before]
 
 
 def _is_of(threads: frozenset[int], state: State, step: Step | None) -> bool:

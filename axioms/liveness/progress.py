@@ -185,14 +185,18 @@ def residents(places: Sequence[Place]) -> list[Residents]:
 class Schedule:
     """Who may make a step, and who must sooner or later, where each thread is at a node of its graph."""
 
-    def __init__(self, places: Sequence[Place], resident: int | None) -> None:
+    def __init__(
+        self, places: Sequence[Place], resident: int | None, waits: Sequence[Collection[int]] | None = None
+    ) -> None:
+        """`waits`: of each thread, those that must have ended before it may begin."""
         self.places, self.resident = places, resident
+        self.waits = waits if waits is not None and any(waits) else None
         self.groups = residents(places)
         self._known: dict[tuple[Progress, tuple[bool, ...], tuple[bool, ...]], Fair[bool]] = {}
 
     def may_move(self, started: Sequence[bool], ended: Sequence[bool]) -> list[int]:
         """The threads that have not ended, and run or may begin to."""
-        living = [t for t in range(len(self.places)) if not ended[t]]
+        living = [t for t in range(len(self.places)) if not ended[t] and not self.waiting_for(t, ended)]
         if self.resident is None:
             return living
         running = [
@@ -201,6 +205,10 @@ class Schedule:
         room = self.resident - sum(g.size for g in running)
         inside = {t for g in self.groups for t in g.threads if g in running or g.size <= room}
         return [t for t in living if t in inside or self.places[t].host]
+
+    def waiting_for(self, thread: int, ended: Sequence[bool]) -> list[int]:
+        """The threads that must end before one begins, and have not."""
+        return [] if self.waits is None else [t for t in self.waits[thread] if not ended[t]]
 
     def must_move(self, progress: Progress, started: Sequence[bool], ended: Sequence[bool]) -> frozenset[int]:
         """Those of them that are scheduled fairly."""

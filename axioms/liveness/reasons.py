@@ -11,6 +11,7 @@ from axioms.formula import BOTH, FALSE, TRUE
 from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.numbered_barriers import Instances
 from axioms.rounds import Part, Rounds
+from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 
 
@@ -28,6 +29,7 @@ class Reasons:
     def require(self, *, reasons: bool) -> None:
         """Who passes a barrier that some never arrive at has waited for these to end. With `reasons`, nobody gives up who
         could go on."""
+        self._kernels(reasons)
         barriers = self.encoding.barriers
         for thread, literal in barriers.absences:
             self.formula.add([-literal, self.ends[thread]])
@@ -52,6 +54,53 @@ class Reasons:
         for stop in self.giving.stops:
             if stop.reads:
                 self._at_object(stop)
+
+    # Kernels.
+
+    def _kernels(self, reasons: bool) -> None:
+        """Kernels end by their threads, and begin when they may: see `axioms.liveness.launching`."""
+        launching, formula, truth = self.giving.launching, self.formula, self.encoding.truth
+        if launching is None:
+            return
+        for k, kernel in enumerate(launching.streams.kernels):
+            ended, begins = truth(launching.ended[k]), truth(launching.begins[k])
+            all_end = formula.conj_all([self.ends[t] for t in sorted(kernel.threads)], BOTH)
+            formula.add([-ended, all_end])
+            come = [truth(launching.ended[i]) for i in launching.streams.before(k)]
+            launched = [self._executes(t, e) for t, e in launching.streams.launches.get(k, ())]
+            formula.add([-begins, self._may_begin(k)])
+            for literal in (*launched, *[truth(launching.ended[i]) for i in launching.streams.after(k)]):
+                formula.add([-begins, literal])
+            if reasons:
+                formula.add([-all_end, ended])
+                formula.add([begins, *[-l for l in (*come, *launched)]])
+
+    def _may_begin(self, k: int) -> int:
+        """The literal of "the kernel before k in its stream has ended, or lets it begin early"."""
+        launching = self.giving.launching
+        assert launching is not None
+        previous = launching.streams.previous(k)
+        if previous is None:
+            return TRUE
+        ctas = [
+            self.formula.disj(
+                [
+                    *[self._executes(t, e) for t, e in effects],
+                    self.formula.conj_all([self.ends[t] for t in threads], BOTH),
+                ],
+                BOTH,
+            )
+            for threads, effects in launching.streams.letting(previous)
+        ]
+        if not any(effects for _, effects in launching.streams.letting(previous)):
+            return self.encoding.truth(launching.ended[previous])
+        return self.formula.disj(
+            [self.encoding.truth(launching.ended[previous]), self.formula.conj_all(ctas, BOTH)], BOTH
+        )
+
+    def _executes(self, thread: int, effect: Effect) -> int:
+        """The literal of "a thread comes to one of its effects, and does it"."""
+        return self.encoding.truth(self.giving.program.threads[thread].execution.effects[effect.index].guard)
 
     # Barriers.
 

@@ -54,9 +54,15 @@ class Scheduling:
                 self.formula.add([-b, a])
         self.stopped = [-alive[-1] for alive in comes]
         self.ends = [encoding.truth(e) for e in blocking.ends]
-        self.started = [alive[0] for alive in comes]
+        launching = blocking.launching
+        begins = [TRUE if launching is None else encoding.truth(launching.of(t)) for t in range(len(comes))]
+        for stopped, begun in zip(
+            self.stopped, begins, strict=True
+        ):  # who has not begun waits for that, and for nothing else
+            self.formula.add([-stopped, begun])
+        self.started = [self.logic.all_of([alive[0], begun]) for alive, begun in zip(comes, begins, strict=True)]
         may = [TRUE] * len(comes) if resident is None else self._resident(resident)
-        able = [self.logic.all_of([-end, can]) for end, can in zip(self.ends, may, strict=True)]
+        able = [self.logic.all_of([-end, *can]) for end, *can in zip(self.ends, may, begins, strict=True)]
         fair = fairly_scheduled(self.places, progress, Status(self.started, able), self.logic)
         for stopped, must, can in zip(self.stopped, fair.threads, able, strict=True):
             self.formula.add([-stopped, -must, -can])
@@ -85,6 +91,17 @@ class Scheduling:
                 may[t] = formula.disj([begun[i], -full], BOTH)
         return may
 
+    def _runs_before(self, thread: int, other: int) -> bool:
+        """Whether the kernel of one thread ends before that of another begins."""
+        launching = self.blocking.launching
+        if launching is None:
+            return False
+        streams = launching.streams
+        a, b = streams.of_thread.get(thread), streams.of_thread.get(other)
+        if a is None or b is None or a not in streams.before(b):
+            return False
+        return a in streams.after(b) or not any(effects for _, effects in launching.streams.letting(a))
+
     def _in_time(
         self, sizes: list[int], begun: list[int], live: list[int], resident: int, threads: list[list[int]]
     ) -> None:
@@ -110,6 +127,9 @@ class Scheduling:
             room = resident - sizes[c]
             if 0 <= room < len(running):
                 formula.add([-begun[c], -formula.count(running, room + 1)[room + 1]])
+        for c, d in itertools.permutations(range(count), 2):
+            if self._runs_before(threads[c][0], threads[d][0]):
+                formula.add([-begun[d], order[2 * c + 1, 2 * d]])
         cta = {t: c for c, some in enumerate(threads) for t in some}
         events = self.blocking.program.events
         for (r, _), sources in self.encoding.rf.items():

@@ -328,7 +328,7 @@ def _host_statement(source: Source, start: int, end: int) -> Instruction | None:
         return None
     place = source.span(_blank_end(source.text, start), start + len(source.text[start:end].rstrip()))
     if found[1]:
-        return Instruction("launch", (), (Name(found[2]),), span=place)
+        return Instruction("launch", (), (Name(found[2]),), span=place, text=found[0])
     if found[4]:
-        return Instruction("sync", ("stream",), (Immediate(int(found[4])),), span=place)
-    return Instruction("sync", (), (Name(found[5]),), span=place)
+        return Instruction("sync", ("stream",), (Immediate(int(found[4])),), span=place, text=found[0])
+    return Instruction("sync", (), (Name(found[5]),), span=place, text=found[0])

@@ -6,12 +6,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from agreement import STEPS
+from agreement import STEPS, either
 from campaigns import share
 from schedules import Runs
-from test_standstill_agrees import FOR_EVER, compare
+from test_standstill_agrees import FOR_EVER
 
 import ptxmm
+from axioms import endless, standstill
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
 
@@ -47,7 +48,8 @@ TURNS = {
 GIVES = ["", "st.release.gpu.global.u32 [%rd2], {n};", "atom.add.release.gpu.global.u32 %r7, [%rd2], {n};"]
 
 
-def kernel(seed: int) -> ptxmm.Kernel:
+def kernel(seed: int, deeper: int = 0) -> ptxmm.Kernel:
+    """`deeper`: so many turns more of each loop."""
     random_ = random.Random(seed)
     blocks = random_.choice([1, 2, 2])
     lines = [HEAD]
@@ -60,28 +62,63 @@ def kernel(seed: int) -> ptxmm.Kernel:
     text = "\n".join([*lines, "    ret;", "}", ""])
     params = {"a": {"type": "u32", "elements": 1, "init": [random_.choice([0, 1])]}}
     return ptxmm.Kernel(
-        text, params=params, never="a[0] > 99", grid=blocks, block=1, bounds={"default": random_.choice([1, 2, 3])}
+        text,
+        params=params,
+        never="a[0] > 99",
+        grid=blocks,
+        block=1,
+        bounds={"default": deeper + random_.choice([1, 2, 3])},
     )
 
 
 def check(seed: int, runs: int, steps: int = STEPS // 2) -> bool | None:
     """Whether somebody may wait for ever; None where that takes brute force too long."""
-    question = Question(kernel(seed).test, model_named("ptx-9.0"))
-    found = compare(question, FOR_EVER, steps)
-    if found is None:
+    question = asked(seed)
+    stalled = isinstance(endless.find(question.built.program, question.model, kinds=FOR_EVER), endless.Stall)
+    if by_brute_force(seed, steps, stalled) is None:
         return None
     seen = [result for _, result in Runs(question.test).results(runs) if isinstance(result, str)]
-    assert found or not seen or any(t.execution.cuts for t in question.built.program.threads), f"seed {seed}: {seen}"
-    return found
+    assert stalled or not seen or any(t.execution.cuts for t in question.built.program.threads), f"seed {seed}: {seen}"
+    return stalled
 
 
-@pytest.mark.xfail(
-    reason="one seed: the solver finds a thread that waits in a loop for ever, brute force finds none", strict=False
-)
+def asked(seed: int, deeper: int = 0) -> Question:
+    return Question(kernel(seed, deeper).test, model_named("ptx-9.0"))
+
+
+#: What is found beyond the bound of a loop is found within it when it is so much larger.
+_DEEPER = 4
+
+
+def by_brute_force(seed: int, steps: int, stalled: bool) -> bool | None:
+    """What brute force says, which is `stalled`; None where it is not up to it. Interleavings are followed without a bound:
+    what they find where brute force finds nothing and a bound cuts something off must be there with a larger bound."""
+
+    def ask() -> bool:
+        program = asked(seed).built.program
+        found = standstill.find(program, model_named("ptx-9.0"), kinds=FOR_EVER, steps=steps) is not None
+        if found == stalled or not (stalled and program.is_bounded):
+            return found
+        more = (asked(seed, deeper).built.program for deeper in range(1, _DEEPER))
+        return any(standstill.find(p, model_named("ptx-9.0"), kinds=FOR_EVER, steps=8 * steps) for p in more)
+
+    found = either(lambda: [ask()])
+    assert found in (None, [stalled]), f"seed {seed}: the solver says {stalled}"
+    return None if found is None else stalled
+
+
 @pytest.mark.compares(0.6)
 def test_of_random_loops() -> None:
     found = [check(seed, 5) for seed in range(24)]
     assert True in found and False in found
+
+
+def test_what_lies_beyond_a_bound_is_found_there() -> None:
+    """The second thread must go round twice for the first to wait for ever; the bound of its loop is one turn."""
+    question, model = asked(17), model_named("ptx-9.0")
+    assert standstill.find(question.built.program, model, kinds=FOR_EVER) is None
+    assert isinstance(endless.find(question.built.program, model, kinds=FOR_EVER), endless.Stall)
+    assert standstill.find(asked(17, 1).built.program, model, kinds=FOR_EVER) is not None
 
 
 @pytest.mark.campaign

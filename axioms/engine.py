@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from axioms.cat.model import Model
-from axioms.facts import fitted
-from axioms.program import Program, UnsupportedProgram
-from axioms.races import FREED, MISUSE, UNSET, wanted_flags
-from axioms.result import Decision, OutOfTime, states_to_list
-from axioms.tearing import with_tearing
+from axioms.encode.cut_off import unbounded
+from axioms.errors import UnsupportedProgram
+from axioms.program import Program
+from axioms.witness.fitted import fitted
+from axioms.witness.races import FREED, MISUSE, UNSET, wanted_flags
+from axioms.witness.result import Decision, states_to_list
+from axioms.witness.tearing import with_tearing
+from ptxcore.clock import OutOfTime
 
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is settled.
 _SMALL = 64
@@ -47,7 +50,7 @@ def decide(
     decision says why it `stopped`; OutOfTime is raised only where nothing was looked at. Every witness is re-checked;
     `witnesses=False` only spares writing them out. `truths` of the condition are those whose outcomes the answer hangs on,
     by default `settles`, or both: where values that nothing determines decide whether there are such, the program is
-    undefined (see `axioms.undetermined`). Raises UnsupportedProgram for what is not decided yet, EngineDefect when
+    undefined (see `axioms.events.undetermined`). Raises UnsupportedProgram for what is not decided yet, EngineDefect when
     the engine contradicts itself.
     """
     if max_states is None:
@@ -104,7 +107,8 @@ def _depends(
     more: Mapping[str, Any],
 ) -> None:
     """Notes in a decision that it depends on what nothing determines."""
-    from axioms.undetermined import depends, is_chosen
+    from axioms.dependence import depends
+    from axioms.events.undetermined import is_chosen
 
     if is_chosen(program.options):
         return
@@ -129,10 +133,10 @@ def _depends(
 
 
 def _settled(program: Program, model: Model) -> Program:
-    """The program with what its reads return put in, as far as that is known before solving: see `axioms.settled`."""
+    """The program with what reads are known to return put in: see `axioms.analysis.constant_reads`."""
     if program.size <= _SMALL or program.kinds.isdisjoint(("barrier", "atom", "red")):
         return program
-    from axioms.settled import MODELS
+    from axioms.analysis.constant_reads import MODELS
 
     return program.settled() if model.name in MODELS else program
 
@@ -150,11 +154,11 @@ def _decided(
     settles: bool | None,
 ) -> Decision:
     if engine == "enumerate":
-        from axioms import enumerate as oracle
+        from axioms.oracle import outcomes as oracle
 
         return oracle.decide(program, model, deadline=deadline, max_states=max_states, races=races, steps=steps)
-    from axioms import solve
-    from axioms.values import TooManyValues
+    from axioms.encode import solve
+    from axioms.sat.values import TooManyValues
 
     try:
         return solve.decide(
@@ -164,28 +168,6 @@ def _decided(
     except TooManyValues:
         if backend == "sat":
             raise unbounded() from None
-        from axioms.symbolic import decide_symbolic
+        from axioms.encode.symbolic import decide_symbolic
 
         return decide_symbolic(program, model, deadline=deadline, max_states=max_states, races=races, settles=settles)
-
-
-def is_cut_off(program: Program, model: Model, backend: str | None = None, deadline: float | None = None) -> bool:
-    """Whether a loop bound stops a thread in some execution."""
-    from axioms import solve
-    from axioms.values import TooManyValues
-
-    asked = with_tearing(program, model)
-    fit = fitted(model, asked, frozenset())
-    try:
-        return solve.is_cut_off(asked, fit, backend, deadline)
-    except TooManyValues:
-        if backend == "sat":
-            raise unbounded() from None
-        from axioms.symbolic import is_cut_off as by_numbers
-
-        return by_numbers(asked, fit, deadline)
-
-
-def unbounded() -> UnsupportedProgram:
-    """What a SAT solver alone says of values that are too many to be told apart by literals."""
-    return UnsupportedProgram("values that no finite set bounds: only Z3 decides them, not --backend sat")

@@ -12,24 +12,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms import events as making
-from axioms.carried import Carried
-from axioms.definitions import Definitions
-from axioms.events import WILD, Collector, Event, Thread, Trouble, UnsupportedProgram
-from axioms.flow import LaterFlow, Numbers
-from axioms.kinds import ACCESSES, maker_of, spans_of
-from axioms.known import known_relations
-from axioms.memory import AddressSpace, Bytes, Cell, Layout, Object, View
-from axioms.obligations import obligations
+from axioms.analysis.carried import Carried
+from axioms.errors import UnsupportedProgram
+from axioms.events.definitions import Definitions
+from axioms.events.event import WILD, Collector, Event, Thread, Trouble
+from axioms.events import event as making
+from axioms.events.kinds import ACCESSES, maker_of, spans_of
+from axioms.events.memory import AddressSpace, Bytes, Cell, Layout, Object, View
+from axioms.events.preconditions import obligations
+from axioms.events.static import known_relations
+from axioms.events.value_sets import LaterFlow, Numbers
 from ptxcore.clock import tick
 from ptxcore.machine.effects import Dependencies, Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.collectives import Flows
-    from axioms.kernels import Grids, Kernel
-    from axioms.settled import Settlement
+    from axioms.analysis.constant_reads import Settlement
+    from axioms.events.collectives import Flows
+    from axioms.events.launches import Grids, Kernel
 
 #: Of programs with more events than this, what is settled altogether is left out of what is solved, and of what is told.
 _LARGE = 1000
@@ -54,10 +55,10 @@ class Program:
     program of threads that were executed otherwise, on numbers for instance; it hands the layout on that it is given, so that
     both have the same cells. `well_used`: executions that misuse a barrier are not looked at.
 
-    `settlement`: what reads return for certain, see `axioms.settled`; None where nobody asked.
+    `settlement`: what reads return for certain, see `axioms.analysis.constant_reads`; None where nobody asked.
 
-    `kinds` are those of its effects. What only some of them are about is imported where there are such (see `axioms.kinds`);
-    `grids` are None in a program without kernels.
+    `kinds` are those of its effects. What only some of them are about is imported where there are such (see
+    `axioms.events.kinds`); `grids` are None in a program without kernels.
     """
 
     well_used = False
@@ -87,11 +88,11 @@ class Program:
         self.observed, self.condition, self.filter = tuple(observed), condition, filter
         self.kinds = frozenset([e.kind for t in self.threads for e in t.execution.effects])
         if "collective" in self.kinds:
-            from axioms.collectives import check
+            from axioms.events.collectives import check
 
             check(self.threads, definitions or {})
         self._define(Definitions(definitions or {}))
-        #: Values that nothing says anything of: see `axioms.undetermined`; `open` are those that have no number here.
+        #: Values that nothing says anything of: see `axioms.events.undetermined`; `open` are those that have no number here.
         self.undetermined: tuple[Term, ...] = ()
         self.open: tuple[Term, ...] = ()
         if definitions and "collective" in self.kinds:
@@ -99,11 +100,11 @@ class Program:
         if settlement is not None:
             self._define(Definitions(settlement.values))
             if settlement.gone:
-                from axioms.dropped import without
+                from axioms.analysis.slicing import without
 
                 self.threads = tuple(without(self.threads, settlement.gone))
         if any(e.barrier == "red" for t in self.threads for e in t.execution.effects):
-            from axioms.meeting_results import reduced_together
+            from axioms.events.meeting_results import reduced_together
 
             self._define(Definitions(reduced_together(self.threads)))
         self._accessed = list(self._accesses())
@@ -162,8 +163,8 @@ class Program:
         return other._again(self.layout, self.options, self.settlement)
 
     def settled(self) -> Program:
-        """The program with what its reads return put in, where that can be one thing only: see `axioms.settled`."""
-        from axioms.settled import Settling
+        """The program with what its reads can only return put in: see `axioms.analysis.constant_reads`."""
+        from axioms.analysis.constant_reads import Settling
 
         ends_matter = self.grids is not None
         asked = [*[o.value for o in self.observed], self.condition, self.filter]
@@ -172,7 +173,7 @@ class Program:
         if not found.sources:
             return self
         if self.size > _LARGE and not ends_matter:
-            from axioms.dropped import dropped
+            from axioms.analysis.slicing import dropped
 
             finals = ((number, first, first + size) for number, first, size in map(_bytes_of, self._finals()))
             left_out = dropped(settling, self.space, finals)
@@ -320,7 +321,7 @@ class Program:
 
     def _choose(self, definitions: Mapping[Term, Value]) -> None:
         """Gives numbers to values that nothing says anything of."""
-        from axioms.undetermined import chosen, values_in
+        from axioms.events.undetermined import chosen, values_in
 
         self.undetermined = values_in(definitions)
         if self.undetermined:
@@ -347,7 +348,7 @@ class Program:
     def _grids(self) -> Grids | None:
         if not self.kernels and self.kinds.isdisjoint(("grid", "host")):
             return None
-        from axioms.kernels import Grids
+        from axioms.events.launches import Grids
 
         return Grids(self.collector, self.kernels)
 
@@ -356,15 +357,15 @@ class Program:
         collector = self.collector
         found: dict[str, list[int] | None] = {}
         if "issue" in self.kinds:
-            from axioms.asynchronous import issue
+            from axioms.events.asynchronous import issue
 
             found["issue"] = issue(collector)
         if not self.kinds.isdisjoint(("fence", "proxy_fence")):
-            from axioms.fences import covers
+            from axioms.events.fences import covers
 
             found["covers"] = covers(collector)
         if "free" in self.kinds:
-            from axioms.heap import freed
+            from axioms.events.heap import freed
 
             found["freed"] = freed(self.events)
         if self.grids is not None:
@@ -383,7 +384,7 @@ def _spans(effect: Effect) -> list[tuple[Value, int]]:
 
 
 def _is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:
-    from axioms.barrier_events import is_of_state
+    from axioms.events.barrier_events import is_of_state
 
     return is_of_state(requirement, effects)
 
@@ -406,7 +407,7 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
     """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed)."""
     pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": [], "comp": []}
     if "issue" in program.kinds:
-        from axioms.asynchronous import operations_of
+        from axioms.events.asynchronous import operations_of
 
         for t, operations in operations_of(program.collector):
             pairs["data"] += operations.flow()
@@ -476,7 +477,7 @@ def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effe
 def _flows(program: Program) -> Flows | None:
     if "collective" not in program.kinds:
         return None
-    from axioms.collectives import Flows
+    from axioms.events.collectives import Flows
 
     return Flows(program.threads)
 

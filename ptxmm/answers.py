@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from ptxmm.result import ASSERTIONS
 
 if TYPE_CHECKING:
-    from axioms.result import Decision
+    from axioms.witness.result import Decision
     from ptxmm.result import Checked
 
 #: For each kind of check: whether it is an existential claim, and the execution that decides it. A property that must not hold

@@ -162,7 +162,7 @@ def _check_options(unroll: int, timeout: float | None, engine: str, backend: str
     if backend not in (None, "z3", "sat"):
         raise ValueError(f"backend must be 'z3' or 'sat', not '{backend}'")
     if backend == "sat":
-        from axioms.backends import sat_available
+        from axioms.sat.backends import sat_available
 
         if not sat_available():
             raise ValueError("backend 'sat' needs python-sat, which is not installed")

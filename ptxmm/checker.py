@@ -104,7 +104,7 @@ class Checker:
             Checker(plain)._decide(api.parse(_SMALL))
 
     def __call__(self, item: Item) -> Outcome:
-        from axioms.program import UnsupportedProgram
+        from axioms.errors import UnsupportedProgram
         from ptxcore.diagnostics import InputError
 
         start = time.perf_counter()

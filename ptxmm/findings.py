@@ -177,7 +177,7 @@ def _undefined(result: Result) -> Finding:
 
 def undefined_by_race(result: Result) -> bool:
     """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
-    from axioms.races import UNDEFINED  # late: it takes longer to import than some tests to decide
+    from axioms.witness.races import UNDEFINED  # late: it takes longer to import than some tests to decide
 
     reason = result.error or ""
     return any(reason.startswith(UNDEFINED.get(race["kind"], reason + " ")) for race in result.races)

@@ -7,11 +7,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from axioms.endless import ABORTS, Bounded, Stall, Wait, find
+from axioms.errors import UnsupportedProgram
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.liveness.progress import FAIR, progress_named
-from axioms.program import UnsupportedProgram
-from axioms.result import Decision, OutOfTime
+from axioms.liveness.search import find
+from axioms.witness.result import Decision
+from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait
+from ptxcore.clock import OutOfTime
 from ptxmm.answers import Coverage, coverage_of, settle
 from ptxmm.findings import shape
 from ptxmm.graphs.waiting import Stays
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from axioms.cat.model import Model
-    from axioms.execution import Execution
-    from axioms.lacking import Awaited, Lack
-    from axioms.liveness.stalls import Repeated
     from axioms.program import Program
+    from axioms.witness.execution import Execution
+    from axioms.witness.missing_arrivals import Awaited, Lack
+    from axioms.witness.stalls import Repeated
     from ptxmm.story import Cast
 
 #: Ways to wait for ever.
@@ -90,11 +92,11 @@ def stall(
     backend: str | None,
     deadline: float | None,
 ) -> Stall | Bounded | None:
-    """An execution in which threads wait for ever in one of these ways, or end the launch; see `axioms.endless.find`.
+    """An execution in which threads wait for ever in one of these ways, or end the launch; see `axioms.liveness.search.find`.
     Brute force schedules every thread fairly."""
     chosen = FAIR if progress is None else progress_named(progress)
     if engine == "enumerate":
-        from axioms import standstill
+        from axioms.oracle import liveness as standstill
 
         if not (chosen.is_fair and resident is None) and set(ABORTS).isdisjoint(kinds):
             raise UnsupportedProgram("brute force schedules every thread fairly: progress and resident need the solver")

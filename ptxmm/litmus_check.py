@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from axioms.engine import decide
 from axioms.models.options import of_programs
-from axioms.result import Decision, OutOfTime
+from axioms.witness.result import Decision
 from litmus.formats.printer import write_proposition
 from litmus.test import PROPERTIES
-from ptxcore.clock import deadline_after
+from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, Coverage, coverage_of, settle, told, verdict_of
 from ptxmm.pipeline import build
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from axioms.cat.model import Model
-    from axioms.endless import Bounded, Stall
-    from axioms.execution import ExecutedEvent, Execution
     from axioms.program import Program
-    from axioms.result import RaceEvent
+    from axioms.witness.execution import ExecutedEvent, Execution
+    from axioms.witness.result import RaceEvent
+    from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Test
     from ptxmm.story import Cast
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from axioms.memory import Layout, Object, View
+from axioms.events.memory import Layout, Object, View
 from axioms.program import Observable, Program, Thread, final_symbol
 from litmus.formats.dialects import dialect_named
 from litmus.test import (
@@ -40,7 +40,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
-    from axioms.kernels import Kernel
+    from axioms.events.launches import Kernel
 
 #: Where the first location of a state space lies, and how far apart locations are. Far from small numbers that programs
 #: compute with, and small enough for the 32-bit registers of the short dialect.
@@ -323,7 +323,7 @@ def _checked(test: Test) -> Test:
 def _kernels(test: Test) -> list[Kernel]:
     if not test.kernels:
         return []
-    from axioms.kernels import Kernel
+    from axioms.events.launches import Kernel
 
     numbers = {t.name: i for i, t in enumerate(test.threads)}
     return [Kernel(k.name, frozenset(numbers[t] for t in k.threads), k.stream, k.after) for k in test.kernels]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ptxmm.story import Cast, Story
 
 if TYPE_CHECKING:
-    from axioms.execution import ExecutedEvent
-    from axioms.result import Race, RaceEvent
+    from axioms.witness.execution import ExecutedEvent
+    from axioms.witness.result import Race, RaceEvent
 
 
 def entry(race: Race, cast: Cast) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from axioms.execution import ExecutedEvent, Execution
+    from axioms.witness.execution import ExecutedEvent, Execution
     from ptxmm.graphs.waiting import Stays
 
 #: The verdicts (docs/answers.md). `ok`: proven. `bounded`: holds in all that was explored, and a bound cut off executions that

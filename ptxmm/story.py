@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from axioms.execution import ExecutedEvent, Execution
 from axioms.explain.account import Account
+from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.claims import Told, Words
 from ptxmm.result import Spot
 

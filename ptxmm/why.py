@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from axioms.explain.claims import Claim
 
 if TYPE_CHECKING:
-    from axioms.execution import ExecutedEvent
-    from axioms.result import RaceEvent, Rest, Step, Unreachable, Why
+    from axioms.witness.execution import ExecutedEvent
+    from axioms.witness.result import RaceEvent, Rest, Step, Unreachable, Why
     from ptxmm.story import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have

@@ -20,14 +20,16 @@ from typing import TypeVar
 
 import pytest
 
-from axioms import enumerate as enumerate_
-from axioms import standstill
-from axioms.budget import Budget
 from axioms.cat.model import Model
 from axioms.engine import decide
-from axioms.origins import TooLarge
-from axioms.program import Program, UnsupportedProgram
-from axioms.result import Decision, OutOfTime
+from axioms.errors import UnsupportedProgram
+from axioms.oracle import liveness as standstill
+from axioms.oracle import outcomes as enumerate_
+from axioms.oracle.budget import Budget
+from axioms.oracle.provenance import TooLarge
+from axioms.program import Program
+from axioms.witness.result import Decision
+from ptxcore.clock import OutOfTime
 
 Answer = TypeVar("Answer")
 #: Steps of brute force for one question, unless a test says otherwise.

@@ -16,8 +16,8 @@ import networkx as nx
 
 from axioms.cat.evaluate import Evaluation, bits
 from axioms.cat.model import Model, compile_model
-from axioms.execution import Execution
 from axioms.explain.claims import Claim, Ground
+from axioms.witness.execution import Execution
 
 MODELS = Path(__file__).resolve().parents[1] / "axioms" / "models"
 _HEAD = """

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from axioms.candidate import Candidate
 from axioms.cat.evaluate import bits
 from axioms.program import Program
+from axioms.witness.candidate import Candidate
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
 

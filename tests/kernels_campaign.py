@@ -19,10 +19,12 @@ from pathlib import Path
 from agreement import STEPS
 from generated_kernels import kernel
 
-from axioms import endless, standstill
 from axioms.engine import decide
-from axioms.program import UnsupportedProgram
-from axioms.result import Decision, OutOfTime
+from axioms.errors import UnsupportedProgram
+from axioms.liveness import search as endless
+from axioms.oracle import liveness as standstill
+from axioms.witness.result import Decision
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.api import model_named
 from ptxmm.kernels.kernel import Kernel

@@ -25,27 +25,27 @@ def _s(section: str, words: str, *carriers: str, note: str = "") -> Sentence:
     return Sentence(section, words, carriers, note)
 
 
-_EVENTS = "axioms/events.py"
-_KNOWN = "axioms/known.py"
-_MEMORY = "axioms/memory.py"
-_BOUNDS = "axioms/bounds.py"
-_ASYNC = "axioms/asynchronous.py"
-_MBARRIERS = "axioms/mbarriers.py"
-_STATES = "axioms/mbarrier_states.py"
-_BARRIERS = "axioms/barriers.py"
-_FENCES = "axioms/fences.py"
-_KERNELS = "axioms/kernels.py"
-_OBLIGATIONS = "axioms/obligations.py"
-_COLLECTIVES = "axioms/collectives.py"
+_EVENTS = "axioms/events/event.py"
+_KNOWN = "axioms/events/static.py"
+_MEMORY = "axioms/events/memory.py"
+_BOUNDS = "axioms/encode/bounds.py"
+_ASYNC = "axioms/events/asynchronous.py"
+_MBARRIERS = "axioms/sync/mbarriers.py"
+_STATES = "axioms/sync/mbarrier_states.py"
+_BARRIERS = "axioms/sync/barriers.py"
+_FENCES = "axioms/events/fences.py"
+_KERNELS = "axioms/events/launches.py"
+_OBLIGATIONS = "axioms/events/preconditions.py"
+_COLLECTIVES = "axioms/events/collectives.py"
 _MEANINGS = "ptxcore/isa/data_movement.py"
 _SYNC_MEANINGS = "ptxcore/isa/atomics.py"
 _PLACES = "ptxcore/places.py"
-_TEARING = "axioms/tearing.py"
+_TEARING = "axioms/witness/tearing.py"
 
 # fmt: off
 CHAPTER_8: tuple[Sentence, ...] = (
     _s("8", "effects become visible to threads in part and in different orders; axioms say which contradictions are forbidden",
-       "axioms/encode.py"),
+       "axioms/encode/encoding.py"),
     _s("8", "a read returns what some write to its location wrote, the initial one included", _BOUNDS),
     _s("8.1", "for every version of PTX, on sm_70 and later", note="targets before sm_70 are outside"),
     _s("8.1", "not for textures and surfaces", "cat same-proxy", note="modelled as proxies that no fence of PTX reaches"),
@@ -80,7 +80,7 @@ CHAPTER_8: tuple[Sentence, ...] = (
     _s("8.7.1", "overlapping operations conflict when one writes", "cat conflict"),
     _s("8.7.1", "they race when neither causality nor moral strength relates them", "cat unordered", "cat data", "cat proxy"),
     _s("8.7.2", "a race of complete overlap is uniform-size, of partial overlap mixed-size", "cat data", "cat mixed-size"),
-    _s("8.7.2", "with a mixed-size race the axioms do not apply", "cat mixed-size", "axioms/races.py"),
+    _s("8.7.2", "with a mixed-size race the axioms do not apply", "cat mixed-size", "axioms/witness/races.py"),
     _s("8.7.2", "overlapping atomic operations in each other's scope are atomic all the same, however they overlap", "cat unlike"),
     _s("8.8", "release patterns make earlier operations visible, acquire patterns see them", "cat release", "cat acquire"),
     _s("8.8", "release 1: a release operation", "cat release", "cat arrive"),
@@ -202,7 +202,7 @@ CHAPTER_9: tuple[Sentence, ...] = (
        "cat initialisation", "cat overwritten"),
     _s("9.7.13.15.4", "a phase is current until it is complete; somebody waits for each", _MBARRIERS),
     _s("9.7.13.15.6", "a phase is complete when no arrivals and no transactions are pending", _STATES),
-    _s("9.7.13.15.11-12", "expect_tx and complete_tx of threads are relaxed", "axioms/barrier_events.py"),
+    _s("9.7.13.15.11-12", "expect_tx and complete_tx of threads are relaxed", "axioms/events/barrier_events.py"),
     _s("9.7.13.15.13", "arrive releases at CTA scope by default; relaxed orders nothing; noComplete must not complete", "cat arrive", _STATES),
     _s("9.7.13.15.14", "arrive_drop releases too", "cat arrive"),
     _s("9.7.13.15.15", "cp.async.mbarrier.arrive arrives when prior copies of its thread are complete", _ASYNC, _STATES),

@@ -24,10 +24,11 @@ from generated_pairs import PAIRS, has_both, name, pairs
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from axioms.engine import decide
+from axioms.errors import UnsupportedProgram
 from axioms.models import load
-from axioms.program import UnsupportedProgram
-from axioms.result import Decision, OutOfTime
+from axioms.witness.result import Decision
 from litmus.formats import read
+from ptxcore.clock import OutOfTime
 from ptxmm.pipeline import build
 
 #: A loop goes round so many times.

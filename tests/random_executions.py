@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from axioms.candidate import Candidate, Judge
 from axioms.program import Event, Program
+from axioms.witness.candidate import Candidate, Judge
 from litmus.formats import read
 from ptxmm.pipeline import build
 

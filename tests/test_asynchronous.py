@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import ptxmm
 from axioms.engine import decide
+from axioms.errors import UnsupportedProgram
 from axioms.models import load
-from axioms.program import UnsupportedProgram
-from axioms.result import Decision
+from axioms.witness.result import Decision
 from litmus.formats import read, write
 from ptxcore.machine.effects import Effect
 from ptxmm.pipeline import build

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from axioms.engine import decide
 from axioms.models import load
-from axioms.result import Decision
+from axioms.witness.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 

@@ -12,8 +12,8 @@ import ptxmm
 from axioms.engine import decide
 from axioms.models import load
 from axioms.program import Program
-from axioms.result import Decision
-from axioms.tearing import torn_at
+from axioms.witness.result import Decision
+from axioms.witness.tearing import torn_at
 from litmus.formats import read
 from ptxmm.pipeline import build
 from ptxmm.result import Result

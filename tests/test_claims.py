@@ -20,15 +20,15 @@ from claims_again import kinds as kinds_again
 import ptxmm
 from axioms.cat.model import Model
 from axioms.engine import decide
-from axioms.execution import Execution
 from axioms.explain import claims
 from axioms.explain.account import Account
 from axioms.explain.forbidding import without
 from axioms.explain.why import broken_by, why
-from axioms.facts import fitted
 from axioms.models import load
-from axioms.result import Decision
-from axioms.tearing import with_tearing
+from axioms.witness.execution import Execution
+from axioms.witness.fitted import fitted
+from axioms.witness.result import Decision
+from axioms.witness.tearing import with_tearing
 from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
 from ptxmm.report.claims import Words

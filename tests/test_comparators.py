@@ -20,7 +20,7 @@ import test_settled_agree
 import test_warps_agree
 from agreement import STEPS
 
-from axioms.result import Decision
+from axioms.witness.result import Decision
 
 sys.path.append(str(Path(__file__).parent / "kernels"))
 import test_standstill_agrees

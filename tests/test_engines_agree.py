@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from axioms.cat.model import Model, compile_model
+from axioms.encode.symbolic import decide_symbolic
 from axioms.engine import decide
 from axioms.models import load
 from axioms.program import Program
-from axioms.result import Decision
-from axioms.symbolic import decide_symbolic
+from axioms.witness.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 

@@ -20,8 +20,8 @@ from campaigns import share
 from growth import Hangs, watched
 
 from axioms.cat.model import compile_model
-from axioms.program import UnsupportedProgram
-from axioms.result import OutOfTime
+from axioms.errors import UnsupportedProgram
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm import api
 

@@ -15,16 +15,16 @@ from test_barriers_agree import barriers, objects
 from test_engines_agree import of
 
 import ptxmm
-from axioms import solve
 from axioms.cat.model import Facts
 from axioms.cat.specialise import specialised
+from axioms.encode import solve
 from axioms.engine import decide
+from axioms.errors import UnsupportedProgram
 from axioms.models import load
-from axioms.program import UnsupportedProgram
-from axioms.races import wanted_flags
-from axioms.result import Decision
-from axioms.tearing import with_tearing
-from axioms.values import TooManyValues
+from axioms.sat.values import TooManyValues
+from axioms.witness.races import wanted_flags
+from axioms.witness.result import Decision
+from axioms.witness.tearing import with_tearing
 from litmus.formats import read
 from ptxmm.pipeline import build
 

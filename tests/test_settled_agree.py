@@ -14,7 +14,7 @@ from axioms import engine
 from axioms.engine import decide
 from axioms.models import load
 from axioms.program import Program
-from axioms.result import Decision
+from axioms.witness.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 

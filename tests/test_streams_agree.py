@@ -12,7 +12,8 @@ from campaigns import share
 from generated_streams import litmus, program, standstills
 
 import ptxmm
-from axioms import endless, standstill
+from axioms.liveness import search as endless
+from axioms.oracle import liveness as standstill
 from ptxmm.api import model_named
 from ptxmm.judging import WAITS
 from ptxmm.pipeline import build

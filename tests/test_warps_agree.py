@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 import ptxmm
 from axioms.engine import decide
 from axioms.models import load
-from axioms.result import Decision
+from axioms.witness.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
 

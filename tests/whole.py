@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.candidate import Base
 from axioms.cat.evaluate import Rows
+from axioms.witness.candidate import Base
 from ptxcore.places import Place, includes
 
 Pair = tuple[int, int]

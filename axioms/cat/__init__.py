@@ -1,1 +1,1 @@
-"""The cat language: its reader, and its evaluation over one concrete execution."""
+"""The cat language: its reader, and its evaluation over one concrete execution. Imports no other room."""

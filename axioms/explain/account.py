@@ -6,9 +6,9 @@ import functools
 from collections.abc import Iterator
 from itertools import islice
 
-from axioms.execution import Execution
 from axioms.explain.claims import DEPENDENCIES, Claim, Ground, Reason, holds
 from axioms.explain.missing import Missing
+from axioms.witness.execution import Execution
 
 _MOST_REASONS = 3
 #: So many pairs that nothing orders are looked at for these.

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from axioms.cat.names import BASE
-from axioms.execution import ExecutedEvent, Execution
-from axioms.explain.judged import Pair, reached, successors
 from axioms.explain.linearisation import STEPS, Linearisation
+from axioms.witness.checker import Pair, reached, successors
+from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import includes
 
 _SCOPES = {"CTA": "cta", "CLUSTER": "cluster", "GPU": "gpu", "SYS": "sys"}

@@ -6,8 +6,9 @@ import time
 
 from axioms.cat.model import Model
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime, Unreachable
-from axioms.values import TooManyValues
+from axioms.sat.values import TooManyValues
+from axioms.witness.result import Decision, Unreachable
+from ptxcore.clock import OutOfTime
 
 #: An explanation is for people: of tests that people read, and while they wait. Whoever asks for reasons waits longer.
 _MAX_EVENTS, _SECONDS = 80, 0.5
@@ -39,8 +40,8 @@ def explain(
 
 
 def _explain(program: Program, model: Model, decision: Decision, deadline: float) -> None:
-    from axioms.encode import Encoding
-    from axioms.solve import Session
+    from axioms.encode.encoding import Encoding
+    from axioms.encode.solve import Session
 
     names = list(dict.fromkeys(a.name for a in model.axioms))
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from axioms.candidate import Judge
 from axioms.cat.model import Model
-from axioms.events import Event
+from axioms.events.event import Event
 from axioms.explain.forbidding import without
-from axioms.facts import fitted
 from axioms.program import Program
-from axioms.result import Flow, RaceEvent, Unreachable, instruction_of
+from axioms.witness.candidate import Judge
+from axioms.witness.fitted import fitted
+from axioms.witness.result import Flow, RaceEvent, Unreachable, instruction_of
 from ptxcore.values import terms
 
 #: So many outcomes are looked at, and so many values of one thing are told.
@@ -27,8 +27,8 @@ THIN_AIR = "no-thin-air"
 def impossible(program: Program, model: Model, deadline: float) -> Unreachable:
     """What candidate executions end with, and the circle in which any other value would have to flow. The caller knows that
     none has the outcome. Raises OutOfTime, and TooManyValues."""
-    from axioms.encode import Encoding
-    from axioms.solve import Session
+    from axioms.encode.encoding import Encoding
+    from axioms.encode.solve import Session
 
     free = without(fitted(model, program, frozenset()), {a.name for a in model.axioms})
     session = Session(program, free, Encoding(program, free, deadline=deadline), None, deadline, witnesses=False)

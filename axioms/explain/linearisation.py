@@ -13,8 +13,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from axioms.execution import Execution
-from axioms.explain.judged import Pair, reached, successors
+from axioms.witness.checker import Pair, reached, successors
+from axioms.witness.execution import Execution
 
 #: Base relations whose events happen in this order.
 STEPS = ("po", "rf", "rmw", "issue", "comp", "api", "mbrf")

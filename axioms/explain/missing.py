@@ -14,7 +14,6 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from axioms.execution import ExecutedEvent
 from axioms.explain.claims import (
     ACQUIRES,
     DIFFERENCES,
@@ -28,7 +27,8 @@ from axioms.explain.claims import (
     scope_of,
     waits_for,
 )
-from axioms.explain.judged import Pair, successors
+from axioms.witness.checker import Pair, successors
+from axioms.witness.execution import ExecutedEvent
 from ptxcore.places import includes
 
 #: A way over weak accesses is the likelier intention only where nothing else leads there.

@@ -16,16 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from axioms.candidate import Candidate
 from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Axiom, Model, Node
 from axioms.explain.forbidding import MOST_SECONDS, without
 from axioms.explain.impossible import impossible
-from axioms.facts import fitted
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime, Rest, Step, Unreachable, Why
-from axioms.tearing import with_tearing
-from axioms.values import TooManyValues
+from axioms.sat.values import TooManyValues
+from axioms.witness.candidate import Candidate
+from axioms.witness.fitted import fitted
+from axioms.witness.result import Decision, Rest, Step, Unreachable, Why
+from axioms.witness.tearing import with_tearing
+from ptxcore.clock import OutOfTime
 from ptxcore.machine.effects import Effect
 from ptxcore.places import SCOPES
 from ptxcore.syntax.printer import print_statement
@@ -131,8 +132,8 @@ def _rank(name: str) -> int:
 
 def _execution(program: Program, model: Model, wanted: bool, deadline: float) -> Candidate | None:
     """An execution that satisfies the condition, or does not, as `wanted` says."""
-    from axioms.encode import Encoding
-    from axioms.solve import Session
+    from axioms.encode.encoding import Encoding
+    from axioms.encode.solve import Session
 
     session = Session(program, model, Encoding(program, model, deadline=deadline), None, deadline)
     try:

@@ -1,4 +1,4 @@
-"""Executions that do not end: livelock, progress models, and what proves that there are none.
+"""Executions that do not end: blocked threads, livelock, progress models, and what proves that there are none.
 
-`progress`: who is scheduled fairly. Imported by `axioms.endless`; imports programs, candidates and encodings, never `ptxmm`.
+`search` asks the question; `progress` says who is scheduled fairly. Imports `encode` and `witness`.
 """

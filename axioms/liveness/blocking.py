@@ -7,10 +7,10 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.definitions import Definitions
-from axioms.liveness.stalls import abort_of
+from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread
-from axioms.shared_waits import SharedWaits, mates_in_warps
+from axioms.sync.shared_waits import SharedWaits, mates_in_warps
+from axioms.witness.stalls import abort_of
 from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms

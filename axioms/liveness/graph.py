@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from axioms.events import Thread
-from axioms.memory import AddressSpace
+from axioms.events.event import Thread
+from axioms.events.memory import AddressSpace
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.effects import NO_DEPENDENCIES, Effect
 from ptxcore.machine.engine import Thread as Machine

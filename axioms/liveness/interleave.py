@@ -17,16 +17,17 @@ from functools import cached_property, partial
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
+from axioms.analysis.constant_reads import MODELS
 from axioms.cat.model import Model
 from axioms.liveness.graph import END, IDLE, Access, Graph, Place, Unsuited
 from axioms.liveness.limits import Limits
 from axioms.liveness.parts import strongly_connected
 from axioms.liveness.progress import Progress, Schedule
 from axioms.liveness.repeat import PLAIN, Part, Periodic, Point, breaks, written_out
-from axioms.liveness.stalls import Stall, Wait, repeated
 from axioms.program import Program
-from axioms.result import Decision, OutOfTime
-from axioms.settled import MODELS
+from axioms.witness.result import Decision
+from axioms.witness.stalls import Stall, Wait, repeated
+from ptxcore.clock import OutOfTime
 from ptxcore.places import includes
 
 #: So many states at most.
@@ -394,7 +395,7 @@ def _first_to_end(program: Program) -> list[list[int]] | None:
     """Of each thread those that must have ended before it may begin: of the kernels for which its own waits."""
     if not program.kernels:
         return None
-    from axioms.kernels import Streams
+    from axioms.events.launches import Streams
 
     streams = Streams(program.kernels, program.threads)
     kernels = (streams.of_thread.get(t) for t in range(len(program.threads)))

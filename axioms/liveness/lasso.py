@@ -28,10 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from axioms.encode import Encoding
-from axioms.events import Event
-from axioms.formula import BOTH, FALSE
+from axioms.encode.encoding import Encoding
+from axioms.events.event import Event
 from axioms.liveness.blocking import Blocking, Stop
+from axioms.sat.formula import BOTH, FALSE
 from ptxcore.values import terms
 
 #: Effects that may be done again and again.

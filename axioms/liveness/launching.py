@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from axioms.kernels import Streams
+from axioms.events.launches import Streams
 from axioms.program import Program
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from axioms.encode import Encoding
-from axioms.encounters import WARP
-from axioms.events import Event
-from axioms.formula import BOTH, FALSE, TRUE
+from axioms.encode.encoding import Encoding
+from axioms.events.encounters import WARP
+from axioms.events.event import Event
 from axioms.liveness.blocking import Blocking, Stop, is_arrival
-from axioms.numbered_barriers import Instances
-from axioms.rounds import Part, Rounds
+from axioms.sat.formula import BOTH, FALSE, TRUE
+from axioms.sync.numbered_barriers import Instances
+from axioms.sync.rounds import Part, Rounds
 from ptxcore.machine.effects import Effect
 from ptxcore.values import terms
 
@@ -144,7 +144,7 @@ class Reasons:
         """Who goes on has all those there for whom it waits, but for those who have ended."""
         if not self.giving.together:
             return
-        from axioms.collectives import Flows
+        from axioms.events.collectives import Flows
 
         formula, truth = self.formula, self.encoding.truth
         flows = Flows(self.giving.program.threads)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from axioms.candidate import Candidate, Judge
 from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
-from axioms.concrete_runs import assembled
-from axioms.facts import fitted
 from axioms.liveness.graph import first_state, machine_of
 from axioms.program import Event, Program, Thread
+from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.concrete import assembled
+from axioms.witness.fitted import fitted
 from ptxcore.machine.effects import Effect
 from ptxcore.machine.run import Trace
 from ptxcore.machine.state import State

@@ -15,11 +15,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from axioms.encode import Encoding
-from axioms.formula import BOTH, FALSE, TRUE, Formula
+from axioms.encode.encoding import Encoding
+from axioms.errors import UnsupportedProgram
 from axioms.liveness.blocking import Blocking
 from axioms.liveness.progress import Progress, Status, fairly_scheduled, residents
-from axioms.program import UnsupportedProgram
+from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 
 #: Orders of more CTAs than these are not written down.
 _MOST_CTAS = 20

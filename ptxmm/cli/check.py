@@ -51,7 +51,7 @@ def check(options: Namespace) -> int:
     from ptxcore.diagnostics import InputError
 
     if options.backend == "sat":
-        from axioms.backends import sat_available
+        from axioms.sat.backends import sat_available
 
         if not sat_available():
             return _refuse("--backend sat needs python-sat, which is not installed")

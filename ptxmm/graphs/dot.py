@@ -6,7 +6,7 @@ package only writes the text.
 
 from __future__ import annotations
 
-from axioms.execution import Execution
+from axioms.witness.execution import Execution
 
 from .figure import Box, Edge, Layout
 from .layout import layout

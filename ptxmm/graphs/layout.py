@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from axioms.execution import ExecutedEvent, Execution
+from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import LEVELS, Place
 
 from .figure import Box, Frame, Half, Heading, Layout, label_of

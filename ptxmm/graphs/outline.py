@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from axioms.execution import ExecutedEvent, Execution
+from axioms.witness.execution import ExecutedEvent, Execution
 
 from .waiting import STAYS
 

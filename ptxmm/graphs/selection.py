@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from axioms.execution import Execution
+from axioms.witness.execution import Execution
 
 from .style import style_of
 

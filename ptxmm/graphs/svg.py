@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape
 
-from axioms.execution import Execution
+from axioms.witness.execution import Execution
 
 from .figure import Box, Edge, Half, Layout
 from .geometry import Point, Rect

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from axioms.execution import ExecutedEvent, Execution
+from axioms.witness.execution import ExecutedEvent, Execution
 
 #: The kind of the events that stand for it.
 STAYS = "X"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.memory import Layout
+from axioms.events.memory import Layout
 from axioms.program import Observable, Program, Thread
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored

@@ -11,9 +11,9 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from axioms.endless import may_fail_assertions
-from axioms.result import Decision, OutOfTime, RaceEvent
-from ptxcore.clock import deadline_after
+from axioms.liveness.search import may_fail_assertions
+from axioms.witness.result import Decision, RaceEvent
+from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, told, verdict_of
 from ptxmm.kernels.judging import JUDGES
 from ptxmm.kernels.question import SAFE, Question

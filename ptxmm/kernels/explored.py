@@ -7,8 +7,9 @@ from dataclasses import fields
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from axioms.events import Thread, UnsupportedProgram
-from axioms.kernels import Kernel
+from axioms.errors import UnsupportedProgram
+from axioms.events.event import Thread
+from axioms.events.launches import Kernel
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.actions import MAPA_ALIAS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from axioms.result import Decision
+from axioms.witness.result import Decision
 from ptxcore.values.terms import Value
 from ptxmm.answers import Coverage, settle
 from ptxmm.judging import judge, judge_races, judge_stalls, tell_story

@@ -20,7 +20,7 @@ from ptxcore.values.terms import mask
 from ptxmm.kernels.launch import Buffer, Element
 
 if TYPE_CHECKING:
-    from axioms.memory import Object, View
+    from axioms.events.memory import Object, View
     from ptxcore.machine.kernel.layout import Layout
 
 #: Bytes of the buffer through which the threads of a grid synchronize.
@@ -102,7 +102,7 @@ class Memory:
         """Raises UnsupportedProgram for a variable that one module declares, and another one defines."""
         known = self._linked.setdefault(name, declared)
         if known != declared:
-            from axioms.program import UnsupportedProgram
+            from axioms.errors import UnsupportedProgram
 
             raise UnsupportedProgram(
                 f"'{name}' is declared .extern in one module and defined in another: linking modules is not supported"
@@ -112,14 +112,14 @@ class Memory:
         self, name: str, size: int, initial: bytes, width: int, elements: int | None, address: int,
         owner: str = "", space: str = "global", threads: frozenset[int] | None = None, cta: int | None = None,
     ) -> None:  # fmt: skip
-        from axioms.memory import Object, View
+        from axioms.events.memory import Object, View
 
         self.views.append(View(len(self.objects), address, 0, threads))
         self.objects.append(Object(name, size, initial, width, elements, owner, space, cta, *[space == "shared"] * 2))
 
     def given(self, address: int, size: int, owner: str) -> None:
         """What a call of `malloc` gave a thread."""
-        from axioms.memory import Object, View
+        from axioms.events.memory import Object, View
 
         number = sum(thing.heap for thing in self.objects)
         name = f"malloc{f' {number + 1}' if number else ''}"
@@ -145,7 +145,7 @@ class Memory:
         """The shared memory of a CTA, by its number in the program and its rank: `threads` are those of its cluster. `own`
         are those of the CTA, where what `mapa` gives of their own memory is an alias. `reserved`: with that of system
         software."""
-        from axioms.memory import Object, View
+        from axioms.events.memory import Object, View
 
         base = SHARED | rank << SHARED_BITS
         first = len(self.views)

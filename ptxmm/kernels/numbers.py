@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Self
 
-from axioms.execution import Execution
-from axioms.result import Decision, Race
+from axioms.witness.execution import Execution
+from axioms.witness.result import Decision, Race
 from ptxcore.values import terms
 from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import Buffer

@@ -14,8 +14,8 @@ def impossible(condition: Value) -> bool:
         return not condition
     import z3
 
-    from axioms.backends import new_z3_solver
-    from axioms.smt import Text
+    from axioms.sat.backends import new_z3_solver
+    from axioms.sat.smt import Text
 
     text = Text()
     name = text.define(condition, 1)

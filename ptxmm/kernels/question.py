@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from axioms.endless import Bounded, Stall
 from axioms.engine import decide
-from axioms.execution import ExecutedEvent, Execution
-from axioms.result import Decision
+from axioms.witness.execution import ExecutedEvent, Execution
+from axioms.witness.result import Decision
+from axioms.witness.stalls import Bounded, Stall
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values import terms

@@ -10,8 +10,8 @@ writes follow; and observation leads there directly just as it led there through
 strong. Everything else that the turn took part in only demanded more. So an execution with such turns is consistent only if the
 one without them is, with the same outcome; and that is an execution as well.
 
-An address that is not known is one of the numbers that may flow there (`axioms.flow`), which are the same however many such
-turns there are: they write what stood there.
+An address that is not known is one of the numbers that may flow there (`axioms.events.value_sets`), which are the same however
+many such turns there are: they write what stood there.
 
 What a turn reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
 writes, where all write numbers that are known; that they do is looked at afterwards (`holds`).
@@ -29,8 +29,8 @@ from ptxcore.machine.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:
-    from axioms.events import Thread
-    from axioms.flow import LaterFlow, Numbers
+    from axioms.events.event import Thread
+    from axioms.events.value_sets import LaterFlow, Numbers
     from ptxmm.kernels.memory import Memory
 
 #: Numbers that may stand at an address; None where not all are known.
@@ -79,9 +79,9 @@ def _nothing(effect: Effect) -> frozenset[int]:
 
 
 def _flow(threads: Sequence[Thread], memory: Memory) -> LaterFlow:
-    from axioms.flow import LaterFlow
-    from axioms.kinds import ACCESSES, spans_of
-    from axioms.memory import AddressSpace
+    from axioms.events.kinds import ACCESSES, spans_of
+    from axioms.events.memory import AddressSpace
+    from axioms.events.value_sets import LaterFlow
 
     accesses = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind in ACCESSES]
     space = AddressSpace(memory.objects, memory.views)

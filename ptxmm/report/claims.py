@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
-from axioms.execution import ExecutedEvent
 from axioms.explain.claims import Claim, Ground, Reason, proxy_of
+from axioms.witness.execution import ExecutedEvent
 
 
 class Names(Protocol):

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pysat.solvers import Minisat22
 
 from axioms.cat.evaluate import Rows
-from axioms.formula import BOTH, FALSE, TRUE, Formula
-from axioms.relations import Executed, Members, Relation
+from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
+from axioms.sat.relations import Executed, Members, Relation
 
 RELATIONS = ("rf", "rmw", "addr", "data")
 SETS = ("R", "W", "F")

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ptxmm
-from axioms import backends
-from axioms.backends import Backend, SatBackend, Z3Backend
-from axioms.formula import Formula
-from axioms.result import EngineDefect, OutOfTime
+from axioms.errors import EngineDefect
+from axioms.sat import backends
+from axioms.sat.backends import Backend, SatBackend, Z3Backend
+from axioms.sat.formula import Formula
+from ptxcore.clock import OutOfTime
 
 LIBRARY = Path(__file__).resolve().parents[2] / "litmus" / "library"
 BACKENDS: list[Callable[..., Backend]] = [SatBackend, Z3Backend]

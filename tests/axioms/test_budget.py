@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from axioms.budget import Budget
 from axioms.engine import decide
 from axioms.models import load
-from axioms.result import OutOfTime
+from axioms.oracle.budget import Budget
 from litmus.formats import read
+from ptxcore.clock import OutOfTime
 from ptxmm.pipeline import build
 
 TEXT = "PTX SB\n{ x=0; y=0; }\nP0 | P1 ;\nst.weak x, 1 | st.weak y, 1 ;\nld.weak r0, y | ld.weak r0, x ;\nexists (0:r0 == 0)\n"

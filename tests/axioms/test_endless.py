@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from axioms import endless
+from axioms.liveness import search as endless
 from litmus.formats import read
 from ptxmm.api import model_named
 from ptxmm.pipeline import build

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 import z3
 
-from axioms.program import UnsupportedProgram
-from axioms.smt import Text
+from axioms.errors import UnsupportedProgram
+from axioms.sat.smt import Text
 from ptxcore.values import floats
 from ptxcore.values.ieee import FORMATS
 from ptxcore.values.terms import Term, Value, evaluate, symbol

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Minisat22
 
-from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
+from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
 
 FREE = 4
 

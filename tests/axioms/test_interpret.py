@@ -10,10 +10,10 @@ from pysat.solvers import Minisat22
 
 from axioms.cat.evaluate import Evaluation
 from axioms.cat.model import Model, compile_model
-from axioms.formula import TRUE, Formula
-from axioms.interpret import Interpreter
-from axioms.program import UnsupportedProgram
-from axioms.relations import Executed, Relation
+from axioms.encode.interpret import Interpreter
+from axioms.errors import UnsupportedProgram
+from axioms.sat.formula import TRUE, Formula
+from axioms.sat.relations import Executed, Relation
 
 SLOW = list(HealthCheck)
 

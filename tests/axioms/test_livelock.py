@@ -9,13 +9,14 @@ from agreement import compared, pass_over
 from generated_loops import loops
 from liveness_oracle import Oracle
 
-from axioms import endless
 from axioms.cat.model import Model
-from axioms.endless import Asked, Bounded, Stall, find
 from axioms.liveness import interleave
+from axioms.liveness import search as endless
 from axioms.liveness.interleave import Interleavings
 from axioms.liveness.progress import FAIR, NAMES, Progress, progress_named
+from axioms.liveness.search import Asked, find
 from axioms.program import Program
+from axioms.witness.stalls import Bounded, Stall
 from litmus.formats import read
 from ptxmm.api import model_named
 from ptxmm.pipeline import build

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from axioms import mbarrier_states
-from axioms.mbarrier_states import START, Reach, State, reachable
+from axioms.sync import mbarrier_states
+from axioms.sync.mbarrier_states import START, Reach, State, reachable
 
 
 class Operation:

@@ -8,7 +8,7 @@ import pytest
 from growth import calls
 
 import ptxmm
-from axioms.mbarrier_windows import Windows
+from axioms.sync.mbarrier_windows import Windows
 from ptxmm.result import Result
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
@@ -471,7 +471,7 @@ def test_a_wait_stands_where_its_phase_is_over_whether_told_by_token_or_parity(
             super().__init__(*given)
             found.append(self)
 
-    monkeypatch.setattr("axioms.mbarriers.Windows", Recorded)
+    monkeypatch.setattr("axioms.sync.mbarriers.Windows", Recorded)
     threads = "".join(
         f"P{t}@cta 0 {{ .reg .pred p; {'mbarrier.init.shared.b64 [m], 3;' if t == 0 else ''} bar.sync 0, 96; "
         f"mbarrier.arrive.shared.b64 %rd0, [m]; mbarrier.{wait}; selp.u32 %r1, 1, 0, p; }}\n"

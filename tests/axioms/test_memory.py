@@ -7,10 +7,10 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from axioms.events import joined, pieces, split
-from axioms.flow import Flow
-from axioms.formula import Formula
-from axioms.memory import AddressSpace, Layout, Object, TooManyPlaces, View
+from axioms.events.event import joined, pieces, split
+from axioms.events.memory import AddressSpace, Layout, Object, TooManyPlaces, View
+from axioms.events.value_sets import Flow
+from axioms.sat.formula import Formula
 from litmus.formats import read
 from ptxcore.values import terms
 from ptxmm.pipeline import build

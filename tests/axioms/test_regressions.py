@@ -6,7 +6,7 @@ import pytest
 
 import ptxmm
 from axioms.cat.model import Model, compile_model
-from axioms.result import OutOfTime
+from ptxcore.clock import OutOfTime
 from ptxmm.result import Result
 
 ENGINES = pytest.mark.parametrize("engine", ["solve", "enumerate"])
@@ -82,8 +82,8 @@ def test_who_waits_for_a_thread_that_a_bound_stopped_does_not_hide_that_it_did(e
 
 @pytest.mark.parametrize("shown", ["0", "9"])
 def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> None:
+    from axioms.encode.symbolic import decide_symbolic
     from axioms.models import load
-    from axioms.symbolic import decide_symbolic
     from ptxmm.pipeline import build
 
     text = (
@@ -97,8 +97,8 @@ def test_a_filter_does_not_hide_that_a_bound_cut_executions_off(shown: str) -> N
 
 @pytest.mark.parametrize(("condition", "holds"), [("0:r1 != 6", True), ("0:r1 != 7", False)])
 def test_of_values_without_bounds_only_those_that_decide_are_looked_for(condition: str, holds: bool) -> None:
+    from axioms.encode.symbolic import decide_symbolic
     from axioms.models import load
-    from axioms.symbolic import decide_symbolic
     from ptxmm.pipeline import build
 
     text = f"PTX clock\n{{ x = 0; }}\nP0 {{ mov.u32 %r0, %clock; or.b32 %r1, %r0, 1; }}\nforall ({condition})"
@@ -222,9 +222,10 @@ def test_who_waited_before_a_warp_met_finds_the_object_that_is_invalidated_behin
 
 
 def test_where_listing_stops_early_there_is_one_outcome_of_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    from axioms import engine, solve
-    from axioms.backends import SatBackend
+    from axioms import engine
+    from axioms.encode import solve
     from axioms.models import load
+    from axioms.sat.backends import SatBackend
     from ptxmm.pipeline import build
 
     settled = []

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from partly_known import SETS, World, concrete, members, worlds
 from pysat.solvers import Minisat22
 
-from axioms import relations
 from axioms.cat import evaluate
 from axioms.cat.evaluate import Rows, bits
-from axioms.cycles import cycles
-from axioms.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
-from axioms.paths import Paths
-from axioms.relations import Executed, Relation
+from axioms.sat import relations
+from axioms.sat.acyclicity import cycles
+from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
+from axioms.sat.paths import Paths
+from axioms.sat.relations import Executed, Relation
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -8,10 +8,10 @@ import random
 import pytest
 from agreement import brute_force
 
-from axioms import endless
-from axioms.encounters import meeting_at
 from axioms.engine import decide
+from axioms.events.encounters import meeting_at
 from axioms.liveness import blocking
+from axioms.liveness import search as endless
 from litmus.formats import read
 from ptxmm.api import model_named
 from ptxmm.pipeline import build
@@ -62,7 +62,7 @@ def answers(seed: int) -> tuple[object, object]:
 def compare(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     found = answers(seed)
     with monkeypatch.context() as patched:
-        general = "axioms.barriers.meeting_at"
+        general = "axioms.sync.barriers.meeting_at"
         patched.setattr(general, lambda *given: None if _counted(given[2]) else meeting_at(*given))
         patched.setattr(blocking, "SharedWaits", lambda _: None)
         assert found == answers(seed), text(seed)

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ptxmm
-from axioms import encode
-from axioms.symmetry import Class
+from axioms.encode import encoding as encode
+from axioms.encode.symmetry import Class
 from litmus import families
 from litmus.formats import read
 from litmus.test import Test

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pysat.solvers import Minisat22
 
-from axioms import values
-from axioms.formula import FALSE, Formula
-from axioms.values import Lowering, TooManyValues, domains
+from axioms.sat import values
+from axioms.sat.formula import FALSE, Formula
+from axioms.sat.values import Lowering, TooManyValues, domains
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ptxmm
-from axioms.program import UnsupportedProgram
+from axioms.errors import UnsupportedProgram
 from ptxcore.machine.kernel.faults import KernelError
 from ptxcore.machine.kernel.launch import load
 from ptxmm.running import launch

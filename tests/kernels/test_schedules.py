@@ -12,7 +12,8 @@ from kept import EXAMPLES, GATE, MUSEUM, loaded, named, variants
 from schedules import Runs, State
 
 import ptxmm
-from axioms.endless import Bounded, find
+from axioms.liveness.search import find
+from axioms.witness.stalls import Bounded
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
 from ptxmm.kernels.test import KernelTest

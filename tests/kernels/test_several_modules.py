@@ -8,7 +8,7 @@ import pytest
 from schedules import Runs
 
 import ptxmm
-from axioms.program import UnsupportedProgram
+from axioms.errors import UnsupportedProgram
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 WORD = {"type": "u32", "elements": 1}

@@ -10,7 +10,8 @@ from schedules import Runs
 from test_waiting_agrees import kernel
 
 import ptxmm
-from axioms import endless, standstill
+from axioms.liveness import search as endless
+from axioms.oracle import liveness as standstill
 from ptxmm.api import model_named
 from ptxmm.kernels.question import Question
 

@@ -10,9 +10,10 @@ from campaigns import share
 from schedules import Runs
 
 import ptxmm
-from axioms import endless
-from axioms.endless import Stall, find
-from axioms.values import TooManyValues
+from axioms.liveness import search as endless
+from axioms.liveness.search import find
+from axioms.sat.values import TooManyValues
+from axioms.witness.stalls import Stall
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
 from ptxmm.story import Story

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from axioms.execution import ExecutedEvent, Execution
+from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 
 Pairs = tuple[tuple[int, int], ...]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import axioms.solve
+import axioms.encode.solve
 import ptxmm
-from axioms.budget import Budget
-from axioms.result import OutOfTime
+from axioms.oracle.budget import Budget
 from litmus.formats.printer import write
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import CHECKS, Coverage, answer
 from ptxmm.checker import digest
@@ -154,7 +154,7 @@ def test_what_an_execution_shows_no_clock_takes_back(kind: str, verdict: str, mo
     def late(*_: object) -> bool:
         raise OutOfTime
 
-    monkeypatch.setattr(axioms.solve, "is_cut_off", late)
+    monkeypatch.setattr(axioms.encode.solve, "is_cut_off", late)
     tail, before = DECIDED[kind]
     assert check(litmus("partly cut", tail, before)).verdict == verdict
     assert check(litmus("partly cut", TAILS[kind])).verdict == "undecided"

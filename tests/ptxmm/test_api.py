@@ -95,15 +95,15 @@ def test_checking_one_file_imports_nothing_that_it_does_not_need(tmp_path: Path)
 
 #: Files that are about what a plain test has nothing of: barriers, copies, fences, kernels, warps, floating point, modules.
 NOT_FOR_PLAIN_TESTS = """
-axioms.arrivals axioms.asynchronous axioms.barrier_events axioms.barriers axioms.collectives axioms.endless axioms.enumerate
-axioms.standstill
-axioms.fences axioms.kernels axioms.mbarrier_states axioms.mbarriers axioms.named_barriers axioms.numbered_barriers
-axioms.phases axioms.rounds axioms.sketch axioms.smt axioms.staged axioms.symbolic axioms.why
-litmus.formats.host litmus.formats.short litmus.launches
-ptxcore.check.module ptxcore.isa.async_copy ptxcore.isa.atomics ptxcore.isa.conversion ptxcore.isa.floating_point
-ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.kernel ptxcore.machine.repetition ptxcore.machine.run
-ptxcore.syntax.declarations ptxcore.syntax.directives ptxcore.syntax.functions ptxcore.syntax.sections ptxcore.syntax.structures
-ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml ptxmm.report.json ptxmm.story ptxmm.workers
+axioms.sync.arrivals axioms.events.asynchronous axioms.events.barrier_events axioms.sync.barriers axioms.events.collectives
+axioms.liveness.search axioms.oracle.outcomes axioms.oracle.liveness axioms.events.fences axioms.events.launches
+axioms.sync.mbarrier_states axioms.sync.mbarriers axioms.sync.named_barriers axioms.sync.numbered_barriers axioms.sync.phases
+axioms.sync.rounds axioms.encode.sketch axioms.sat.smt axioms.witness.staged axioms.encode.symbolic axioms.why
+litmus.formats.host litmus.formats.short litmus.launches ptxcore.check.module ptxcore.isa.async_copy ptxcore.isa.atomics
+ptxcore.isa.conversion ptxcore.isa.floating_point ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.kernel
+ptxcore.machine.repetition ptxcore.machine.run ptxcore.syntax.declarations ptxcore.syntax.directives ptxcore.syntax.functions
+ptxcore.syntax.sections ptxcore.syntax.structures ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml ptxmm.report.json
+ptxmm.story ptxmm.workers
 """
 #: Parts of the standard library that take long to import, and that nothing on the way needs.
 SLOW = "asyncio email json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"
@@ -130,7 +130,7 @@ def test_a_plain_test_imports_nothing_of_what_it_does_not_have(tmp_path: Path) -
     imported = set(done.stderr.split())
     assert sorted(imported.intersection(f"{NOT_FOR_PLAIN_TESTS} {SLOW}".split())) == []
     ours = [name for name in imported if name.partition(".")[0] in ("ptxmm", "axioms", "litmus", "ptxcore")]
-    assert len(ours) <= 125, "each file more is a third of a millisecond at every start"
+    assert len(ours) <= 134, "each file more is a third of a millisecond at every start"
 
 
 SHARED = "P0@cta 0 { ld.weak.shared.u32 %r0, [c]; }\nP1@cta 1 { ld.weak.shared.u32 %r0, [b]; }"

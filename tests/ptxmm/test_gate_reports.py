@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from axioms.races import UNDEFINED
+from axioms.witness.races import UNDEFINED
 from ptxmm.baseline import Baseline, BaselineError, write
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main

@@ -11,7 +11,7 @@ from executions import executions, message_passing
 from hypothesis import HealthCheck, given, settings
 from waiting import Clock
 
-from axioms.execution import ExecutedEvent, Execution
+from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import Place
 from ptxmm import checker
 from ptxmm.checker import Checker, Settings

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from axioms.engine import decide
-from axioms.program import UnsupportedProgram, dependency_pairs
-from axioms.result import OutOfTime
+from axioms.errors import UnsupportedProgram
+from axioms.program import dependency_pairs
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.kernel.launch import UsageError
 from ptxcore.values.terms import Value, eq

@@ -15,7 +15,7 @@ import test_collection_threads
 from kernel_collection import SOURCES, Case, Collection, Expect, device
 from sequential import Schedule
 
-from axioms.memory import Object, View
+from axioms.events.memory import Object, View
 from ptxcore.isa.form import words
 from ptxmm.kernels.explored import Explored
 from ptxmm.kernels.launch import Buffer, Launch, Scalar, Triple

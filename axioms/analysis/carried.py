@@ -1,0 +1,82 @@
+"""Which numbers asynchronous copies may carry: what their sources may hold, as far as that is bounded.
+
+    every cell holds its initial value, or a number that some write to it may write
+    every copy writes what its cells of the source hold, put together from bytes of any of these numbers
+
+Repeated as often as there are copies, since no value flows through one copy twice.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from axioms.events.event import Event
+from axioms.events.memory import Cell
+from axioms.events.value_sets import MOST, Numbers, torn, union
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+#: So many combinations of operands are tried.
+_MOST_TOGETHER = 4096
+
+
+class Carried:
+    """What the writes of copies may write. `written` says what other writes may write to a cell."""
+
+    def __init__(
+        self, cells: Sequence[Cell], events: Iterable[Event], written: Callable[[Event, int], Numbers]
+    ) -> None:
+        self._sizes = [c.size for c in cells]
+        self._held: list[Numbers] = [frozenset((c.initial,)) for c in cells]
+        self._sources: dict[Term, set[int]] = {}
+        self._copied: list[tuple[int, Value]] = []
+        copies = 0
+        for e in events:
+            if e.effect is not None and e.effect.kind == "copy":
+                copies += e.kind == "W"
+                for cell, value in zip(e.cells, e.values, strict=True):
+                    if e.kind == "W":
+                        self._copied.append((cell, value))
+                    elif type(value) is Term:
+                        self._sources.setdefault(value, set()).add(cell)
+            elif e.kind == "W":
+                for cell in e.cells:
+                    self._held[cell] = union(self._held[cell], written(e, cell))
+        for _ in range(copies):
+            if not self._grows():
+                break
+
+    def _grows(self) -> bool:
+        """One more copy. True if some cell may hold more."""
+        found = [(cell, self._of(value)) for cell, value in self._copied]
+        grown = False
+        for cell, numbers in found:
+            held = union(self._held[cell], numbers)
+            grown |= held != self._held[cell]
+            self._held[cell] = held
+        return grown
+
+    def numbers(self, write: Event, cell: int) -> Numbers:
+        """What a write of a copy may write to a cell; None for anything."""
+        return self._of(write.value_at(cell))
+
+    def _of(self, value: Value) -> Numbers:
+        if type(value) is int:
+            return frozenset((value,))
+        known: dict[Term, frozenset[int]] = {}
+        for symbol in terms.symbols_of(value):
+            numbers: Numbers = frozenset()
+            for cell in self._sources.get(symbol, ()):
+                numbers = union(numbers, torn(self._held[cell], self._sizes[cell]))
+            if not numbers:
+                return None
+            known[symbol] = numbers
+        if math.prod(len(numbers) for numbers in known.values()) > _MOST_TOGETHER:
+            return None
+        found = {
+            terms.evaluate(value, dict(zip(known, combination, strict=True)))
+            for combination in itertools.product(*known.values())
+        }
+        return frozenset(found) if len(found) <= MOST else None

@@ -1,0 +1,162 @@
+"""What of a large program no solver has to see: accesses of which everything is settled, and barriers with nothing between
+them and those before. They are left out of the program that is solved.
+
+Accesses to some bytes, all of them, are left out where each read returns what one certain write wrote (see `settled`), each
+write is ordered by barriers or program order with every other access, or excludes it, and nothing else can notice them: they
+are weak, or additions in an order that is fixed; nobody asks for the final value; no loop waits for them; and the memory was
+written before it is read, and belongs to nobody who may have gone. Whatever execution the rest has, they can be put into it, in
+one way. For causality between two of them, other than the one that is known, would be a cycle through the rest: their
+neighbours in program order, and the barriers between, are still there. They raise no flags, since all flags of accesses are
+about pairs that nothing orders, but for those that the conditions name.
+
+Dependencies lead through them, so these are kept: who depends on such a read depends on what its write and its own address
+depend on (`behind`).
+
+An instance of a barrier is left out where the same threads have met at the same barrier before, under the same conditions, and
+none of them has done anything since that is still there. It is complete wherever the other one is, and orders what that
+orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.analysis.barrier_order import BarrierOrder
+from axioms.analysis.constant_reads import Access, Bytes, Key, Settling
+from axioms.events.encounters import Instance
+from axioms.events.event import Thread
+from axioms.events.memory import AddressSpace
+from ptxcore.machine.effects import Effect
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+
+#: What a dependency on a read that is left out comes to: effects, each with a condition.
+Behind = Mapping[Key, Mapping[Key, Value]]
+
+#: Effects that are no events.
+_NOTHING = frozenset(("input", "stop", "collective"))
+
+
+class Dropped(NamedTuple):
+    """The effects that are left out, and what those depend on who depend on their results."""
+
+    effects: frozenset[Key]
+    behind: Behind
+
+
+def dropped(settling: Settling, space: AddressSpace, finals: Iterable[tuple[int, int, int]]) -> Dropped:
+    """What can be left out. `finals`: bytes (object, first, end) whose final values count."""
+    if _wait_for_others(settling.threads):
+        return Dropped(frozenset(), {})
+    asked = list(finals)
+    accesses = [
+        access
+        for place, some in settling.places().items()
+        if not any(place[0] == o and place[1] < end and first < place[1] + place[2] for o, first, end in asked)
+        and _is_over(settling, space, place, some)
+        for access in some
+    ]
+    gone = {a.key for a in accesses}
+    behind = _behind(settling, [a for a in accesses if a.effect.result is not None])
+    return Dropped(frozenset(gone | _idle_barriers(settling.threads, settling.order, gone)), behind)
+
+
+def without(threads: Sequence[Thread], effects: frozenset[Key]) -> list[Thread]:
+    """The threads without some of their effects; the others keep their numbers."""
+    found = []
+    for t, thread in enumerate(threads):
+        execution = thread.execution
+        kept = [
+            Effect(index=e.index, kind="stop", guard=0, instruction=e.instruction) if (t, e.index) in effects else e
+            for e in execution.effects
+        ]
+        found.append(thread._replace(execution=replace(execution, effects=kept)))
+    return found
+
+
+def _wait_for_others(threads: Sequence[Thread]) -> bool:
+    """Whether what threads do hangs on what decides that others compute something with them: these dependencies are of
+    accesses themselves."""
+    if not any(e.kind == "collective" for thread in threads for e in thread.execution.effects):
+        return False
+    from axioms.events.collectives import Flows
+
+    return any(True for _ in Flows(threads).decided())
+
+
+def _is_over(settling: Settling, space: AddressSpace, place: Bytes, accesses: Sequence[Access]) -> bool:
+    """Whether everything is known of the accesses to some bytes, and nobody else can notice them."""
+    thing = space.objects[place[0]]
+    for a in accesses:
+        execution, thread = settling.threads[a.thread].execution, settling.threads[a.thread]
+        known = a.effect.result is None or a.key in settling.sources
+        if not known or (a.effect.semantics != "weak" and not settling.is_exchanged(a)):
+            return False
+        if thing.unset and a.effect.result is not None and settling.sources[a.key] is None:
+            return False
+        if (thing.cta is not None and thing.cta != thread.place.cta) or thread.place.host:
+            return False
+        if any(a.effect.index in stuck.reads for stuck in execution.stuck):
+            return False
+    writing = [a for a in accesses if a.writes != 0]
+    return all(settling.are_apart(w, x) for w in writing for x in accesses if x is not w)
+
+
+def _behind(settling: Settling, reads: Sequence[Access]) -> Behind:
+    """For each read that is left out what its users depend on: those that come before first."""
+    effects = [thread.execution.effects for thread in settling.threads]
+    found: dict[Key, dict[Key, Value]] = {}
+    for r in sorted(reads, key=lambda r: (settling.order.depth(r.reading), r.key)):
+        source = settling.sources[r.key]
+        through = [(r.thread, r.effect)]
+        into: dict[Key, Value] = {}
+        if source is not None:
+            write = effects[source[0]][source[1]]
+            through.append((source[0], write))
+            for key, condition in found.get(source, {}).items():
+                into[key] = condition
+        for t, e in through:
+            for dependencies in (e.address_dependencies, e.data_dependencies, e.control_dependencies):
+                for index, condition in dependencies.items():
+                    for key, more in found.get((t, index), {(t, index): 1}).items():
+                        into[key] = terms.disj(into.get(key, 0), terms.conj(condition, more))
+        into.pop(r.key, None)
+        found[r.key] = into
+    return found
+
+
+def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, gone: set[Key]) -> set[Key]:
+    """The arrivals of instances that order nothing that others do not."""
+    before: dict[Instance, dict[int, Instance]] = {}
+    members: dict[Instance, list[Key]] = {}
+    for t, thread in enumerate(threads):
+        last: tuple[Instance, Value] | None = None
+        stops = order.stops(t)
+        for e in thread.execution.effects:
+            if (t, e.index) in gone or e.kind in _NOTHING or e.guard == 0:
+                continue
+            instance = stops.get(e.index)
+            if instance is None or e.barrier != "sync" or e.result is not None or e.complete != 1:
+                last = None
+                if instance is not None:
+                    members.setdefault(instance, []).append((t, e.index))
+                continue
+            members.setdefault(instance, []).append((t, e.index))
+            if last is not None and last[0][0] == instance[0] and _is_same(last[1], e.guard):
+                before.setdefault(instance, {})[t] = last[0]
+            last = instance, e.guard
+    idle: set[Key] = set()
+    for instance, earlier in before.items():
+        meeting = order.meetings[instance[0]]
+        keys = members[instance]
+        instructions = {id(threads[t].execution.effects[i].instruction) for t, i in keys}
+        all_were = set(earlier) == set(meeting.threads) and len(keys) == len(earlier)
+        if all_were and len(instructions) == 1 and len(set(earlier.values())) == 1:
+            idle.update(keys)
+    return idle
+
+
+def _is_same(a: Value, b: Value) -> bool:
+    return a is b or (type(a) is int and a == b)

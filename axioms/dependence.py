@@ -1,0 +1,143 @@
+"""Whether an answer depends on what the manual leaves open: see `axioms.events.undetermined`.
+
+a program has numbers for such values, first numbers that nobody else computes with
+its answer is compared with those that other numbers give: the same for all of them, numbers that the program and its
+condition name, what these add up to; with the solver whatever number would change it, as far as one is found
+where one of them answers otherwise, the test is undefined
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+from axioms.errors import UnsupportedProgram
+from axioms.events.undetermined import OPTION, WIDTH
+from axioms.program import Observable, Program
+from axioms.witness.result import Decision
+from ptxcore.machine.collective import UNDETERMINED
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+REASON = (
+    "a shuffle from a lane that is not there, has exited, or is not in the member mask gives any value, and the answer depends "
+    "on it"
+)
+#: So many numbers of the program are tried, and so many combinations of them.
+_MOST_NUMBERS, _MOST_SUMS = 12, 24
+#: Outcomes with open values are asked for of programs of so many events.
+_MOST_EVENTS = 300
+
+
+def with_way(program: Program, way: str) -> Program:
+    """The program with other numbers."""
+    return program.cut((), frozenset([*[o for o in program.options if not o.startswith(OPTION)], OPTION + way]))
+
+
+#: Decides a program: its outcomes, its races.
+Decide = Callable[[Program], Decision]
+#: What of a decision a test's answer hangs on.
+Answer = tuple[object, ...]
+
+
+def depends(
+    program: Program, decision: Decision, truths: frozenset[bool], decide: Decide, by_solver: Decide | None
+) -> str | None:
+    """Why the answer depends on what is left open; None where no number was found that changes it. `decision` is that of the
+    program as it stands. The answer hangs on whether there is an outcome with one of `truths`, and on races. `decide` decides
+    the program with other numbers, `by_solver` (where there is one) with open ones."""
+
+    def answer(found: Decision) -> Answer:
+        counted = {True: found.positive > 0, False: found.negative > 0}
+        return tuple(counted[t] for t in sorted(truths)), bool(found.races), found.undefined is not None
+
+    before = answer(decision)
+    loose = _loose(program)
+    if loose is not None and not _is_used(loose):
+        return None
+    for way in _ways(loose, sums=by_solver is None):
+        found = decide(with_way(program, way))
+        if answer(found) != before:
+            return found.undefined or REASON
+    if by_solver is None or loose is None or program.size > _MOST_EVENTS:
+        return None
+    return _found_by_solver(program, loose, before, answer, decide, by_solver)
+
+
+def _found_by_solver(
+    program: Program,
+    loose: Program,
+    before: Answer,
+    answer: Callable[[Decision], Answer],
+    decide: Decide,
+    by_solver: Decide,
+) -> str | None:
+    """Asks for outcomes with any numbers, and tries the numbers of each kind of outcome."""
+    shown = [Observable(f"{UNDETERMINED} {i}", s, WIDTH) for i, s in enumerate(program.undetermined)]
+    try:
+        found = by_solver(loose.showing(shown))
+    except UnsupportedProgram:
+        return None
+    for state in found.states:  # a few, with one of each kind among them
+        numbers = ",".join(str(state[o.label] & terms.mask(WIDTH)) for o in shown)
+        other = decide(with_way(program, f"these:{numbers}"))
+        if answer(other) != before:
+            return other.undefined or REASON
+    return None
+
+
+def _loose(program: Program) -> Program | None:
+    """The program with the values left open; None where it cannot be laid out without knowing them."""
+    try:
+        return with_way(program, "open")
+    except UnsupportedProgram:
+        return None
+
+
+def _is_used(loose: Program) -> bool:
+    """Whether anything that counts is computed from values that are open."""
+    wanted = set(loose.undetermined)
+    return any(type(v) is Term and not wanted.isdisjoint(terms.symbols_of(v)) for v in _values(loose))
+
+
+def _ways(loose: Program | None, *, sums: bool) -> Iterator[str]:
+    yield from ("all:0", "each:1", f"all:{terms.mask(WIDTH)}")
+    named = [] if loose is None else list(dict.fromkeys(itertools.islice(_numbers(loose), _MOST_NUMBERS)))
+    near = [n + d for n in named for d in (0, -1, 1)]
+    more = [f(a, b) for a, b in itertools.permutations(named, 2) for f in (int.__sub__, int.__add__, int.__xor__)]
+    candidates = [*near, *(more[:_MOST_SUMS] if sums else ())]
+    yield from (
+        f"all:{n}" for n in dict.fromkeys(c & terms.mask(WIDTH) for c in candidates) if n not in (0, terms.mask(WIDTH))
+    )
+
+
+def _values(program: Program) -> Iterator[Value]:
+    """The condition, and what threads compute."""
+    yield from (program.condition, program.filter)
+    for thread in program.threads:
+        execution = thread.execution
+        for e in execution.effects:
+            if e.kind != "collective":
+                yield from (
+                    e.guard,
+                    e.address,
+                    e.source,
+                    e.operand,
+                    e.mask,
+                    e.fill,
+                    e.selected,
+                    e.complete,
+                    e.writes,
+                    e.pending,
+                )
+                yield from (v for v in (e.value, e.size, e.identity, e.count) if v is not None)
+        yield from (execution.finishes, execution.cut, *[s.guard for s in execution.stuck])
+        yield from (v for x in execution.requirements for v in (x.guard, x.condition))
+
+
+def _numbers(program: Program) -> Iterator[int]:
+    """The numbers that the condition names, then those that threads compute with."""
+    for value in _values(program):
+        for term in terms.subterms([value]):
+            if term.op not in ("extract", "zext", "sext", "concat", "symbol"):
+                yield from (a for a in term.args if type(a) is int)

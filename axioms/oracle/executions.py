@@ -1,0 +1,301 @@
+"""The executions of threads that ran on numbers, for brute force.
+
+for each assignment of barrier instances, each order of operations on mbarrier objects, each reads-from, each order of
+fences, each coherence:
+    evaluate the model on that one execution
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from axioms.cat.evaluate import Rows, bits
+from axioms.cat.model import Model
+from axioms.oracle import mbarriers as mbarrier_orders
+from axioms.oracle.barriers import BarrierChoice
+from axioms.oracle.mbarriers import Order, Wrong
+from axioms.oracle.provenance import TooLarge
+from axioms.program import Event, Program, dependency_pairs
+from axioms.witness.candidate import Candidate, Judge, Reads
+from axioms.witness.staged import StagedEvaluation, Stages
+from axioms.witness.tearing import mixes
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+
+#: There are 130,023 strict partial orders of six writes, and 6,129,859 of seven.
+_MAX_WRITES = 7
+
+
+class Executions:
+    """The consistent executions of a program of numbers. `stages` are those of the model, `wrong` says what is wrong with
+    operations on mbarrier objects; `check_time` is called now and then, so that a caller can stop."""
+
+    def __init__(
+        self, program: Program, model: Model, stages: Stages, wrong: Wrong, check_time: Callable[[], None]
+    ) -> None:
+        self.program, self.model, self.stages = program, model, stages
+        self.wrong, self.check_time = wrong, check_time
+        self.dependencies = _dependency_rows(program)
+        self.judge = Judge(program, model)
+
+    def arrangements(self, barriers: Iterable[BarrierChoice]) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
+        """Instances of barriers with orders of the operations on mbarrier objects. Who misuses either is told in the former."""
+        choices = list(mbarrier_orders.order_choices(self.program, self.wrong, self.check_time))
+        for barrier in barriers:
+            for orders in choices:
+                misuse = next((o.misuse for o in orders if o.misuse), barrier.misuse)
+                yield replace(barrier, misuse=misuse), orders
+
+    def of(self, barrier: BarrierChoice, orders: Sequence[Order], finals: bool) -> Iterator[Candidate]:
+        """The consistent executions of one arrangement; with `finals`, one for each choice of the values that stay."""
+        static = self._static(barrier, orders)
+        met = (*barrier.pairs, *barrier.again)
+        sequences = [[e.index for e in o.events] for o in orders]
+        program, judge = self.program, self.judge
+        evaluation = StagedEvaluation(self.model, program, self.stages, static)
+        for rf in self._reads_from(static):
+            with_rf = evaluation.extend("rf", _rf_rows(program, rf))
+            if with_rf is None:
+                continue
+            for order in _fence_orders(program):
+                with_fences = with_rf.extend("sync_fence", order)
+                if with_fences is None:
+                    continue
+                for co in self._coherences(with_fences):
+                    if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
+                        continue
+                    for kept in _final_writes(program, co) if finals else ({},):
+                        yield Candidate(judge, [True] * program.size, rf, co, order, met, kept, sequences=sequences)
+
+    def _static(self, barrier: BarrierChoice, orders: Sequence[Order]) -> dict[str, Rows]:
+        """What an arrangement says of relations."""
+        program, dependencies = self.program, self.dependencies
+        data, control = list(dependencies["data"]), list(dependencies["ctrl"])
+        for i, j in barrier.flows:
+            data[i] |= 1 << j
+        for i, w in barrier.ended:
+            control[i] |= program.relations["po"][w]
+        mbo, mbrf, denied = mbarrier_orders.rows(program, orders)
+        for row, pairs in ((mbo, barrier.phase_order), (mbrf, barrier.phases)):
+            for i, j in pairs:
+                row[i] |= 1 << j
+        found = {**dependencies, "data": data, "ctrl": control, "mbo": mbo, "mbrf": mbrf, "denied": denied}
+        return {**found, "syncbar": barrier.rows(program.size), "again": barrier.again_rows(program.size)}
+
+    def _reads_from(self, static: dict[str, Rows]) -> Iterator[Reads]:
+        """Each choice of a write for each cell of each read, that wrote there what is read there. What copies read is known
+        when all is chosen."""
+        program = self.program
+        writes = _writes(program)
+        reads = [(e, c) for e in program.events if e.kind == "R" for c in e.cells]
+        sources = [
+            [w.index for w in writes[c] if w is not r.partner and _may_be(w.value_at(c), r.value_at(c))]
+            for r, c in reads
+        ]
+        flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
+        for chosen in itertools.product(*sources):
+            self.check_time()
+            rf: dict[int, tuple[int, ...]] = {}
+            for (r, _), w in zip(reads, chosen, strict=True):
+                rf[r.index] = (*rf.get(r.index, ()), w)
+            if _grounded(program, rf, flow) and _agree(program, rf) and not self._mixes(rf):
+                yield rf
+
+    def _mixes(self, rf: Reads) -> bool:
+        """Whether a read that may not be torn is."""
+        return any(
+            len(chosen) > 1
+            and not self.program.tears(self.program.events[r].width)
+            and mixes(self.program.events[r], (self.program.events[w] for w in chosen))
+            for r, chosen in rf.items()
+        )
+
+    def _coherences(self, evaluation: StagedEvaluation) -> Iterator[Rows]:
+        """All choices of a strict partial order of the writes of each cell, that agree on writes which meet in several cells
+        and have the pairs which an axiom demands outright."""
+        demanded, related = evaluation.demands()
+        rows = [0] * self.program.size
+        by_cell: dict[tuple[int, ...], list[frozenset[tuple[int, int]]]] = {}
+        for initial, *others in _writes(self.program).values():
+            if len(others) > _MAX_WRITES:
+                raise TooLarge("too many writes to one location for brute force")
+            writes = tuple(w.index for w in others)
+            rows[initial.index] = sum(1 << w for w in writes)
+            if writes not in by_cell:
+                orders = strict_orders(writes, self.check_time)
+                by_cell[writes] = [o for o in orders if _fits(o, writes, demanded, related)]
+        for pairs in _agreeing(list(by_cell.items())):
+            self.check_time()
+            co = list(rows)
+            for i, j in pairs:
+                co[i] |= 1 << j
+            yield co
+
+
+def _agreeing(
+    by_cell: Sequence[tuple[tuple[int, ...], list[frozenset[tuple[int, int]]]]],
+) -> Iterator[frozenset[tuple[int, int]]]:
+    """One order for each set of writes, so that all say the same of writes that several sets have."""
+    if not by_cell:
+        yield frozenset()
+        return
+    (writes, orders), *rest = by_cell
+    decided = {p for some, _ in rest for p in itertools.permutations(some, 2)}
+    shared = [p for p in itertools.permutations(writes, 2) if p in decided]
+    for others in _agreeing(rest):
+        for order in orders:
+            if all((p in order) == (p in others) for p in shared):
+                yield order | others
+
+
+def _may_be(written: Value, read: Value) -> bool:
+    return written == read or type(written) is not int or type(read) is not int
+
+
+def _agree(program: Program, rf: Reads) -> bool:
+    """Whether reads return what was written, where copies carried it there. No value comes out of itself."""
+    symbols: dict[terms.Term, int] = {}
+    waiting: list[tuple[Value, Value]] = []
+    for r, chosen in rf.items():
+        for c, read, w in zip(program.events[r].cells, program.events[r].values, chosen, strict=True):
+            write = program.events[w]
+            if write.unstable and type(read) is not int:
+                raise TooLarge("copies of what a discard leaves behind are beyond brute force")
+            if not write.unstable and not type(read) is type(write.value_at(c)) is int:
+                waiting.append((read, write.value_at(c)))
+    while waiting:
+        later = []
+        for read, written in waiting:
+            try:
+                value = terms.evaluate(written, symbols)
+            except KeyError:
+                later.append((read, written))
+                continue
+            if type(read) is terms.Term:
+                symbols[read] = value
+            elif read != value:
+                return False
+        waiting = later
+    return True
+
+
+def _writes(program: Program) -> dict[int, list[Event]]:
+    """The writes of each cell, the initial one first."""
+    found: dict[int, list[Event]] = {}
+    for e in program.events:
+        if e.kind == "W":
+            for c in e.cells:
+                found.setdefault(c, []).append(e)
+    return found
+
+
+def _rf_rows(program: Program, rf: Reads) -> Rows:
+    rows = [0] * program.size
+    for r, writes in rf.items():
+        for w in writes:
+            rows[w] |= 1 << r
+    return rows
+
+
+def _fr_rows(program: Program, rf: Reads, co: Rows, writes: Mapping[int, int]) -> Rows:
+    """`fr` cell by cell; `writes` are those of each cell."""
+    rows = [0] * program.size
+    for r, chosen in rf.items():
+        for c, w in zip(program.events[r].cells, chosen, strict=True):
+            rows[r] |= co[w] & writes[c]
+    return rows
+
+
+def _dependency_rows(program: Program) -> dict[str, Rows]:
+    found = {}
+    for name, pairs in dependency_pairs(program).items():
+        rows = [0] * program.size
+        for i, j, condition in pairs:
+            if condition:
+                rows[i] |= 1 << j
+        found[name] = rows
+    return found
+
+
+def _grounded(program: Program, rf: Reads, flow: Rows) -> bool:
+    """Whether no value comes out of itself."""
+    successors = [a | b for a, b in zip(flow, _rf_rows(program, rf), strict=True)]
+    degrees = [0] * program.size
+    for row in successors:
+        for j in bits(row):
+            degrees[j] += 1
+    ready = [i for i, d in enumerate(degrees) if d == 0]
+    done = 0
+    while ready:
+        done += 1
+        for j in bits(successors[ready.pop()]):
+            degrees[j] -= 1
+            if degrees[j] == 0:
+                ready.append(j)
+    return done == program.size
+
+
+def strict_orders(
+    elements: tuple[int, ...], tick: Callable[[], None] = lambda: None
+) -> list[frozenset[tuple[int, int]]]:
+    """Every strict partial order of a few elements. `tick` is called now and then, so that a caller can stop."""
+    orders: list[frozenset[tuple[int, int]]] = [frozenset()]
+    for k in range(1, len(elements)):
+        new = elements[k]
+        grown = set()
+        for order in orders:
+            tick()
+            for below, above in _places(elements[:k], order):
+                grown.add(order | {(b, new) for b in below} | {(new, a) for a in above})
+        orders = list(grown)
+    return orders
+
+
+def _places(
+    elements: tuple[int, ...], order: frozenset[tuple[int, int]]
+) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
+    """Where a new element fits: a set of elements below it and one above, closed, every lower one below every upper one."""
+    subsets = [frozenset(c) for n in range(len(elements) + 1) for c in itertools.combinations(elements, n)]
+    lower = [s for s in subsets if all(a in s for a, b in order if b in s)]
+    upper = [s for s in subsets if all(b in s for a, b in order if a in s)]
+    for below in lower:
+        for above in upper:
+            if not below & above and all((b, a) in order for b in below for a in above):
+                yield below, above
+
+
+def _fits(pairs: frozenset[tuple[int, int]], writes: Sequence[int], demanded: Rows, related: Rows) -> bool:
+    for i in writes:
+        for j in writes:
+            if demanded[i] >> j & 1 and (i, j) not in pairs:
+                return False
+            if related[i] >> j & 1 and (i, j) not in pairs and (j, i) not in pairs:
+                return False
+    return True
+
+
+def _fence_orders(program: Program) -> Iterator[Rows]:
+    """Strict orders of the fence.sc events that relate all pairs in `sr`."""
+    fences = tuple(e.index for e in program.events if "SC" in e.tags)
+    sr = program.relations["sr"]
+    for pairs in strict_orders(fences) if fences else [frozenset[tuple[int, int]]()]:
+        if all((a, b) in pairs or (b, a) in pairs for a in fences for b in fences if a != b and sr[a] >> b & 1):
+            rows = [0] * program.size
+            for a, b in pairs:
+                rows[a] |= 1 << b
+            yield rows
+
+
+def _final_writes(program: Program, co: Rows) -> Iterator[dict[int, int]]:
+    """Each choice of a co-maximal write for every cell."""
+    by_cell = [
+        [(c, w.index) for w in writes if not any(co[w.index] >> later.index & 1 for later in writes)]
+        for c, writes in _writes(program).items()
+    ]
+    shown = {c for c, _ in program.finals}
+    for chosen in itertools.product(*by_cell):
+        if any(program.events[w].unstable for c, w in chosen if c in shown):
+            raise TooLarge("what a discard leaves behind may be any of too many numbers for brute force")
+        yield {c: w for c, w in chosen if not program.events[w].unstable}

@@ -1,0 +1,320 @@
+"""Who waits for ever, or ends the launch, without a solver: by brute force, as `axioms.oracle.outcomes` finds outcomes.
+
+    all ways of each thread: to its end; to a barrier, where it waits; to a turn of a waiting loop that goes round; to a trap;
+                             to a wait for kernels; not even to its beginning
+    for each choice of one way a thread, such that kernels begin when they may:
+        for each play of their barriers in which those who wait still do when nobody can go on:
+            for each consistent execution:
+                who goes round in a loop must see what it sees for ever: nothing comes after what the turn reads
+
+Where somebody ends the launch, others may be anywhere: nothing that they would have done undoes it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.cat.evaluate import bits
+from axioms.cat.model import Model
+from axioms.events.launches import Streams
+from axioms.oracle.budget import Budget
+from axioms.oracle.executions import Executions
+from axioms.oracle.provenance import TooLarge
+from axioms.oracle.runs import Runs
+from axioms.oracle.schedules import Part, Play, Plays
+from axioms.program import Event, Program
+from axioms.witness.candidate import Candidate
+from axioms.witness.concrete import assembled
+from axioms.witness.fitted import fitted
+from axioms.witness.staged import StagedEvaluation
+from axioms.witness.stalls import ABORTS, Stall, Wait
+from ptxcore.machine.effects import Effect
+from ptxcore.machine.run import Trace
+from ptxcore.syntax.tree import Instruction
+
+#: What changes nothing for anybody else: a thread that stops there may as well have stopped before it.
+_UNSEEN = frozenset(("load", "fence", "proxy_fence", "input", "collective"))
+
+
+class Way(NamedTuple):
+    """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `looks` are the
+    effects by which a turn that goes round sees the world."""
+
+    kind: str
+    trace: Trace
+    instruction: Instruction | None = None
+    looks: tuple[int, ...] = ()
+    says: str = ""
+    #: The kernels for which it waits before what comes next.
+    awaits: tuple[int, ...] = ()
+
+    @property
+    def part(self) -> Part:
+        return Part(self.trace.effects, self.kind == "barrier", self.kind == "end")
+
+
+def find(
+    program: Program,
+    model: Model,
+    *,
+    kinds: Sequence[str],
+    deadline: float | None = None,
+    steps: int | None = None,
+) -> Stall | None:
+    """What `axioms.liveness.search.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
+    `axioms.oracle.outcomes.decide`."""
+    return _Search(program, model, kinds, Budget(deadline, steps)).result()
+
+
+class _Search:
+    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
+        self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
+        self.aborts = not set(ABORTS).isdisjoint(kinds)
+        if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
+            raise TooLarge("who waits for ever at the barriers that the short dialect names is beyond brute force")
+        self.runs = Runs(program, model, self.spend)
+        self.streams = Streams(program.kernels, program.threads) if program.kernels and model.uses("api") else None
+
+    def result(self) -> Stall | None:
+        ways = [
+            [*_ways(traces, self.aborts), *self._for_kernels(t, traces)]
+            for t, traces in enumerate(self.runs.of_threads())
+        ]
+        if not any(way.kind in self.kinds for some in ways for way in some):
+            return None
+        for chosen in itertools.product(*ways):
+            self.spend()
+            if not any(way.kind in self.kinds for way in chosen):
+                continue
+            if self.streams is not None and not _Begun(self.streams, chosen, self.aborts).is_right():
+                continue
+            if not self.runs.meetings.agree([_told(way) for way in chosen]):
+                continue
+            plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend))
+            if plays:
+                execution = next(self._standing(chosen, plays), None)
+                if execution is not None:
+                    waits = tuple(
+                        Wait(way.kind, t, way.instruction, way.says, unended=self._unended(t, way, chosen))
+                        for t, way in enumerate(chosen)
+                        if way.kind in self.kinds or (way.kind != "end" and not self.aborts)
+                    )
+                    return Stall(waits, execution.execution({}))
+        return None
+
+    def _for_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[Way]:
+        """The ways of a thread that end where it waits for kernels, and where it does not begin."""
+        if self.streams is None or self.aborts:
+            return
+        k = self.streams.of_thread.get(t)
+        if k is not None:
+            awaits = tuple(self.streams.before(k))
+            if awaits or k in self.streams.launches:
+                yield Way("launch", _up_to(traces[0], 0), awaits=awaits)
+        found: dict[object, Way] = {}
+        for trace in traces:
+            for i, effect in enumerate(trace.effects):
+                awaited = self.streams.awaited(t, effect, trace.effects[:i])
+                if awaited:
+                    key = tuple(str(e.answer) for e in trace.effects[:i])
+                    found.setdefault(
+                        key, Way("kernel", Trace(trace.effects[:i], {}, "stopped"), effect.instruction, awaits=awaited)
+                    )
+        yield from found.values()
+
+    def _unended(self, t: int, way: Way, chosen: Sequence[Way]) -> tuple[str, ...]:
+        if self.streams is None:
+            return ()
+        begun = _Begun(self.streams, chosen, self.aborts)
+        return tuple(self.streams.kernels[k].name for k in sorted(set(way.awaits)) if not begun.has_ended(k))
+
+    def _with_launches(self, t: int, trace: Trace) -> Trace:
+        """A run with the launches that it does not come to: they are never executed, and nobody takes their kernels for ones
+        that begin by themselves."""
+        here = {e.instruction for e in trace.effects}
+        made = [] if self.streams is None else [e for some in self.streams.launches.values() for u, e in some if u == t]
+        missing = [e for e in made if e.instruction not in here]
+        more = [replace(e, guard=0, index=i) for i, e in enumerate(missing, len(trace.effects))]
+        return replace(trace, effects=[*trace.effects, *more]) if more else trace
+
+    def _standing(self, chosen: Sequence[Way], plays: Iterable[Play]) -> Iterator[Candidate]:
+        """The consistent executions in which threads come so far and no further."""
+        program = assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
+        if program.troubles:
+            return  # it is undefined, and what others may do then nobody knows
+        model = fitted(self.model, program, frozenset())
+        stages = StagedEvaluation.stages_of(model)
+        executions = Executions(program, model, stages, self.runs.contents.wrong, self.spend)
+        for barrier, orders in executions.arrangements(play.choice(program) for play in plays):
+            if barrier.misuse is None:
+                for candidate in executions.of(barrier, orders, finals=False):
+                    if self.aborts or all(_stays(program, t, way, candidate, chosen) for t, way in enumerate(chosen)):
+                        yield candidate
+
+
+# Which kernels begin.
+
+
+class _Begun:
+    """Which kernels have begun, where each thread has gone one way."""
+
+    def __init__(self, streams: Streams, chosen: Sequence[Way], aborts: bool) -> None:
+        self.streams, self.chosen, self.aborts = streams, chosen, aborts
+
+    def has_ended(self, k: int) -> bool:
+        return all(self.chosen[t].kind == "end" for t in self.streams.kernels[k].threads)
+
+    def is_right(self) -> bool:
+        """Whether kernels have begun that may, and all that must, and nobody has passed a wait for one that has not ended."""
+        return all(map(self._is_right, range(len(self.streams.kernels)))) and all(
+            self._waits_rightly(t, way) for t, way in enumerate(self.chosen)
+        )
+
+    def _is_right(self, k: int) -> bool:
+        before = self.streams.previous(k)
+        ready = all(map(self.has_ended, self.streams.after(k))) and self._is_launched(k)
+        next_ = before is None or self.has_ended(before)
+        begun = {not self._is_absent(t) for t in self.streams.kernels[k].threads}
+        if self.aborts:  # who has begun may be anywhere
+            return True not in begun or (ready and (next_ or self._lets(before)))
+        if begun == {True}:
+            return ready and (next_ or self._lets(before))
+        return begun == {False} and not (ready and next_)
+
+    def _is_absent(self, t: int) -> bool:
+        way = self.chosen[t]
+        return way.kind == "launch" or (way.kind == "on" and not way.trace.effects)
+
+    def _is_launched(self, k: int) -> bool:
+        made = self.streams.launches.get(k, ())
+        return all(any(e.instruction is x.instruction for x in self.chosen[t].trace.effects) for t, e in made)
+
+    def _lets(self, k: int | None) -> bool:
+        """Whether a kernel lets the next one begin early: all its CTAs say so, or have ended."""
+        if k is None:
+            return True
+        ctas: dict[int, list[Way]] = {}
+        for t in self.streams.kernels[k].threads:
+            ctas.setdefault(self.streams.threads[t].place.cta, []).append(self.chosen[t])
+        lets = [
+            any(e.operation == "launch_dependents" for w in some for e in w.trace.effects) for some in ctas.values()
+        ]
+        ended = [all(w.kind == "end" for w in some) for some in ctas.values()]
+        return any(lets) and all(a or b for a, b in zip(lets, ended, strict=True))
+
+    def _waits_rightly(self, t: int, way: Way) -> bool:
+        passed = (self.streams.awaited(t, e, way.trace.effects[:i]) for i, e in enumerate(way.trace.effects))
+        if not all(self.has_ended(k) for awaited in passed for k in awaited or ()):
+            return False
+        return way.kind != "kernel" or not all(map(self.has_ended, way.awaits))
+
+
+# How far threads come.
+
+
+def _ways(traces: Sequence[Trace], aborts: bool) -> list[Way]:
+    """All ways of a thread, given its runs."""
+    found: dict[object, Way] = {}
+
+    def note(way: Way) -> None:
+        effects = way.trace.effects
+        answers = tuple(str(e.answer) for e in effects)
+        if way.kind == "barrier":
+            answers = answers[:-1]  # who waits at an instruction is not told anything
+        found.setdefault((way.kind, len(effects), answers), way)
+
+    for trace in traces:
+        last = trace.effects[-1] if trace.effects else None
+        if trace.status == "finished":
+            note(Way("end", trace))
+        if last is not None and last.kind == "stop" and aborts:
+            kind = "trap" if last.operation in ("trap", "brkpt") else "assertion"
+            note(Way(kind, trace, last.instruction, says=last.operation if kind == "assertion" else ""))
+        if trace.turn >= 0 and not aborts and _goes_on_for_ever(trace, traces):
+            looked = [trace.effects[i] for i in trace.looks]
+            kind = "mbarrier" if any(e.kind == "mbarrier" for e in looked) else "loop"
+            note(Way(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
+        for i, effect in enumerate(trace.effects):
+            if aborts:
+                if effect.kind not in _UNSEEN:
+                    note(Way("on", _up_to(trace, i + 1)))
+            elif _waits(effect):
+                note(Way("barrier", _up_to(trace, i + 1), effect.instruction))
+        if aborts:
+            note(Way("on", _up_to(trace, 0)))
+    return list(found.values())
+
+
+def _waits(effect: Effect) -> bool:
+    if effect.kind == "collective":
+        return effect.how is not None and bool(effect.how.form.mask)
+    return effect.kind == "barrier"
+
+
+def _up_to(trace: Trace, count: int) -> Trace:
+    """The beginning of a run, which comes no further than to its last effect."""
+    effects = trace.effects[:count]
+    if effects and effects[-1].kind == "barrier":
+        effects[-1] = replace(effects[-1], complete=0)
+    return Trace(effects, {}, "stopped")
+
+
+def _told(way: Way) -> Trace:
+    """What a thread was told by its warp on the way."""
+    effects = way.trace.effects
+    if way.kind == "barrier" and effects[-1].kind == "collective":
+        return replace(way.trace, effects=effects[:-1])
+    return way.trace
+
+
+def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
+    """Whether a turn that goes round would do so whatever clocks say, and although no wait says no for no reason."""
+    turn = trace.effects[trace.turn :]
+    if any(e.operation == "try_wait" and e.kind == "input" and not e.answer for e in turn):
+        return False
+    clocks = {e.index for e in turn if e.kind == "input" and e.operation != "try_wait"}
+    return not clocks or not any(_leaves(other, trace, clocks) for other in traces)
+
+
+def _leaves(other: Trace, trace: Trace, clocks: set[int]) -> bool:
+    """Whether another run, to which only clocks said something else, leaves the loop where this one goes round."""
+    for i, effect in enumerate(trace.effects):
+        if i >= len(other.effects) or other.effects[i].instruction is not effect.instruction:
+            return i > min(clocks)
+        if other.effects[i].answer != effect.answer and i not in clocks:
+            return False
+    return other.status != "waits" or len(other.effects) != len(trace.effects)
+
+
+# Seeing the same for ever.
+
+
+def _stays(program: Program, thread: int, way: Way, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+    """Whether nothing comes after what a turn sees that goes round."""
+    return all(
+        _sees_last(program, event, candidate, chosen)
+        for index in way.looks
+        for event in program.by_effect[thread][index]
+        if event.kind in "RX"
+    )
+
+
+def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Sequence[Way]) -> bool:
+    if event.kind == "X":
+        sequence = next(s for s in candidate.sequences if event.index in s)
+        return all(_only_looks(program.events[i], chosen) for i in sequence[sequence.index(event.index) + 1 :])
+    for cell, write in zip(event.cells, candidate.sources(event), strict=True):
+        later = candidate.co[write] & candidate.judge.writes[cell]
+        if not all(_only_looks(program.events[w], chosen) for w in bits(later)):
+            return False
+    return True
+
+
+def _only_looks(event: Event, chosen: Sequence[Way]) -> bool:
+    """Whether it is part of a turn that goes round, so that it leaves what it found; or a wait."""
+    assert event.effect is not None
+    waits = event.effect.kind == "mbarrier" and event.effect.operation == "wait"
+    return waits or event.effect.index in chosen[event.thread].looks

@@ -1,0 +1,170 @@
+"""The same question without a solver: every candidate execution is built and evaluated. The oracle of the tests.
+
+    run each thread on numbers, reads answered with every value that the location may ever hold      (concrete_runs)
+    for each choice of one run a thread:
+        for each assignment of barrier instances, each order of operations on mbarrier objects, each reads-from, each order of
+        fences, each coherence:
+            evaluate the model on that one execution                                                 (concrete_executions)
+
+Nothing of the encoding is used here: threads run concretely, relations are bitsets, and the model is evaluated, not solved.
+Exponential in everything; good for up to four threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from axioms.cat.model import Model
+from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
+from axioms.oracle.budget import Budget
+from axioms.oracle.executions import Executions
+from axioms.oracle.provenance import TooLarge, number_of
+from axioms.oracle.runs import Runs
+from axioms.oracle.schedules import Part, Plays, may_circle
+from axioms.program import Program
+from axioms.witness.candidate import Candidate
+from axioms.witness.concrete import assembled
+from axioms.witness.races import Seen, undefined
+from axioms.witness.result import Decision
+from axioms.witness.staged import StagedEvaluation
+from ptxcore.clock import OutOfTime
+from ptxcore.values import terms
+
+
+def decide(
+    program: Program,
+    model: Model,
+    *,
+    deadline: float | None,
+    max_states: int,
+    races: bool = False,
+    steps: int | None = None,
+) -> Decision:
+    """All outcomes, and with `races` all of those. After `deadline` (a time of `time.monotonic`), and after so many `steps`
+    (runs of a thread, choices of runs, of barrier instances, of orders and of writes to read from, executions), the decision
+    says what was found until then, and why it `stopped`."""
+    search = _Search(program, model, Budget(deadline, steps))
+    decision = search.decide(max_states)
+    decision.races = search.races.races()
+    decision.undefined = decision.undefined or undefined(decision.races)
+    if not races:
+        del decision.races[1:]
+    return decision
+
+
+class _Search:
+    def __init__(self, program: Program, model: Model, budget: Budget) -> None:
+        self.program, self.model, self.spend = program, model, budget.spend
+        self.stages = StagedEvaluation.stages_of(model)
+        self.races = Seen(model)
+        self.named_barriers = [
+            NamedBarrier(t, e.instruction, e.instance, e.identity)
+            for t, thread in enumerate(program.threads)
+            for e in thread.execution.effects
+            if e.kind == "barrier" and e.instance is not None and not isinstance(e.identity, terms.Term)
+        ]
+        self.runs = Runs(program, model, self.spend)
+
+    def decide(self, max_states: int) -> Decision:
+        decision = Decision()
+        found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]] = {}
+        try:
+            self._search(decision, found)
+        except OutOfTime as error:
+            decision.stopped, decision.listed_all = error, False
+        for state, (candidate, holds) in sorted(found.items()):
+            decision.positive += holds
+            decision.negative += not holds
+            if len(decision.states) < max_states:
+                decision.states.append(dict(state))
+                decision.satisfied.append(holds)
+                decision.witnesses.append(candidate.execution(dict(state)))
+            else:
+                decision.listed_all = False
+        return decision
+
+    def _search(self, decision: Decision, found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]) -> None:
+        traces = self.runs.of_threads()
+        for combination in itertools.product(*traces):
+            self.spend()
+            statuses = {t.status for t in combination}
+            if ("waits" in statuses and "cut" not in statuses) or ("cut" in statuses and not decision.complete):
+                continue
+            if not self.runs.meetings.agree(combination):
+                continue
+            concrete = assembled(self.program, combination)
+            if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
+                # Who waits then may wait for what one did not come to.
+                cut = frozenset(t for t, trace in enumerate(combination) if trace.status in ("cut", "waits"))
+                decision.complete = next(self._consistent(concrete, set(), Decision(), cut), None) is None
+                continue
+            if concrete.troubles:
+                if next(self._consistent(concrete, set(), decision), None) is not None:
+                    decision.undefined = concrete.troubles[0].message
+                continue
+            seen = set(found)
+            for candidate in self._consistent(concrete, seen, decision):
+                decision.ends = True
+                state = tuple(sorted(candidate.state().items()))
+                if terms.evaluate(concrete.filter, candidate.symbols):
+                    holds = bool(terms.evaluate(concrete.condition, candidate.symbols))
+                    found.setdefault(state, (candidate, holds))
+
+    def _arranged(self, program: Program, cut: frozenset[int]) -> Iterator[BarrierChoice]:
+        """The choices of barrier instances with which everybody gets to its end. Where threads of a warp wait for each other
+        elsewhere too, each is played through."""
+        choices = barrier_choices(program, self.named_barriers, self.spend, cut)
+        if cut or not may_circle(program.threads):
+            yield from choices
+            return
+        parts = [Part(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
+        plays = Plays(program.threads, parts, False, self.spend)
+        ways = {frozenset(play.choice(program).pairs) for play in plays}
+        for choice in choices:
+            if choice.misuse is not None or frozenset(choice.pairs) in ways:
+                yield choice
+
+    # Candidates of one choice of runs.
+
+    def _consistent(
+        self,
+        program: Program,
+        seen: set[tuple[tuple[str, int], ...]],
+        decision: Decision,
+        cut: frozenset[int] = frozenset(),
+    ) -> Iterator[Candidate]:
+        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`. `cut` are the threads
+        that a loop bound stopped."""
+        wanted = [o.value for o in program.observed]
+        finals = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
+        # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
+        hasty = not finals and not self.model.flags and not any(e.kind in "BX" for e in program.events)
+        if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
+            return
+        executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
+        choices = self._arranged(program, cut)
+        for barrier, orders in executions.arrangements(choices):
+            if barrier.misuse is not None and not cut and decision.undefined is not None:
+                continue
+            for candidate in executions.of(barrier, orders, finals):
+                self.spend()
+                if barrier.misuse is not None and not cut:
+                    decision.undefined = barrier.misuse
+                    break
+                if not cut and not program.troubles and barrier.misuse is None:
+                    self.races.add(candidate)
+                state = tuple(sorted(candidate.state().items()))
+                if state not in seen:
+                    seen.add(state)
+                    yield candidate
+                    if hasty:
+                        return
+
+
+def _shown(value: object, width: int, signed: bool) -> int:
+    number = number_of(value)
+    return terms.signed(number, width) if signed else number
+
+
+__all__ = ["TooLarge", "decide"]

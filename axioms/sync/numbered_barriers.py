@@ -1,0 +1,235 @@
+"""Barriers of CTAs with numbers of threads: which arrivals are in which instance, as literals, by counting warps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+from axioms.events.encounters import WARP
+from axioms.events.event import Misuse
+from axioms.sat.formula import BOTH, FALSE, TRUE
+from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, Arrival, Gathered
+from ptxcore.values import terms
+from ptxcore.values.terms import Term
+
+
+class Instances:
+    """Barriers of one CTA, by counting: `number[x][k]` is the literal of "member x is in instance k of its barrier"."""
+
+    def __init__(self, whole: Gathered, threads: list[int], members: list[Arrival]) -> None:
+        self.whole, self.formula, self.threads, self.members = whole, whole.formula, threads, members
+        by_thread: dict[int, list[int]] = {}
+        for x, m in enumerate(members):
+            by_thread.setdefault(m.arrive.thread, []).append(x)
+        self.by_thread = by_thread
+        self.bound = self._bound()
+        self.number = [self._numbers(m) for m in members]
+        self.same = self._same_barrier()
+        self._in_order()
+        misused = [self._misused(k) for k in range(self.bound)]
+        self._arrived: dict[tuple[int, int, int], int] = {}
+        for x in range(len(members)):
+            self._complete(x, misused)
+        self._join()
+        self._renew()
+        self._diverge()
+
+    def _bound(self) -> int:
+        """More instances than this there are not. In each that is complete, as many warps as its count says take part, each
+        with all of its threads that have not exited."""
+        most = max(map(len, self.by_thread.values()))
+        counts = {m.effect.count for m in self.members}
+        if counts == {None}:
+            return most
+        warps: dict[int, int] = {}
+        for t, mine in self.by_thread.items():
+            warp = self.whole.program.threads[t].place.warp
+            warps[warp] = max(warps.get(warp, 0), len(mine))
+        smallest = min(max(1, c // WARP) if type(c) is int else 1 for c in counts)
+        return max(most, sum(warps.values()) // smallest + 1)
+
+    def _numbers(self, m: Arrival) -> list[int]:
+        if self.bound == 1:
+            return [m.executed]
+        row = [self.formula.new() for _ in range(self.bound)]
+        self.formula.add([-m.executed, *row])
+        self.formula.at_most_one(row)
+        for l in row:
+            self.formula.add([-l, m.executed])
+        return row
+
+    def _same_barrier(self) -> list[list[int]]:
+        """For each two members the literal of "at one barrier"."""
+        identities = [terms.zext(m.effect.identity or 0, 32) for m in self.members]
+        if all(i is identities[0] or i == identities[0] for i in identities if type(i) is int) and not any(
+            type(i) is Term for i in identities
+        ):
+            return [[TRUE] * len(identities)] * len(identities)
+        return [[self.whole.lowering.condition(terms.eq(a, b)) for b in identities] for a in identities]
+
+    def _in_order(self) -> None:
+        """Numbers increase along each thread, and start at 0 without a gap."""
+        formula, number, same = self.formula, self.number, self.same
+        for mine in self.by_thread.values():
+            for x, y in itertools.combinations(mine, 2):
+                for k in range(self.bound):
+                    for j in range(k + 1):
+                        formula.add([-same[x][y], -number[x][k], -number[y][j]])
+        everyone = range(len(self.members))
+        for x in everyone:
+            for k in range(1, self.bound):
+                earlier = [formula.conj(number[y][k - 1], same[x][y], BOTH) for y in everyone if y != x]
+                formula.add([-number[x][k], *earlier])
+
+    def _complete(self, x: int, misused: list[list[tuple[int, int]]]) -> None:
+        """Where member x waits in instance k, the instance has all its arrivals. A misused barrier owes nothing."""
+        formula, b = self.formula, self.members[x]
+        places = [t.place for t in self.whole.program.threads]
+        warps: dict[int, list[int]] = {}
+        for t in self.threads:
+            warps.setdefault(places[t].warp, []).append(t)
+        broken = list(self.whole.odd.get(b.arrive.index, ()))
+        for k in range(self.bound):
+            arrives = self.number[x][k]
+            passes = FALSE if b.wait is None else formula.conj(arrives, b.passes, BOTH)
+            broken += [formula.conj(wrong, self.same[x][y], BOTH) for y, wrong in misused[k]]
+            for y, other in enumerate(self.members):
+                for wrong in self.whole.odd.get(other.arrive.index, ()) if y != x else ():
+                    broken.append(formula.conj_all((wrong, self.same[x][y], self.number[y][k]), BOTH))
+            arrived = {t: self.arrived(t, x, k) for t in self.threads}
+            present = [formula.disj([arrived[t] for t in mates], BOTH) for mates in warps.values()]
+            if b.effect.count is None:
+                for t in self.threads:
+                    self._left_before(t, x, k, arrived[t], passes, [-passes, *broken])
+                continue
+            for mates, some in zip(warps.values(), present, strict=True):
+                for t in mates:  # a warp arrives as a whole, but for those of its threads that have exited
+                    here = formula.conj(passes, some, BOTH)
+                    self._left_before(t, x, k, arrived[t], here, [-here, *broken])
+            coming = self._may_still_come(x, k, arrived)
+            for count, holds in self.whole.counts(b.effect.count):
+                self._exactly(count, present, [-holds, *broken], arrives, passes, coming)
+
+    def _left_before(self, t: int, x: int, k: int, arrived: int, passes: int, unless: list[int]) -> None:
+        """A thread that does not arrive in instance k has exited: it has no arrival at this barrier from there on."""
+        if arrived == TRUE:
+            return
+        for y in self.by_thread.get(t, ()):
+            if y != x:
+                for j in range(k + 1, self.bound):
+                    self.formula.add([*unless, -self.same[x][y], -self.number[y][j], arrived])
+        self.whole.exits(t, self.members[x].wait, self.formula.conj(passes, -arrived, BOTH))
+
+    def _may_still_come(self, x: int, k: int, arrived: Mapping[int, int]) -> int:
+        """The literal of "some thread was stopped before it could arrive in the instance in which member x is number k"."""
+        formula, found = self.formula, []
+        for t in self.threads:
+            if self.whole.stopped[t] != FALSE:
+                later = [
+                    formula.conj(self.same[x][y], self.number[y][j], BOTH)
+                    for y in self.by_thread.get(t, ())
+                    for j in range(k + 1, self.bound)
+                ]
+                absent = (-arrived[t], -formula.disj(later, BOTH))
+                found.append(formula.conj_all((self.whole.stopped[t], *absent), BOTH))
+        return formula.disj(found, BOTH)
+
+    def arrived(self, thread: int, x: int, k: int) -> int:
+        """The literal of "this thread arrives in the instance in which member x is number k"."""
+        key = (thread, -1 if self.same[x] is self.same[0] else x, k)
+        known = self._arrived.get(key)
+        if known is None:
+            mine = [self.formula.conj(self.number[y][k], self.same[x][y], BOTH) for y in self.by_thread.get(thread, ())]
+            known = self._arrived[key] = self.formula.disj(mine, BOTH)
+        return known
+
+    def _exactly(
+        self, count: int, present: list[int], unless: list[int], arrives: int, passes: int, coming: int
+    ) -> None:
+        """As many warps as `count` asks for are present, or fewer where nobody waits or some may still be `coming`."""
+        formula = self.formula
+        if count % WARP:
+            return  # that is misuse
+        wanted = count // WARP
+        at_least = formula.count(present, wanted + 1)
+        if wanted + 1 < len(at_least):
+            formula.add([*unless, -arrives, -at_least[wanted + 1]])
+        formula.add([*unless, -passes, coming, at_least[wanted] if wanted < len(at_least) else FALSE])
+
+    def _misused(self, k: int) -> list[tuple[int, int]]:
+        """Arrivals of instance k (by position) with the literal of "another one there disagrees with it".
+
+        Arrivals of one instance that disagree on the count, or mix `red` with others, have no defined meaning.
+        """
+        found = []
+        for (x, b), (y, m) in itertools.combinations(enumerate(self.members), 2):
+            differ = self._disagree(b, m)
+            if (b.wait is None and m.wait is None) or differ == FALSE:
+                continue
+            wrong = self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y], differ], BOTH)
+            if wrong != FALSE:
+                mixed = (b.effect.barrier == "red") != (m.effect.barrier == "red")
+                reason = MIXED if mixed else DIFFERENT_COUNTS
+                self.whole.misuse.append(Misuse(wrong, reason, (b.arrive, m.arrive)))
+                found.append((x, wrong))
+        return found
+
+    def _disagree(self, b: Arrival, m: Arrival) -> int:
+        if (b.effect.barrier == "red") != (m.effect.barrier == "red"):
+            return TRUE
+        if b.effect.count is not None and m.effect.count is not None:
+            return -self.whole.lowering.condition(terms.eq(b.effect.count, m.effect.count))
+        return FALSE if b.effect.count is m.effect.count else TRUE
+
+    def _join(self) -> None:
+        formula, number, same = self.formula, self.number, self.same
+        for (x, a), (y, b) in itertools.product(enumerate(self.members), repeat=2):
+            if x == y:
+                self.whole.edge(a, b, TRUE)
+                continue
+            meet = [formula.conj_all([number[x][k], number[y][k], same[x][y]], BOTH) for k in range(self.bound)]
+            literal = formula.disj(meet, BOTH)
+            self.whole.meet(a.arrive, b.arrive, literal)
+            self.whole.edge(a, b, literal)
+            earlier = [
+                formula.conj_all([number[x][k], number[y][k + 1], same[x][y]], BOTH) for k in range(self.bound - 1)
+            ]
+            self.whole.relate(self.whole.order, a.arrive, b.arrive, formula.disj(earlier))
+        self.whole.reduce(self.members)
+
+    def _diverge(self) -> None:
+        """Threads of one warp come to an aligned barrier by one instruction."""
+        for (x, a), (y, b) in itertools.combinations(enumerate(self.members), 2):
+            if self.whole.diverge(a.arrive, b.arrive):
+                meet = [
+                    self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y]], BOTH)
+                    for k in range(self.bound)
+                ]
+                self.whole.misuse.append(Misuse(self.formula.disj(meet, BOTH), DIVERGENT, (a.arrive, b.arrive)))
+
+    def _renew(self) -> None:
+        """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
+        formula = self.formula
+        for mine in self.by_thread.values():
+            for x, y in itertools.combinations(mine, 2):
+                if self.members[x].wait is None:
+                    for k in range(self.bound - 1):
+                        here = [self.number[x][k], self.number[y][k + 1], self.same[x][y]]
+                        both = formula.conj_all(here, BOTH)
+                        if both != FALSE:
+                            self._renewed(x, y, k, both)
+
+    def _renewed(self, x: int, y: int, k: int, both: int) -> None:
+        formula, whole, b = self.formula, self.whole, self.members[y]
+        for z, other in enumerate(self.members):
+            together = formula.conj(self.number[z][k], self.same[x][z], BOTH)
+            whole.relate(whole.renewed, other.arrive, b.arrive, formula.conj(both, together, BOTH))
+        warps: dict[int, list[int]] = {}
+        for t in self.threads:
+            warps.setdefault(whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))
+        at_least = formula.count([formula.disj(some, BOTH) for some in warps.values()], len(warps))
+        for count, holds in whole.counts(self.members[x].effect.count):
+            enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
+            early = formula.conj_all([both, holds, -enough], BOTH)
+            if early != FALSE:
+                whole.early.append(Misuse(early, EARLY, (self.members[x].arrive, b.arrive)))

@@ -1,0 +1,158 @@
+"""What the threads of a warp wait for: each other, at instructions that they execute together, and where one of them arrives at
+a barrier (PTX ISA 9.0, sections 9.7.9.6, 9.7.13.1 and 9.7.13.9 to 9.7.13.14). One rule for all of these:
+
+    who comes to `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync` or `elect.sync` waits until each thread of its member
+    mask has come to the same instruction, with the same qualifiers and the same mask, as often as it has itself, or has exited
+    who arrives at a barrier of its CTA waits until each thread of its warp has arrived there, or has exited
+
+A thread that comes to another instruction instead, and waits there, is waited for. Where that closes a circle nobody goes on:
+such an execution does not end, and is none of those that are looked at here. It is not undefined: the manual asks that threads
+come together on targets before sm_70 only.
+
+The graph is one of steps: barrier events, and instructions that threads of a warp execute together, which are no events. An
+edge says "is over before the other one is". Programs in which everybody certainly gets on need none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from axioms.events.collectives import Flows
+from axioms.events.event import Event
+from axioms.program import Program
+from axioms.sat.acyclicity import cycles
+from axioms.sat.formula import BOTH, FALSE, UP, Formula
+from axioms.sat.relations import Executed, Relation, filled, union
+from axioms.sat.values import Lowering
+from axioms.sync.shared_waits import SharedWaits, mates_in_warps
+from ptxcore.machine.effects import Effect
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+
+
+class Exit(NamedTuple):
+    """A thread that has exited when somebody passes a wait, given a literal."""
+
+    thread: int
+    wait: Event
+    literal: int
+
+
+def is_bare_arrival(effect: Effect) -> bool:
+    """Whether somebody arrives at a barrier of the CTA and waits for nobody but its warp."""
+    return effect.kind == "barrier" and effect.level == "cta" and effect.barrier == "arrive" and effect.instance is None
+
+
+def may_block(program: Program) -> bool:
+    """Whether threads of a warp that wait for each other may not all get on."""
+    mates = mates_in_warps(program.threads)
+    waits = any(
+        mates[t] and (effect.mates or is_bare_arrival(effect))
+        for t, thread in enumerate(program.threads)
+        for effect in thread.execution.effects
+    )
+    if not waits:
+        return False
+    ended = [t._replace(execution=replace(t.execution, finishes=1)) for t in program.threads]
+    return not SharedWaits(ended).all_end
+
+
+class _Step(NamedTuple):
+    """A step of a thread: the index of its effect, and its number in the graph."""
+
+    effect: int
+    node: int
+
+
+def circles(
+    program: Program,
+    executed: Executed,
+    lowering: Lowering,
+    formula: Formula,
+    barriers: Relation,
+    exits: Sequence[Exit],
+) -> list[int]:
+    """The literals each of which means that threads wait for each other in a circle. `barriers` relates barrier events: who is
+    over before whom; `exits` are those that others wait for there."""
+    return _Graph(program, executed, lowering, formula).circles(barriers, exits)
+
+
+class _Graph:
+    def __init__(self, program: Program, executed: Executed, lowering: Lowering, formula: Formula) -> None:
+        self.program, self.lowering, self.formula = program, lowering, formula
+        self.flows = Flows(program.threads)
+        literals = list(executed.literals)
+        self.steps: list[list[_Step]] = []
+        self.together: list[tuple[int, Effect, int]] = []  # thread, effect, number
+        for t, thread in enumerate(program.threads):
+            mine: list[_Step] = []
+            for effect in thread.execution.effects:
+                if effect.kind == "barrier":
+                    mine += [_Step(effect.index, e.index) for e in program.by_effect[t].get(effect.index, ())]
+                elif effect.mates and effect.guard != 0:
+                    mine.append(_Step(effect.index, len(literals)))
+                    self.together.append((t, effect, len(literals)))
+                    literals.append(lowering.condition(terms.conj(effect.guard, effect.complete)))
+            self.steps.append(mine)
+        self.executed = Executed(literals, formula)
+        self.rows: dict[int, dict[int, list[int]]] = {}
+
+    def circles(self, barriers: Relation, exits: Sequence[Exit]) -> list[int]:
+        size = len(self.executed.literals)
+        order = [0] * size
+        for mine in self.steps:
+            later = 0
+            for step in reversed(mine):
+                order[step.node] = later
+                later |= 1 << step.node
+        for t, effect, node in self.together:
+            for u, came, named in self.flows.awaited(t, effect):
+                there = 0 if came is None else came.guard
+                self._behind(u, node, None if came is None else came.index, there, named)
+        for t, thread in enumerate(self.program.threads):
+            for effect in thread.execution.effects:
+                if is_bare_arrival(effect):
+                    self._arrival(t, effect)
+        for thread_, wait, literal in exits:
+            for step in self.steps[thread_]:
+                self._edge(step.node, wait.index, literal)
+        wider = Relation([*barriers.must, *[0] * (size - len(barriers.must))], barriers.may)
+        waiting = filled(self.rows, [0] * size, self.formula, UP)
+        whole = union([self.executed.known(order), wider, waiting], self.formula, UP)
+        return [l for _, _, literals in cycles(whole, self.executed, self.formula) for l in literals]
+
+    def _arrival(self, t: int, effect: Effect) -> None:
+        """Who arrives waits for its warp: the other threads' arrivals there as often as its own, or their exits."""
+        made = self.program.by_effect[t].get(effect.index, ())
+        if not made:
+            return
+        number = [e.index for e in self._arrivals(t, effect)].index(effect.index)
+        for u in mates_in_warps(self.program.threads)[t]:
+            theirs = [*self._arrivals(u, effect)][number : number + 1]
+            for e in theirs:
+                self._behind(u, made[0].index, e.index, e.guard, 1)
+            if not theirs:
+                self._behind(u, made[0].index, None, 0, 1)
+
+    def _arrivals(self, t: int, like: Effect) -> Iterator[Effect]:
+        """What a thread does at the barrier of another effect."""
+        for e in self.program.threads[t].execution.effects:
+            if e.kind == "barrier" and e.level == "cta" and terms.eq(e.identity or 0, like.identity or 0) != 0:
+                yield e
+
+    def _behind(self, u: int, node: int, came: int | None, there: Value, named: Value) -> None:
+        """A step is over when thread u has come to an effect (`came`, if `there`), or has exited; if it is `named`."""
+        condition = self.lowering.condition
+        for step in self.steps[u]:
+            if came is None or step.effect > came:
+                self._edge(step.node, node, condition(terms.conj(named, terms.negate(there))))
+            elif step.effect < came:
+                self._edge(step.node, node, condition(named))
+
+    def _edge(self, a: int, b: int, literal: int) -> None:
+        if literal != FALSE:
+            both = self.formula.conj(literal, self.executed.pair(a, b), BOTH)
+            if both != FALSE:
+                self.rows.setdefault(a, {}).setdefault(b, []).append(both)

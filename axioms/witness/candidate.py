@@ -1,0 +1,508 @@
+"""One candidate execution, complete and concrete: who read from whom, in which orders. Checked here against everything.
+
+Whoever proposes it (a solver, brute force), the same evaluation says whether it is an execution at all and whether the model
+allows it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING
+
+from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
+from axioms.cat.model import Model, Node
+from axioms.events.event import what_is_read
+from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.witness.execution import ExecutedEvent, Execution
+from axioms.witness.tearing import mixes
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+if TYPE_CHECKING:
+    from axioms.sync.phases import Phases
+    from axioms.witness.checker import Judged
+
+#: Definitions of a model that are shown in witnesses where it has them, and under which name.
+_SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
+
+
+#: What part of an asynchronous operation an event is.
+_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its completion"}
+#: What `bar.red` returns of the predicates that took part.
+REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
+    "popc": sum,
+    "and": lambda votes: int(all(votes)),
+    "or": lambda votes: int(any(votes)),
+}
+
+
+class Judge:
+    """What all candidates of one program share when a model judges them."""
+
+    def __init__(self, program: Program, model: Model) -> None:
+        self.program, self.model = program, model
+        self.members = members_by_tag(program)
+        self.dependencies = dependency_pairs(program)
+        self.writes: dict[int, int] = {}  # of each cell
+        for e in program.events:
+            if e.kind == "W":
+                for c in e.cells:
+                    self.writes[c] = self.writes.get(c, 0) | 1 << e.index
+        self._alive = -1
+        self._base: dict[str, int | Rows] = {}
+        self._values: dict[Node, int | Rows] = {}
+
+    def fixed(self, alive: int) -> tuple[dict[str, int | Rows], dict[Node, int | Rows]]:
+        """Base sets and relations, and the model's values over them, that only depend on which events are executed."""
+        if alive != self._alive:
+            self._alive = alive
+            program = self.program
+            base = Base({"_": alive}, program.size)
+            for tag, members in self.members.items():
+                base[tag] = members & alive
+            for name, rows in program.relations.items():
+                base[name] = [row & alive if alive >> i & 1 else 0 for i, row in enumerate(rows)]
+            self._base = base
+            evaluation = Evaluation.__new__(Evaluation)
+            evaluation.model, evaluation.size, evaluation.base, evaluation.values = self.model, program.size, base, {}
+            evaluation.compute(self.model.fixed)
+            self._values = evaluation.values
+        return self._base, self._values
+
+
+#: For each read, the write that each of its cells comes from.
+Reads = Mapping[int, tuple[int, ...]]
+
+
+class Candidate:
+    """`rf` maps reads to the writes of their cells, `finals` cells to the write they keep; orders are rows of bitsets over
+    events. `sequences` are the operations and waits of each mbarrier object in their order; `syncbar` has the pairs of
+    `syncbar` and of `again`."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        executed: list[bool],
+        rf: Reads,
+        co: Rows,
+        sync_fence: Rows,
+        syncbar: Iterable[tuple[int, int]],
+        finals: Mapping[int, int] | None = None,
+        results: Mapping[Term, int] | None = None,
+        claimed: Mapping[Term, int] | None = None,
+        sequences: Sequence[Sequence[int]] = (),
+    ) -> None:
+        program = judge.program
+        self.judge, self.program, self.model = judge, program, judge.model
+        self.executed, self.rf = executed, rf
+        self.finals = finals or {}
+        self.alive = sum(1 << i for i, e in enumerate(executed) if e)
+        self.co, self.sync_fence = self._rows(co), self._rows(sync_fence)
+        self.syncbar, self.again = [0] * program.size, [0] * program.size
+        for i, j in syncbar:
+            rows = self.again if "BA" in program.events[j].tags else self.syncbar
+            rows[i] |= 1 << j
+        self.symbols: dict[Term, int] = dict(results or {})
+        self.claimed, self.sequences = claimed or {}, sequences
+        self.circular = not self._read_values()
+        self._evaluation: Evaluation | None = None
+
+    def moved(self, where: Sequence[int]) -> Candidate:
+        """The same execution after interchangeable threads were exchanged: event i is now event `where[i]`."""
+
+        def rows(old: Rows) -> Rows:
+            new = [0] * len(old)
+            for i, row in enumerate(old):
+                new[where[i]] = sum(1 << where[j] for j in bits(row))
+            return new
+
+        executed = [False] * len(self.executed)
+        for i, e in enumerate(self.executed):
+            executed[where[i]] = e
+        met = (*enumerate(self.syncbar), *enumerate(self.again))
+        syncbar = [(where[i], where[j]) for i, row in met for j in bits(row)]
+        return Candidate(
+            self.judge,
+            executed,
+            {where[r]: tuple(where[w] for w in ws) for r, ws in self.rf.items()},
+            rows(self.co),
+            rows(self.sync_fence),
+            syncbar,
+            {c: where[w] for c, w in self.finals.items()},
+            claimed={
+                symbol: self.symbols[value]
+                for e in self.program.events
+                if e.kind == "R"
+                for value, symbol in zip(e.values, self.program.events[where[e.index]].values, strict=True)
+                if type(value) is Term and value in self.symbols and type(symbol) is Term
+            },
+            sequences=[[where[i] for i in sequence] for sequence in self.sequences],
+        )
+
+    def sources(self, read: Event) -> tuple[int, ...]:
+        """The write that each cell of a read comes from; none where nothing is said."""
+        return self.rf.get(read.index, ())
+
+    def _read_rows(self) -> Rows:
+        """`rf` over executed reads."""
+        rows = [0] * self.program.size
+        for r, ws in self.rf.items():
+            if self.executed[r]:
+                for w in ws:
+                    rows[w] |= 1 << r
+        return rows
+
+    def _from_reads(self) -> Rows:
+        """`fr`: cell by cell, the writes that follow the one that is read there."""
+        program = self.program
+        rows = [0] * program.size
+        for r in self.rf:
+            read = program.events[r]
+            if self.executed[r]:
+                for c, w in zip(read.cells, self.sources(read), strict=True):
+                    rows[r] |= self.co[w] & self.judge.writes[c]
+        return rows
+
+    def _rows(self, rows: Rows) -> Rows:
+        alive = self.alive
+        return [row & alive if alive >> i & 1 else 0 for i, row in enumerate(rows)]
+
+    def _read_values(self) -> bool:
+        """What each read returns, following `rf`. False when a value would have to come out of itself."""
+        events = self.program.events
+        symbols = self.symbols
+        for e in events:
+            if e.kind == "R" and not self.executed[e.index]:
+                for value in e.values:
+                    if type(value) is Term:
+                        symbols.setdefault(value, 0)
+        # The reads of a concrete run know what they returned; `_broken_execution` compares it.
+        waiting: list[tuple[Term, Value]] = []  # what is read, and what is written there
+        for e in events:
+            if e.kind == "R" and self.executed[e.index] and type(e.value) is Term:
+                sources = self.sources(e) or (-1,) * len(e.cells)
+                for c, symbol, w in zip(e.cells, e.values, sources, strict=True):
+                    assert type(symbol) is Term
+                    symbols.pop(symbol, None)  # one access at several possible addresses shares its symbol
+                    waiting.append((symbol, what_is_read(events[w], c, e.index) if w >= 0 else 0))
+            elif e.kind == "X" and type(e.value) is Term and not self.executed[e.index]:
+                symbols.setdefault(e.value, 0)
+        if self.sequences:
+            from axioms.sync.phases import states_found
+
+            found = list(states_found(self.program, self.sequences))
+            for symbol, _ in found:
+                symbols.pop(symbol, None)
+            waiting += found
+        while waiting:
+            later = []
+            for symbol, written in waiting:
+                try:
+                    symbols[symbol] = terms.evaluate(written, symbols)
+                except KeyError:
+                    later.append((symbol, written))
+            if len(later) == len(waiting):
+                # Stuck. A branch may choose the value that decides the branch; data may not flow in a circle.
+                if not self._claim(later):
+                    return False
+                break
+            waiting = later
+        for c, w in self.finals.items():
+            symbols[self.program.final(c)] = terms.evaluate(what_is_read(events[w], c, -1), symbols)
+        return True
+
+    def value(self, event: Event) -> int:
+        return terms.evaluate(event.value, self.symbols)
+
+    def state(self) -> dict[str, int]:
+        found = {}
+        for o in self.program.observed:
+            number = terms.evaluate(o.value, self.symbols)
+            found[o.label] = terms.signed(number, o.width) if o.signed else number
+        return found
+
+    def defects(self) -> list[str]:
+        """Everything that is wrong with it: as an execution of the program, and under the model. Empty: it is allowed."""
+        if self.circular:
+            return ["values: one comes out of itself"]
+        wrong = self._broken_execution()
+        return wrong or list(dict.fromkeys(a.name for a in self.evaluation.violated()))
+
+    def _claim(self, reads: Iterable[tuple[Term, Value]]) -> bool:
+        """Takes what the proposer says of reads that only a branch ties to themselves; `_broken_execution` compares it."""
+        for symbol, _ in reads:
+            if symbol not in self.claimed:
+                return False
+            self.symbols[symbol] = self.claimed[symbol]
+        flow = self._dependencies()
+        steps = zip(_rows(flow["data"]), _rows(flow["addr"]), self._read_rows(), strict=True)
+        return is_acyclic([a | b | c for a, b, c in steps])
+
+    def _broken_execution(self) -> list[str]:
+        program, executed = self.program, self.executed
+        for e in program.events:
+            if bool(terms.evaluate(e.guard, self.symbols)) != executed[e.index]:
+                return [f"control flow at event {e.index}"]
+            if e.kind == "R" and executed[e.index]:
+                sources = self.sources(e)
+                if len(sources) != len(e.cells):
+                    return [f"reads-from of event {e.index}"]
+                if len(sources) > 1 and not program.tears(e.width) and mixes(e, (program.events[w] for w in sources)):
+                    return [f"reads-from of event {e.index}"]
+                for c, w in zip(e.cells, sources, strict=True):
+                    if not executed[w] or not self.judge.writes[c] >> w & 1:
+                        return [f"reads-from of event {e.index}"]
+                    read, written = e.value_at(c), what_is_read(program.events[w], c, e.index)
+                    if terms.evaluate(read, self.symbols) != terms.evaluate(written, self.symbols):
+                        return [f"the value of event {e.index}"]
+        for t in program.threads:
+            if not terms.evaluate(t.execution.finishes, self.symbols):
+                return [f"the end of {t.name}"]
+        if not _is_strict_order(self.sync_fence, (1 << program.size) - 1):
+            return ["sync_fence as a strict order"]
+        for writes in self.judge.writes.values():
+            if not _is_strict_order(self.co, writes):
+                return ["co as a strict order"]
+        for c, w in self.finals.items():
+            if self.co[w] & self.judge.writes[c]:
+                return ["a final value"]
+        return self._broken_reductions() or ([] if self.phases is None else self.phases.defects[:1])
+
+    def _broken_reductions(self) -> list[str]:
+        """A `bar.red` must return what the predicates of its instance reduce to."""
+        events, symbols = self.program.events, self.symbols
+        votes: dict[int, list[int]] = {}
+        for i, j in self._reduced():
+            effect = events[i].effect
+            assert effect is not None
+            votes.setdefault(j, []).append(terms.evaluate(effect.operand, symbols))
+        for j, cast in votes.items():
+            effect = events[j].effect
+            assert effect is not None
+            returned = effect.answer if effect.result is None else symbols[effect.result]
+            if returned != REDUCTIONS[effect.operator](cast):
+                return [f"the result of event {j}"]
+        return []
+
+    @functools.cached_property
+    def phases(self) -> Phases | None:
+        """None for a program without barriers, whose phases are nothing."""
+        if self.program.kinds.isdisjoint(("barrier", "mbarrier")):
+            return None
+        from axioms.sync.phases import Phases
+
+        return Phases(self.program, self.alive, self.sequences, self.symbols)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        if self._evaluation is None:
+            _, values = self.judge.fixed(self.alive)
+            self._evaluation = Evaluation(self.model, self.program.size, self.base(), values)
+        return self._evaluation
+
+    def base(self) -> Base:
+        """The base sets and relations of this execution."""
+        base = Base(self.judge.fixed(self.alive)[0], self.program.size)
+        base.update({"rf": self._read_rows(), "co": self.co, "fr": self._from_reads()})
+        base.update({"sync_fence": self.sync_fence, "syncbar": self.syncbar, "again": self.again})
+        if self.phases is not None:
+            base.update({"mbo": self.phases.mbo, "mbrf": self.phases.mbrf, "denied": self.phases.denied})
+        base.update(self._dependencies())
+        return base
+
+    def _dependencies(self) -> dict[str, int | Rows]:
+        found: dict[str, int | Rows] = {}
+        for name, pairs in self.judge.dependencies.items():
+            rows = [0] * self.program.size
+            for i, j, condition in pairs:
+                if (
+                    self.executed[i]
+                    and self.executed[j]
+                    and (condition == 1 or terms.evaluate(condition, self.symbols))
+                ):
+                    rows[i] |= 1 << j
+            if name == "data":
+                for i, j in self._reduced():
+                    rows[i] |= 1 << j
+            found[name] = rows
+        return found
+
+    def _reduced(self) -> Iterable[tuple[int, int]]:
+        """Flow of predicates through `bar.red`: from each arrival to each wait of its instance."""
+        events = self.program.events
+        for i, row in enumerate(self.syncbar):
+            for j in bits(row):
+                effect = events[j].effect
+                if effect is not None and effect.barrier == "red":
+                    yield i, j
+
+    def execution(self, state: Mapping[str, int], title: str = "", more: Mapping[str, Rows] | None = None) -> Execution:
+        """This candidate, written out for people and pictures; with `more` relations than it has of itself."""
+        shown, relations = self._written
+        relations = {**relations, **{name: self._pairs(rows, self.numbers()) for name, rows in (more or {}).items()}}
+        threads = tuple((t.name, t.place) for t in self.program.threads)
+        judged = (self if more else self.unevaluated()).judged
+        return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title, judged)
+
+    @functools.cached_property
+    def judged(self) -> Judged:
+        """What explanations ask, once for all the races of a candidate."""
+        from axioms.witness.checker import Judged  # not where nobody looks at executions
+
+        return Judged(self)
+
+    def unevaluated(self) -> Candidate:
+        """The same without what the model says of it, which is long: it is computed again where somebody asks."""
+        same = copy(self)
+        same._evaluation = None
+        same.__dict__.pop("_written", None)
+        return same
+
+    @functools.cached_property
+    def _written(self) -> tuple[tuple[ExecutedEvent, ...], dict[str, tuple[tuple[int, int], ...]]]:
+        """Events and relations as people see them, once for all the races of a candidate."""
+        number = self.numbers()
+        drawn = [e for e in self.program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
+        shown = tuple(self._shown(number[e.index], e) for e in drawn)
+        return shown, {name: self._pairs(rows, number) for name, rows in self._drawn().items()}
+
+    def numbers(self) -> dict[int, int]:
+        """The number in pictures of each executed event; a waiting barrier is one event there."""
+        number: dict[int, int] = {}
+        halves = [e for e in self.program.events if self.executed[e.index]]
+        for e in halves:
+            if not (e.kind == "B" and "BW" in e.tags):
+                number[e.index] = len(number)
+        for e in halves:
+            if e.kind == "B" and "BW" in e.tags:
+                number[e.index] = number[e.index - 1]
+        return number
+
+    def _shown(self, index: int, e: Event) -> ExecutedEvent:
+        cell = location_of(self.program, e)
+        value = self.value(e) if e.kind in "RW" and not e.unstable else None
+        if e.effect is None:
+            text = e.label or f"{cell} = {value}"
+            return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags)
+        from ptxcore.syntax.printer import print_statement  # not where nobody looks at executions
+
+        instruction = e.effect.instruction
+        part = f" ({_PARTS[e.kind]})" if "ASY" in e.tags else ""
+        return ExecutedEvent(
+            index,
+            e.thread,
+            e.kind,
+            print_statement(instruction) + part,
+            cell,
+            value,
+            e.width,
+            e.tags,
+            instruction.span.line or None,
+        )
+
+    def _background(self) -> dict[str, Rows]:
+        """Asynchronous operations and kernels, without the pairs that others imply."""
+        relations = self.program.relations
+        found: dict[str, Rows] = {}
+        if "issue" in relations:
+            comp = _rows(self._dependencies()["comp"])
+            issue, done = self._rows(relations["issue"]), closure(comp)
+            found["comp"] = [a & b for a, b in zip(_immediate(done), comp, strict=True)]
+            found["issue"] = [row & ~sum(1 << j for j in _after(row, done)) for row in issue]
+        if "api" in relations:
+            api, po = self._rows(relations["api"]), self._rows(relations["po"])
+            both = _immediate(closure([a | b for a, b in zip(api, po, strict=True)]))
+            found["api"] = [a & b for a, b in zip(both, api, strict=True)]
+        if "alias" in relations:
+            found["alias"] = self._rows(relations["alias"])
+        return found
+
+    def _drawn(self) -> dict[str, Rows]:
+        program = self.program
+        rf, co = self._read_rows(), _immediate(self.co)
+        fr = [0] * program.size
+        for r in self.rf:
+            if self.executed[r]:
+                read = program.events[r]
+                for c, w in zip(read.cells, self.sources(read), strict=True):
+                    fr[r] |= co[w] & self.judge.writes[c]
+                if read.partner is not None:
+                    fr[r] &= ~(1 << read.partner.index)
+        drawn = {
+            "po": _immediate(self._rows(program.relations["po"])),
+            "rf": rf,
+            "co": co,
+            "fr": fr,
+            "rmw": self._rows(program.relations["rmw"]),
+        }
+        drawn |= self._background()
+        if self.phases is not None:
+            drawn["mbrf"] = self._rows(self.phases.mbrf)
+        for name, label in _SHOWN.items():
+            node = self.model.names.get(name)
+            if node is not None and node.kind == "relation":
+                drawn[label] = self.evaluation.rows(node)
+        return drawn
+
+    @staticmethod
+    def _pairs(rows: Rows, number: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+        found = {
+            (number[i], number[j]): None for i, row in enumerate(rows) if i in number for j in bits(row) if j in number
+        }
+        return tuple(p for p in found if p[0] != p[1])
+
+
+def _rows(value: int | Rows) -> Rows:
+    assert isinstance(value, list)
+    return value
+
+
+class Base(dict[str, "int | Rows"]):
+    """Base names to values; a set that no event is in, or a relation that none are in, is empty."""
+
+    def __init__(self, values: Mapping[str, int | Rows], size: int) -> None:
+        super().__init__(values)
+        self.size = size
+
+    def __missing__(self, name: str) -> int | Rows:
+        from axioms.cat.names import BASE
+
+        return 0 if BASE[name].kind == "set" else [0] * self.size
+
+
+def location_of(program: Program, event: Event) -> str | None:
+    """What people call the bytes that an event accesses, or its mbarrier object."""
+    return program.objects[event.object].label(event.offset, event.width // 8) if event.object >= 0 else None
+
+
+def _is_strict_order(rows: Rows, among: int) -> bool:
+    """Whether no event of a bitset precedes itself, and who precedes one that precedes another precedes that one."""
+    for i in bits(among):
+        row = rows[i] & among
+        through = 0
+        for j in bits(row):
+            through |= rows[j] & among
+        if through & ~row or row >> i & 1:
+            return False
+    return True
+
+
+def _immediate(rows: Rows) -> Rows:
+    """A strict order without the pairs that others imply."""
+    result = []
+    for row in rows:
+        through = 0
+        for j in bits(row):
+            through |= rows[j]
+        result.append(row & ~through)
+    return result
+
+
+def _after(row: int, rows: Rows) -> list[int]:
+    """Those in a set that come after others in it."""
+    through = 0
+    for i in bits(row):
+        through |= rows[i]
+    return bits(row & through)

@@ -1,0 +1,23 @@
+"""Programs of one run of each thread: all that is left open is what memory does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from axioms.events.event import Thread
+from axioms.program import Program
+from ptxcore.machine.effects import ThreadExecution
+from ptxcore.machine.run import Trace
+
+
+def assembled(program: Program, traces: Sequence[Trace]) -> Program:
+    """A program of one run of each thread."""
+    assert program.assemble is not None
+    threads = [
+        Thread(t.name, t.place, t.code, _execution(trace)) for t, trace in zip(program.threads, traces, strict=True)
+    ]
+    return program.assemble(threads, program.layout)
+
+
+def _execution(trace: Trace) -> ThreadExecution:
+    return ThreadExecution(trace.effects, trace.registers, 1, 0, trace.requirements, control=trace.control)

@@ -1,0 +1,65 @@
+"""One execution, written out: what a witness is, and what graphs are drawn from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ptxcore.places import Place
+
+if TYPE_CHECKING:
+    from axioms.witness.checker import Judged
+
+_SPAN = re.compile(r"\[(\d+)\.\.(\d+)\]")
+_FEW = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedEvent:
+    """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
+
+    An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
+    """
+
+    index: int
+    thread: int
+    kind: str
+    text: str
+    location: str | None = None
+    value: int | None = None
+    width: int = 32
+    tags: frozenset[str] = frozenset()
+    line: int | None = None
+
+    @property
+    def number(self) -> str:
+        """What it reads or writes, as people read it: of several elements, each of them."""
+        if self.value is None:
+            return "?"
+        span = _SPAN.search(self.location or "")
+        count = int(span[2]) - int(span[1]) + 1 if span else 1
+        if count == 1:
+            return str(self.value) if self.width <= 64 else f"{self.value:#x}"
+        bits = self.width // count
+        if count > _FEW or bits * count != self.width:
+            return f"{self.value:#x}"
+        return f"{{{', '.join(str(self.value >> i * bits & (1 << bits) - 1) for i in range(count))}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A consistent execution: events, relations by name as pairs of event indices, and the state it ends in.
+
+    Relations: `po` (immediate pairs only), `rf`, `co` (immediate), `fr` (to the co-first write only), `rmw`, and those that the
+    model defines under well-known names where it does: `sync`, `cause`. `threads` gives (name, place) by thread index.
+    `state` maps what the test observes (`1:r0`, `x`) to numbers. `judged` has all relations, as the model sees them; None in
+    copies that were sent elsewhere.
+    """
+
+    events: tuple[ExecutedEvent, ...]
+    relations: dict[str, tuple[tuple[int, int], ...]]
+    threads: tuple[tuple[str, Place], ...]
+    state: dict[str, int] = field(default_factory=dict)
+    title: str = ""
+    judged: Judged | None = field(default=None, compare=False, repr=False)

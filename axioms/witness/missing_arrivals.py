@@ -1,0 +1,96 @@
+"""What somebody who waits for ever waits for: what an mbarrier object lacks, and who could give it; the numbers with which a
+loop ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from axioms.events.event import Event
+from axioms.witness.candidate import Candidate
+from ptxcore.isa.mbarrier import contents, outstanding
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values import terms
+from ptxcore.values.terms import Term, Value
+
+#: What brings the end of a phase nearer.
+_GIVING = ("arrive", "arrive_drop", "complete_tx")
+
+
+class Lack(NamedTuple):
+    """What the phase of an mbarrier object lacks: so many of the `expected` arrivals, and so many bytes (which may be more than
+    were expected, and are less than 0 then). `others` are the operations of other threads on the object that would have given
+    some, with their threads, and did not happen."""
+
+    arrivals: int
+    expected: int
+    transactions: int
+    others: tuple[tuple[int, Instruction], ...]
+
+
+class Awaited(NamedTuple):
+    """The numbers with which a loop ends: `one of` some, `none of` some, `at least` or `at most` one."""
+
+    relation: str
+    numbers: tuple[int, ...]
+
+
+def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None:
+    """What the mbarrier object lacks that a thread waits for, by the effects of the turn that goes round."""
+    wait = next((e for e in _events(candidate, thread, reads) if e.kind == "X"), None)
+    if wait is None:
+        return None
+    now = contents(terms.evaluate(wait.value, candidate.symbols))
+    if not now.valid:
+        return None
+    others = {
+        (e.thread, e.effect.instruction): None
+        for e in candidate.program.events
+        if e.kind == "X" and e.effect is not None and e.effect.kind == "mbarrier" and e.effect.operation in _GIVING
+        if e.object == wait.object and e.thread != thread and not candidate.executed[e.index]
+    }
+    pending, expected, transactions = now.pending, now.expected, outstanding(now.transactions)
+    assert type(pending) is int and type(expected) is int and type(transactions) is int
+    return Lack(pending, expected, transactions, tuple(others))
+
+
+def awaited(candidate: Candidate, thread: int, reads: Sequence[int], forever: Value) -> Awaited | None:
+    """What the first read of a turn would have to return lest it goes round, where `forever` says that it does and all else is
+    as it is. None where that is not easily said."""
+    read = next((e for e in _events(candidate, thread, reads) if e.kind == "R"), None)
+    if read is None or type(read.value) is not Term or read.value.op != "symbol":
+        return None
+    others = terms.symbols_of(forever) - {read.value}
+    if not others <= candidate.symbols.keys():
+        return None
+    known: dict[Term, Value] = {s: candidate.symbols[s] for s in others}
+    return _ends(terms.substitute(forever, known), read.value)
+
+
+def _events(candidate: Candidate, thread: int, effects: Sequence[int]) -> list[Event]:
+    made = candidate.program.by_effect[thread]
+    return [e for effect in effects for e in made.get(effect, ()) if candidate.executed[e.index]]
+
+
+def _ends(goes_on: Value, read: Term) -> Awaited | None:
+    """The numbers for which a condition on a read does not hold."""
+    if type(goes_on) is not Term:
+        return None
+    if goes_on.op == "all":
+        parts = [_ends(part, read) for part in goes_on.args]
+        if all(part is not None and part.relation == "one of" for part in parts):
+            return Awaited("one of", tuple(n for part in parts if part is not None for n in part.numbers))
+        return None
+    negated = goes_on.op == "not"
+    inner = goes_on.args[0] if negated else goes_on
+    if inner.op == "eq" and inner.args[0] is read and type(inner.args[1]) is int:
+        return Awaited("one of" if negated else "none of", (inner.args[1],))
+    if inner.op not in ("ult", "ule"):
+        return None
+    a, b = inner.args
+    step = 1 if inner.op == "ult" else 0
+    if a is read and type(b) is int:  # read < b, or read <= b
+        return Awaited("at most", (b - step,)) if negated else Awaited("at least", (b + 1 - step,))
+    if b is read and type(a) is int:
+        return Awaited("at least", (a + step,)) if negated else Awaited("at most", (a - 1 + step,))
+    return None

@@ -1,0 +1,157 @@
+"""What deciding a program gives: plain values, safe to send between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from axioms.witness.execution import Execution
+from ptxcore.clock import OutOfTime
+from ptxcore.syntax.printer import print_statement
+from ptxcore.syntax.tree import Instruction
+
+#: States listed unless asked otherwise. What is true of all states is decided all the same.
+MAX_STATES = 1000
+#: A program with many events gets fewer: re-checking a witness costs about the square of its events.
+_MAX_WORK = 2_000_000
+
+
+def states_to_list(events: int) -> int:
+    """How many states are listed for a program of so many events, unless asked otherwise: 1000 up to 44 events."""
+    return max(50, min(MAX_STATES, _MAX_WORK // max(1, events * events)))
+
+
+class RaceEvent(NamedTuple):
+    """An instruction of a thread."""
+
+    thread: str
+    line: int
+    instruction: str
+
+    def __str__(self) -> str:
+        return f"{self.thread}, line {self.line}: {self.instruction}"
+
+
+def instruction_of(thread: str, instruction: Instruction) -> RaceEvent:
+    return RaceEvent(thread, instruction.span.line, print_statement(instruction))
+
+
+class Race(NamedTuple):
+    """Two events that nothing orders, in one consistent execution."""
+
+    kind: str
+    events: tuple[RaceEvent, RaceEvent]
+    execution: Execution
+
+
+class Step(NamedTuple):
+    """An edge between two events of an execution, by their numbers there: a relation of the model, or `R^-1` for one against
+    its direction. `parts` are the edges that a derived relation consists of."""
+
+    before: int
+    relation: str
+    after: int
+    parts: tuple[Step, ...] = ()
+
+
+class Rest(NamedTuple):
+    """What cannot be weaker: of an instruction its being a `fence` at all, or a `wait` for asynchronous operations, its
+    `semantics` or its `scope`, and which weaker one (`instead`) would let the outcome in."""
+
+    thread: str
+    line: int
+    instruction: str
+    kind: str
+    instead: str
+
+
+class Why(NamedTuple):
+    """Why an outcome is forbidden: an execution that has it, the edges in it that go against an axiom, and what these rest
+    on. `statement` is the axiom as the model writes it; `shipped` the model's name, where it is one that ships. `whole`: what
+    it rests on was looked for to the end, and not given up for time."""
+
+    axiom: str
+    steps: tuple[Step, ...]
+    execution: Execution
+    rests: tuple[Rest, ...]
+    statement: str = ""
+    shipped: str = ""
+    whole: bool = True
+
+
+class Flow(NamedTuple):
+    """Where a value would come from: a read of it, the write that would be read, and the read whose value that write stores;
+    each as the instruction of a thread."""
+
+    read: RaceEvent
+    write: RaceEvent
+    source: RaceEvent
+
+
+class Unreachable(NamedTuple):
+    """Why no axiom is named for an outcome that is not there. `kind`: `impossible` (no candidate execution has it, whatever the
+    axioms say), `time` (the search was given up after so many `seconds`), `values` (they are too many to be told apart), or
+    `size` (the program has more events than are looked at: `events`, of `most`).
+
+    Of the impossible: `values` are those that candidate executions end with, of what is observed, where they are few; `circle`
+    is how any other value would have to come out of itself, where that is the only way; `axiom` the one of the model `shipped`
+    that says so too, where there is one.
+    """
+
+    kind: str
+    values: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    circle: tuple[Flow, ...] = ()
+    seconds: float = 0.0
+    events: int = 0
+    most: int = 0
+    axiom: str = ""
+    shipped: str = ""
+
+
+@dataclass(slots=True)
+class Decision:
+    """`states` are the outcomes, sorted; `witnesses` has one execution for each, in the same order.
+
+    `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
+    there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
+    `complete` is False when a loop bound cut executions off. `ends`: some execution ends, whether or not the filter lets it
+    through. `stopped`: why the search was given up before all was looked at; what was found stands. `undefined` gives the
+    reason why the program has no meaning, and `culprits` the instructions that do what is meant, where that is no race and
+    known. `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what
+    does not occur, see `axioms.explain.forbidding`: all of them are needed, or where `forbidding_each` is set each alone would
+    do. `why` tells more of it, where that was asked, or `unreachable` says why no axiom is named. `races` are those that were
+    asked for, and otherwise the one that makes the program undefined, if one does. `unset` are reads of what nothing wrote, in
+    memory that may hold anything then, each with the initial write: one of them at least, if there are any.
+    """
+
+    states: list[dict[str, int]] = field(default_factory=list)
+    witnesses: list[Execution] = field(default_factory=list)
+    positive: int = 0
+    negative: int = 0
+    complete: bool = True
+    ends: bool = False
+    stopped: OutOfTime | None = None
+    listed_all: bool = True
+    undefined: str | None = None
+    culprits: tuple[RaceEvent, ...] = ()
+    satisfied: list[bool] = field(default_factory=list)
+    forbidding: tuple[str, ...] = ()
+    forbidding_each: bool = False
+    races: list[Race] = field(default_factory=list)
+    unset: list[Race] = field(default_factory=list)
+    why: Why | None = None
+    unreachable: Unreachable | None = None
+
+
+__all__ = [
+    "MAX_STATES",
+    "Decision",
+    "Race",
+    "RaceEvent",
+    "Rest",
+    "Step",
+    "Unreachable",
+    "Why",
+    "instruction_of",
+    "states_to_list",
+]

@@ -1,0 +1,73 @@
+"""Imports go down only: every room and file of the engine stands in a declared order, and imports what stands before it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What stands in each folder, from what everybody may import to what imports everything.
+ORDERS = {
+    "": "ptxcore litmus axioms ptxmm",
+    "axioms": "errors cat models sat events analysis program sync witness encode explain oracle liveness dependence engine",
+}
+#: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
+MOST_ROOMS, MOST_PAIRS = 14, 70
+
+
+def modules(folder: str) -> Iterator[tuple[str, Path]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, wherever it does, also for types alone."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms(folder: str) -> Iterator[tuple[str, str, str]]:
+    """Each import between two rooms of a folder: who imports, whom, and the file."""
+    depth = folder.count(".") + 1 if folder else 0
+    for top in [folder.split(".")[0]] if folder else ORDERS[""].split():
+        for name, path in modules(folder.replace(".", "/") or top):
+            parts = name.split(".")
+            for other in imported(path):
+                steps = other.split(".")
+                if ".".join(steps[:depth]) == folder and len(parts) > depth and len(steps) > depth:
+                    yield parts[depth], steps[depth], name
+
+
+@pytest.mark.parametrize("folder", ORDERS, ids=lambda f: f or "packages")
+def test_imports_go_down_only(folder: str) -> None:
+    order = {room: place for place, room in enumerate(ORDERS[folder].split())}
+    found = [(a, b, file) for a, b, file in rooms(folder) if b in order or folder]
+    assert {a for a, _, _ in found} <= set(order), "a room or file that the order does not name"
+    assert [f"{file} imports {b}" for a, b, file in found if order.get(b, 0) > order[a]] == []
+
+
+@pytest.mark.parametrize("folder", [f for f in ORDERS if f])
+def test_every_room_says_what_it_is_for(folder: str) -> None:
+    for room in ORDERS[folder].split():
+        path = ROOT / folder.replace(".", "/") / room
+        file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file
+
+
+def test_the_engine_has_few_rooms() -> None:
+    folders = [p for p in (ROOT / "axioms").iterdir() if (p / "__init__.py").exists()]
+    pairs = {(a, b) for a, b, _ in rooms("axioms") if a != b}
+    assert len(folders) <= MOST_ROOMS and len(pairs) <= MOST_PAIRS
+
+
+def test_no_order_names_a_room_twice() -> None:
+    for order in ORDERS.values():
+        assert all(a != b for a, b in pairwise(sorted(order.split())))

@@ -15,7 +15,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.undetermined import OPTION, WIDTH
 from axioms.program import Observable, Program
 from axioms.witness.result import Decision
-from ptxcore.machine.collective import UNDETERMINED
+from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

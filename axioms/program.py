@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.analysis.carried import Carried
 from axioms.errors import UnsupportedProgram
+from axioms.events import event as making
 from axioms.events.definitions import Definitions
 from axioms.events.event import WILD, Collector, Event, Thread, Trouble
-from axioms.events import event as making
 from axioms.events.kinds import ACCESSES, maker_of, spans_of
 from axioms.events.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow, Numbers
 from ptxcore.clock import tick
-from ptxcore.machine.effects import Dependencies, Effect, Requirement
+from ptxcore.machine.ir.effects import Dependencies, Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from ptxcore.machine.kernel.launch import Device, load
+from ptxcore.machine.run.launch import Device, load
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 

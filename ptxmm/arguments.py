@@ -6,12 +6,12 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ptxcore.machine.kernel.launch import UsageError
-from ptxcore.machine.kernel.memory import LARGEST
+from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.memory import LARGEST
 
 if TYPE_CHECKING:
-    from ptxcore.machine.kernel.launch import Device
-    from ptxcore.machine.kernel.lowering import Parameter
+    from ptxcore.machine.lower.module import Parameter
+    from ptxcore.machine.run.launch import Device
 
 _ADDRESS = 8  # bytes
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}

@@ -29,12 +29,12 @@ from litmus.test import (
     Test,
 )
 from ptxcore.diagnostics import Diagnostic, InputError, fail
-from ptxcore.machine.actions import MAPA_ALIAS
-from ptxcore.machine.code import Variable, prepare
-from ptxcore.machine.effects import FinalRegister
-from ptxcore.machine.explore import explore
-from ptxcore.machine.steps import ThreadCode
-from ptxcore.machine.windows import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.explore.actions import MAPA_ALIAS
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import FinalRegister
+from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.machine.ir.windows import CONST, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.lower.code import Variable, prepare
 from ptxcore.syntax.tree import Address, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -245,7 +245,7 @@ def _special_registers(test: Test, own_aliases: bool) -> dict[str, dict[str, int
     """What threads know of their places in warps and clusters, where some thread asks. `own_aliases`: see `_Memory`."""
     if not own_aliases and not any(_asks_for_its_place(s) for t in test.threads for s in t.statements):
         return {}
-    from ptxcore.machine.kernel.special import LANES, WARP
+    from ptxcore.machine.run.special import LANES, WARP
 
     more = {MAPA_ALIAS: 1} if own_aliases else {}
     ranks = _ranks(test)
@@ -371,7 +371,7 @@ class _Builder:
                 warps.setdefault((t.place.gpu, t.place.warp), []).append(i)
         for warp in warps.values():
             if any(e.kind == "collective" for i in warp for e in threads[i].execution.effects):
-                from ptxcore.machine.kernel.warps import Lane, explore_warp
+                from ptxcore.machine.explore.warps import Lane, explore_warp
 
                 lanes = [Lane(threads[i].code.special["laneid"], threads[i].code, threads[i].name) for i in warp]
                 executions, definitions = explore_warp(lanes, self.unroll, one_code=False)

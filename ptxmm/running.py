@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
-    from ptxcore.machine.kernel.launch import Device
+    from ptxcore.machine.run.launch import Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def run(
     order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all, executed)` is told of CTAs
     and instructions, now and then.
 
-    Raises InputError for a module that is wrong, `ptxcore.machine.kernel.launch.UsageError` for a launch that cannot be
-    made, `ptxcore.machine.kernel.faults.KernelError` for an error in the kernel, with thread, instruction and source line,
+    Raises InputError for a module that is wrong, `ptxcore.machine.run.launch.UsageError` for a launch that cannot be
+    made, `ptxcore.machine.run.faults.KernelError` for an error in the kernel, with thread, instruction and source line,
     and OSError where the file cannot be read.
     """
     device = load(path)
@@ -58,7 +58,7 @@ def run(
 
 def load(path: str | PathLike[str]) -> Device:
     """A module ready to launch, with its memory; several launches on it see what those before left in its variables."""
-    from ptxcore.machine.kernel.launch import load as load_text
+    from ptxcore.machine.run.launch import load as load_text
     from ptxmm.linting import read
 
     return load_text(read(path), str(path))
@@ -78,7 +78,7 @@ def launch(
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
     """As `run`, of a module that is loaded already."""
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
     from ptxmm.arguments import Arguments
 
     parameters = device.kernel(entry)
@@ -99,7 +99,7 @@ def launch(
 def _three(sizes: tuple[int, ...] | int) -> tuple[int, int, int]:
     from operator import index
 
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     try:
         given = tuple(map(index, sizes)) if isinstance(sizes, Iterable) else (index(sizes),)

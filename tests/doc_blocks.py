@@ -166,7 +166,7 @@ def _instructions() -> str:
 
 
 def _row(form: Form) -> str:
-    from ptxcore.machine.executable import explored
+    from ptxcore.machine.lower.executable import explored
 
     types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
     syntax = form.shown().replace("|", "\\|")

@@ -18,7 +18,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.models import load
 from axioms.witness.result import Decision
 from litmus.formats import read, write
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxmm.pipeline import build
 
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from axioms.cat.evaluate import bits, closure
 from axioms.events.encounters import WARP, Encounters, Instance
 from axioms.events.event import Thread
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -34,7 +34,7 @@ from axioms.events.event import Event, Thread
 from axioms.events.kinds import ACCESSES, spans_of
 from axioms.events.memory import AddressSpace
 from ptxcore.clock import tick
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import includes
 from ptxcore.values import terms
 from ptxcore.values.spread import spread

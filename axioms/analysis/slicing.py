@@ -28,7 +28,7 @@ from axioms.analysis.constant_reads import Access, Bytes, Key, Settling
 from axioms.events.encounters import Instance
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

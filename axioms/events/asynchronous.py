@@ -18,7 +18,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import MAKERS as ORDINARY
 from axioms.events.event import PROXY_TAGS, Collector, Event, Maker, Span, joined, tags_of
 from axioms.events.memory import Place
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

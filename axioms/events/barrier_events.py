@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axioms.events.event import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
-from ptxcore.machine.effects import Effect, Requirement
+from ptxcore.machine.ir.effects import Effect, Requirement
 from ptxcore.syntax.tree import Sink
 from ptxcore.values import terms
 

@@ -15,9 +15,9 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, Thread
 from axioms.events.undetermined import number, way_of
 from ptxcore.clock import tick
-from ptxcore.machine.collective import flows, name_of, resolve
-from ptxcore.machine.effects import Dependencies, Effect
-from ptxcore.machine.run import Trace
+from ptxcore.machine.explore.concrete import Trace
+from ptxcore.machine.ir.collective import flows, name_of, resolve
+from ptxcore.machine.ir.effects import Dependencies, Effect
 from ptxcore.values.terms import Term, Value, conj, extract, negate
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it

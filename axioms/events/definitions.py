@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ptxcore.clock import tick
-from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
+from ptxcore.machine.ir.effects import Effect, Stuck, ThreadExecution, Turn
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 from axioms.events.event import Thread
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import Place
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value

@@ -13,8 +13,8 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
-from ptxcore.machine.effects import Effect, Requirement, ThreadExecution
-from ptxcore.machine.steps import ThreadCode
+from ptxcore.machine.ir.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.places import Place as Placement
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import PROXY_TAGS, Collector, Event, Maker, scope_tag, tags_of
 from axioms.events.memory import Object
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import Place
 
 _ORDER_TAGS = {"sc": "SC", "acq_rel": "ACQ_REL", "acquire": "ACQ", "release": "REL"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from axioms.events.event import Collector, Event, Maker, Trouble, tags_of
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

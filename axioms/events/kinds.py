@@ -12,7 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from axioms.events.event import Maker, Span
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 
 #: The kinds that each file of this folder has in its `MAKERS`.
 HOMES = {
@@ -58,4 +58,4 @@ def _spans(kind: str) -> Callable[[Effect], tuple[Span, ...]]:
 
 
 def _file(home: str) -> ModuleType:
-    return import_module(f"axioms.events.event.{home}")
+    return import_module(f"axioms.events.{home}")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Collector, Event, Maker, Thread, tags_of
-from ptxcore.machine.effects import Dependencies, Effect
+from ptxcore.machine.ir.effects import Dependencies, Effect
 from ptxcore.syntax.tree import Immediate, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Value

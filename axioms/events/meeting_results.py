@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from axioms.events.definitions import Definitions
 from axioms.events.encounters import Encounters, Instance
 from axioms.events.event import Thread
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values.terms import Term, Value
 
 

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping
 from axioms.cat.evaluate import Rows, bits, closure
 from axioms.events.event import Collector, Trouble
 from axioms.events.memory import Object, Place
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
-from ptxcore.machine.collective import UNDETERMINED
+from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from axioms.events.memory import AddressSpace, TooManyPlaces
 from axioms.sat.values import TooManyValues, numbers_of
 from ptxcore.clock import tick
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value

@@ -27,7 +27,7 @@ from axioms.witness.fitted import fitted
 from axioms.witness.result import Decision, Rest, Step, Unreachable, Why
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import SCOPES
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction

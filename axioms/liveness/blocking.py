@@ -11,7 +11,7 @@ from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
-from ptxcore.machine.effects import Effect, Stuck, ThreadExecution, Turn
+from ptxcore.machine.ir.effects import Effect, Stuck, ThreadExecution, Turn
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.effects import NO_DEPENDENCIES, Effect
-from ptxcore.machine.engine import Thread as Machine
-from ptxcore.machine.explore import thread_type
-from ptxcore.machine.private import Memory, Top
-from ptxcore.machine.state import State
-from ptxcore.machine.steps import ThreadCode
+from ptxcore.machine.explore.engine import Thread as Machine
+from ptxcore.machine.explore.state import State
+from ptxcore.machine.explore.symbolic import thread_type
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Effect
+from ptxcore.machine.ir.private_memory import Memory, Top
+from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value
 
 #: What a graph has: accesses, and what no interleaving is about.

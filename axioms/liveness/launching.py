@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from axioms.events.launches import Streams
 from axioms.program import Program
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -11,7 +11,7 @@ from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import Part, Rounds
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 
 

@@ -16,9 +16,9 @@ from axioms.program import Event, Program, Thread
 from axioms.witness.candidate import Candidate, Judge
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.run import Trace
-from ptxcore.machine.state import State
+from ptxcore.machine.explore.concrete import Trace
+from ptxcore.machine.explore.state import State
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values.terms import Value
 
 #: What an execution is written out of.

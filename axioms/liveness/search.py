@@ -49,7 +49,7 @@ from axioms.witness.fitted import fitted
 from axioms.witness.missing_arrivals import awaited, lack
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from ptxcore.clock import OutOfTime
-from ptxcore.machine.effects import Cut
+from ptxcore.machine.ir.effects import Cut
 
 if TYPE_CHECKING:
     from axioms.liveness.lasso import Lasso

@@ -31,8 +31,8 @@ from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS, Stall, Wait
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.run import Trace
+from ptxcore.machine.explore.concrete import Trace
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
 
 #: What changes nothing for anybody else: a thread that stops there may as well have stopped before it.

@@ -18,8 +18,8 @@ from axioms.events.event import Event
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Program
 from axioms.sync.mbarrier_states import ARRIVALS, START, WRECKS, State, Step, next_state, steps
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.run import Trace, run
+from ptxcore.machine.explore.concrete import Trace, run
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -17,8 +17,8 @@ from axioms.events.collectives import Meetings, Sites
 from axioms.oracle.mbarriers import Contents, Looks
 from axioms.oracle.provenance import MAX_VALUES, Origins, Source, TooLarge, number_of
 from axioms.program import Program, Thread
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.run import Trace, run
+from ptxcore.machine.explore.concrete import Trace, run
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Value

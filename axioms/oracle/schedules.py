@@ -21,7 +21,7 @@ from axioms.events.event import Event, Thread
 from axioms.oracle.barriers import BarrierChoice, cluster_choices
 from axioms.program import Program, ends_by
 from axioms.witness.candidate import REDUCTIONS
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 
 _WARP = 32
 

@@ -11,7 +11,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 from axioms.sat.relations import Executed
 from axioms.sat.values import Lowering
 from ptxcore.clock import tick
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

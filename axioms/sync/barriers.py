@@ -36,7 +36,7 @@ from axioms.sync.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Row
 from axioms.sync.named_barriers import NamedBarriers
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import Part, Rounds
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

@@ -20,7 +20,7 @@ from axioms.events.event import Event
 from axioms.events.value_sets import Numbers
 from axioms.program import Program
 from ptxcore.isa.mbarrier import Contents, contents, packed
-from ptxcore.machine.effects import Requirement
+from ptxcore.machine.ir.effects import Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 

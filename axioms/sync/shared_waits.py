@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from axioms.events.encounters import Encounters, Instance, Meeting
 from axioms.events.event import Thread
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 
 
 class SharedWaits(Encounters):

@@ -27,7 +27,7 @@ from axioms.sat.formula import BOTH, FALSE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, union
 from axioms.sat.values import Lowering
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
-from ptxcore.machine.effects import Effect
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from axioms.events.event import Thread
 from axioms.program import Program
-from ptxcore.machine.effects import ThreadExecution
-from ptxcore.machine.run import Trace
+from ptxcore.machine.explore.concrete import Trace
+from ptxcore.machine.ir.effects import ThreadExecution
 
 
 def assembled(program: Program, traces: Sequence[Trace]) -> Program:

@@ -9,7 +9,7 @@ from axioms.witness.candidate import Candidate, location_of
 from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, Lack
 from axioms.witness.result import RaceEvent
-from ptxcore.machine.effects import Cut, Effect
+from ptxcore.machine.ir.effects import Cut, Effect
 from ptxcore.syntax.tree import Instruction
 
 #: Ways to end at once, and the whole launch with it.

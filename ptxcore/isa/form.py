@@ -74,7 +74,7 @@ class Form:
     What operands choose, the meaning finds among the words of `how`: `how.words["asel"]` is the selector behind the
     register of the operand `a` (`b0` in `%r1.b0`; for a destination, `dsel`, what is written of it), and
     `how.words["aneg"]` is `-` where it is negated. The value is that of the whole register, not negated. See
-    `Use.with_operands` and `ptxcore.machine.operands.choices`.
+    `Use.with_operands` and `ptxcore.machine.ir.operands.choices`.
 
     `carry`: `in`, `out` or `in out` where the form reads or writes the carry flag (section 9.7.2): `run` then gets it
     behind the sources, and gives it behind the result.

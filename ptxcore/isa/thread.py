@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
-    from ptxcore.machine.effects import Effect
+    from ptxcore.machine.ir.effects import Effect
     from ptxcore.values.terms import Value
 
 

@@ -1,1 +1,1 @@
-"""Threads that execute: on known numbers, or on symbols."""
+"""Threads on a machine: made ready from PTX, run on numbers, explored on symbols."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ptxcore.machine.kernel.lowering import Parameter
+    from ptxcore.machine.lower.module import Parameter
 
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.
@@ -22,8 +22,8 @@ _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
 def run(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0 the kernel ran to its end, 1 it went wrong, 2 bad input or usage."""
     from ptxcore.diagnostics import InputError
-    from ptxcore.machine.kernel.faults import KernelError
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.faults import KernelError
+    from ptxcore.machine.run.launch import UsageError
     from ptxmm.cli.options import DrawnSeed
     from ptxmm.running import launch, load
 
@@ -72,7 +72,7 @@ def _refuse(message: str, status: int) -> int:
 
 
 def _arguments(options: Namespace, parameters: list[Parameter]) -> list[Any]:
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     found: dict[int, Any] = {}
     for text in options.arg:
@@ -89,7 +89,7 @@ def _arguments(options: Namespace, parameters: list[Parameter]) -> list[Any]:
 def _index(name: str, parameters: list[Parameter]) -> int:
     """The parameter of a name, or of a number."""
     from ptxcore.diagnostics import nearest
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     names = [p.name for p in parameters]
     if name in names:
@@ -102,7 +102,7 @@ def _index(name: str, parameters: list[Parameter]) -> int:
 
 def _out(text: str, parameters: list[Parameter]) -> tuple[int, str]:
     """What is to be told afterwards: a parameter, and the file that it goes to, empty for the output."""
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     name, _, file = text.partition("=")
     if file and not file.endswith(".npy"):
@@ -112,7 +112,7 @@ def _out(text: str, parameters: list[Parameter]) -> tuple[int, str]:
 
 def _value(text: str) -> Any:
     """A number, a buffer of zeros, or what a file holds."""
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     buffer = _BUFFER.match(text)
     if buffer:
@@ -138,7 +138,7 @@ def _value(text: str) -> Any:
 
 
 def _numpy(text: str) -> Any:
-    from ptxcore.machine.kernel.launch import UsageError
+    from ptxcore.machine.run.launch import UsageError
 
     try:
         import numpy

@@ -38,7 +38,7 @@ def build(
     """The program of launches. States list the elements `observe` (buffer and number); `condition` makes the question's
     truth value of final elements; `options` are those of `axioms.models.options.OF_PROGRAMS`.
 
-    Raises InputError for modules that are wrong, `ptxcore.machine.kernel.launch.UsageError` for launches that cannot be made,
+    Raises InputError for modules that are wrong, `ptxcore.machine.run.launch.UsageError` for launches that cannot be made,
     UnsupportedProgram for what is not decided.
     """
     found = explored(launches, options)

@@ -12,18 +12,18 @@ from axioms.events.event import Thread
 from axioms.events.launches import Kernel
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.actions import MAPA_ALIAS
-from ptxcore.machine.effects import Effect, ThreadExecution
-from ptxcore.machine.explore import explore
-from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
-from ptxcore.machine.kernel.launch import UsageError, check_count, fitted, kernel_of, parameter_bytes
-from ptxcore.machine.kernel.layout import Layout as ModuleLayout
-from ptxcore.machine.kernel.lowering import Program as LoweredProgram
-from ptxcore.machine.kernel.lowering import lower
-from ptxcore.machine.kernel.special import OF_RESERVED, WARP, Shape, of_cta, places
-from ptxcore.machine.kernel.warps import Lane, explore_warp
-from ptxcore.machine.steps import ThreadCode
-from ptxcore.machine.windows import SHARED, SHARED_BITS
+from ptxcore.machine.explore.actions import MAPA_ALIAS
+from ptxcore.machine.explore.explorable import SHARED_BASE, Explorable, explorable
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.explore.warps import Lane, explore_warp
+from ptxcore.machine.ir.effects import Effect, ThreadExecution
+from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
+from ptxcore.machine.lower.layout import Layout as ModuleLayout
+from ptxcore.machine.lower.module import Program as LoweredProgram
+from ptxcore.machine.lower.module import lower
+from ptxcore.machine.run.launch import UsageError, check_count, fitted, kernel_of, parameter_bytes
+from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value

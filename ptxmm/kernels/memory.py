@@ -1,6 +1,6 @@
 """The memory of launches: which objects there are, where they stand, and who sees them.
 
-Addresses are those of `ptxcore.machine.kernel.memory`: buffers and module variables far apart, each CTA's shared memory in
+Addresses are those of `ptxcore.machine.run.memory`: buffers and module variables far apart, each CTA's shared memory in
 its part of the window, where the threads of its cluster see it.
 """
 
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.kernel.heap import Heap
-from ptxcore.machine.kernel.launch import UsageError
-from ptxcore.machine.kernel.layout import MOST_MODULES
-from ptxcore.machine.kernel.special import RESERVED, reserved_offset
-from ptxcore.machine.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
+from ptxcore.machine.explore.heap import Heap
+from ptxcore.machine.ir.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
+from ptxcore.machine.lower.layout import MOST_MODULES
+from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
 from ptxmm.kernels.launch import Buffer, Element
 
 if TYPE_CHECKING:
     from axioms.events.memory import Object, View
-    from ptxcore.machine.kernel.layout import Layout
+    from ptxcore.machine.lower.layout import Layout
 
 #: Bytes of the buffer through which the threads of a grid synchronize.
 WORKSPACE = 64

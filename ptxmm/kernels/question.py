@@ -12,7 +12,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.result import Decision
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.run.launch import UsageError
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 from ptxmm import judging

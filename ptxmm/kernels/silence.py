@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.kernel.heap import on_heap
-from ptxcore.machine.windows import GLOBAL_BITS
+from ptxcore.machine.explore.heap import on_heap
+from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from axioms.events.kinds import ACCESSES, BACKGROUND, HOMES
 @pytest.mark.parametrize("home", HOMES)
 def test_each_file_makes_the_events_of_its_kinds(home: str) -> None:
     more = BACKGROUND if home == "asynchronous" else set()
-    assert set(import_module(f"axioms.events.event.{home}").MAKERS) == {*HOMES[home].split(), *more}
+    assert set(import_module(f"axioms.events.{home}").MAKERS) == {*HOMES[home].split(), *more}
 
 
 def test_no_kind_has_two_homes() -> None:
@@ -22,5 +22,5 @@ def test_no_kind_has_two_homes() -> None:
 
 
 def test_accesses_to_memory_are_those_with_spans() -> None:
-    spans = {kind for home in HOMES for kind in getattr(import_module(f"axioms.events.event.{home}"), "SPANS", ())}
+    spans = {kind for home in HOMES for kind in getattr(import_module(f"axioms.events.{home}"), "SPANS", ())}
     assert spans - {"mbarrier"} == ACCESSES  # an operation on an mbarrier object is no memory event

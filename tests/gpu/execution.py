@@ -9,8 +9,8 @@ from gpu.launches import Launch, Outcome
 from gpu.probes import Case, Probe
 
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import load
 
 
 def draw_cases(probe: Probe, number: int, seed: object) -> list[Case]:

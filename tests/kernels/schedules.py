@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import Device, load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import Device, load
 from ptxcore.values.terms import signed
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer

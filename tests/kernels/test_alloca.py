@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import ptxmm
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.launch import load
 from ptxmm.running import launch
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"

@@ -8,8 +8,8 @@ import pytest
 
 import ptxmm
 from axioms.errors import UnsupportedProgram
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import load
 from ptxmm.running import launch
 
 HEAD = """.version 9.0

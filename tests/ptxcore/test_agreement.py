@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from litmus.formats.short import SHORT
 from ptxcore.isa.table import TYPED
-from ptxcore.machine.code import ThreadCode, Variable, prepare
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.explore import explore
-from ptxcore.machine.run import run
+from ptxcore.machine.explore.concrete import run
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.lower.code import ThreadCode, Variable, prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import Term, Value, evaluate
 

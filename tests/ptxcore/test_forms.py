@@ -9,9 +9,9 @@ import pytest
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.table import SECTIONS, TYPED, WITH, forms_of
 from ptxcore.isa.targets import gates
-from ptxcore.machine.code import Variable, prepare
-from ptxcore.machine.executable import lookup
-from ptxcore.machine.explore import explore
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.lower.code import Variable, prepare
+from ptxcore.machine.lower.executable import lookup
 from ptxcore.syntax.reader import read_statement, read_statements
 from ptxcore.syntax.tree import Instruction
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from ptxcore.isa.table import TYPED
-from ptxcore.machine.code import Variable, prepare
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.explore import explore
-from ptxcore.machine.run import Trace, run
+from ptxcore.machine.explore.concrete import Trace, run
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.lower.code import Variable, prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import Term, evaluate
 

@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ptxcore.isa.table import TYPED
-from ptxcore.machine.code import ThreadCode, Variable, prepare
-from ptxcore.machine.effects import Effect
-from ptxcore.machine.explore import explore
-from ptxcore.machine.loops import nest
-from ptxcore.machine.run import Trace, run
+from ptxcore.machine.explore.concrete import Trace, run
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.loop_nest import nest
+from ptxcore.machine.lower.code import ThreadCode, Variable, prepare
 from ptxcore.syntax.reader import read_statements
 from ptxcore.values.terms import eq, evaluate, negate
 

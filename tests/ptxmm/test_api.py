@@ -100,10 +100,10 @@ axioms.liveness.search axioms.oracle.outcomes axioms.oracle.liveness axioms.even
 axioms.sync.mbarrier_states axioms.sync.mbarriers axioms.sync.named_barriers axioms.sync.numbered_barriers axioms.sync.phases
 axioms.sync.rounds axioms.encode.sketch axioms.sat.smt axioms.witness.staged axioms.encode.symbolic axioms.why
 litmus.formats.host litmus.formats.short litmus.launches ptxcore.check.module ptxcore.isa.async_copy ptxcore.isa.atomics
-ptxcore.isa.conversion ptxcore.isa.floating_point ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.kernel
-ptxcore.machine.repetition ptxcore.machine.run ptxcore.syntax.declarations ptxcore.syntax.directives ptxcore.syntax.functions
-ptxcore.syntax.sections ptxcore.syntax.structures ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml ptxmm.report.json
-ptxmm.story ptxmm.workers
+ptxcore.isa.conversion ptxcore.isa.floating_point ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.run
+ptxcore.machine.loops.duplicates ptxcore.machine.explore.concrete ptxcore.syntax.declarations ptxcore.syntax.directives
+ptxcore.syntax.functions ptxcore.syntax.sections ptxcore.syntax.structures ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml
+ptxmm.report.json ptxmm.story ptxmm.workers
 """
 #: Parts of the standard library that take long to import, and that nothing on the way needs.
 SLOW = "asyncio email json logging multiprocessing pathlib subprocess tomllib traceback unittest urllib"

@@ -13,7 +13,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.program import dependency_pairs
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.run.launch import UsageError
 from ptxcore.values.terms import Value, eq
 from ptxmm.api import model_named
 from ptxmm.kernels.build import Built, build

@@ -15,8 +15,8 @@ from waiting import PATIENCE, wait_until
 
 import ptxmm
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import UsageError
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
 from ptxmm.cli.main import main
 
 SCALE = """.version 8.0
@@ -265,7 +265,7 @@ def test_a_random_schedule_tells_its_seed(module: Path, capsys: pytest.CaptureFi
 #: The command, which leaves a file where a kernel begins to run.
 TELLS = """
 import sys
-from ptxcore.machine.kernel.launch import Device
+from ptxcore.machine.run.launch import Device
 from ptxmm.cli.main import entry
 marker, before = sys.argv.pop(1), Device.launch
 def launch(self, *given, **options):

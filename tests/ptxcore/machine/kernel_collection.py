@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from ptxcore.machine.kernel.launch import Device, load
+from ptxcore.machine.run.launch import Device, load
 from ptxmm.running import Run, launch
 
 SOURCES = Path(__file__).parents[2] / "kernels" / "collection"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptxcore.machine.effects import Effect, ThreadExecution
+from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.values.terms import Term, Value, evaluate, symbol
 
 

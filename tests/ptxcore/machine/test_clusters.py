@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.launch import load
 
 HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
 BODY = """

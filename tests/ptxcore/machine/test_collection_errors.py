@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_collection import SEEDS, device
 
-from ptxcore.machine.kernel.faults import KernelError
+from ptxcore.machine.run.faults import KernelError
 from ptxmm.running import launch
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from kernel_collection import Case, Collection, Expect, check, device
 
-from ptxcore.machine.kernel.faults import KernelError
+from ptxcore.machine.run.faults import KernelError
 from ptxmm.running import launch
 
 floats = Collection("floats")

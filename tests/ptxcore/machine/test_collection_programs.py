@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from kernel_collection import SOURCES, Case, Collection, Expect, check
 
-from ptxcore.machine.kernel.launch import Device, load
+from ptxcore.machine.run.launch import Device, load
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc here")
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import Device, UsageError, load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import Device, UsageError, load
 
 REGISTERS = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .b16 %h<9>;"
 

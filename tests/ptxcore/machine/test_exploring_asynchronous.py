@@ -8,7 +8,7 @@ import pytest
 from exploring import M, S, X, code, effects, explored, returned, said
 
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.explore import explore
+from ptxcore.machine.explore.symbolic import explore
 from ptxcore.values.terms import add, evaluate, symbol
 
 BYTES = "mbarrier::complete_tx::bytes"

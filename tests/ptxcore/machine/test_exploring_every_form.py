@@ -12,10 +12,10 @@ from ptxcore.diagnostics import InputError
 from ptxcore.isa.form import Expected, Form, Misfit, Use
 from ptxcore.isa.table import SECTIONS, TYPED, candidates, forms_of
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
-from ptxcore.machine.code import Variable, prepare
-from ptxcore.machine.executable import explored
-from ptxcore.machine.explore import explore
-from ptxcore.machine.run import run
+from ptxcore.machine.explore.concrete import run
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.lower.code import Variable, prepare
+from ptxcore.machine.lower.executable import explored
 from ptxcore.syntax.reader import read_statements
 
 FORMS = [form for section in SECTIONS for form in forms_of(section) if explored(form) and not form.only]

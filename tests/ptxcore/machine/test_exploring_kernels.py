@@ -9,11 +9,11 @@ import pytest
 
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.effects import ThreadExecution
-from ptxcore.machine.explore import explore
-from ptxcore.machine.kernel.explorable import SHARED_BASE, Explorable, explorable
-from ptxcore.machine.kernel.lowering import lower
-from ptxcore.machine.windows import SHARED
+from ptxcore.machine.explore.explorable import SHARED_BASE, Explorable, explorable
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import ThreadExecution
+from ptxcore.machine.ir.windows import SHARED
+from ptxcore.machine.lower.module import lower
 from ptxcore.values.terms import evaluate, render, symbols_of
 
 X, Y = 1 << 32, 2 << 32

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ptxcore.check.module import read_and_check
-from ptxcore.machine.effects import ThreadExecution
-from ptxcore.machine.explore import explore
-from ptxcore.machine.kernel.explorable import SHARED_BASE, explorable
-from ptxcore.machine.kernel.launch import parameter_bytes
-from ptxcore.machine.kernel.lowering import Program, lower
-from ptxcore.machine.kernel.special import Shape, of_cta, places
-from ptxcore.machine.windows import SHARED, SHARED_BITS
+from ptxcore.machine.explore.explorable import SHARED_BASE, explorable
+from ptxcore.machine.explore.symbolic import explore
+from ptxcore.machine.ir.effects import ThreadExecution
+from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
+from ptxcore.machine.lower.module import Program, lower
+from ptxcore.machine.run.launch import parameter_bytes
+from ptxcore.machine.run.special import Shape, of_cta, places
 from ptxmm.kernels.proving import impossible
 
 SHARED_FILES = Path(__file__).parents[4] / "shared"

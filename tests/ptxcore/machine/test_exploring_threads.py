@@ -8,7 +8,7 @@ import pytest
 from exploring import X, effects, explored, returned, said
 
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.collective import resolve, taken_apart
+from ptxcore.machine.ir.collective import resolve, taken_apart
 from ptxcore.values.terms import evaluate, extract, ne, negate
 
 CLUSTER = {"kind": "barrier", "level": "cluster", "identity": None, "scope": "cluster"}

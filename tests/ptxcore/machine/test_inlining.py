@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.machine.kernel.inlining import Callers
+from ptxcore.machine.lower.inlining import Callers
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Directive
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from test_exploring_kernels import Y, effects, kernel, one
 
-from ptxcore.machine.effects import ThreadExecution
+from ptxcore.machine.ir.effects import ThreadExecution
 from ptxcore.values.terms import evaluate
 
 STACK = (

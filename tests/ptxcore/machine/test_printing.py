@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.launch import load
 
 KERNEL = """
 .version 8.0

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import Device, load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import Device, load
 from ptxmm.running import Run, launch
 
 np = pytest.importorskip("numpy")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ptxcore.machine.kernel.faults import KernelError
-from ptxcore.machine.kernel.launch import Device, UsageError, load
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import Device, UsageError, load
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 

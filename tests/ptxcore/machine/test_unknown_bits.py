@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ptxcore.machine.kernel.uninitialised import known_bits
+from ptxcore.machine.run.uninitialised import known_bits
 from ptxcore.values import terms
 from ptxcore.values.terms import Value, evaluate, symbol
 

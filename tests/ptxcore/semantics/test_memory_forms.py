@@ -24,7 +24,7 @@ from gpu.probes import mnemonic
 
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.kernel.launch import load
+from ptxcore.machine.run.launch import load
 
 HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
 #: Inputs of a form at least, and the threads of one kernel.

@@ -6,8 +6,8 @@ import pytest
 from driver import apply
 
 from ptxcore.isa.table import TYPED
-from ptxcore.machine.code import prepare
-from ptxcore.machine.run import run
+from ptxcore.machine.explore.concrete import run
+from ptxcore.machine.lower.code import prepare
 from ptxcore.syntax.reader import read_statements
 
 ALL = 0xFFFFFFFF

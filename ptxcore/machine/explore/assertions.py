@@ -1,0 +1,133 @@
+"""Assertions that cannot fail, found before a kernel is explored.
+
+Libraries assert in the loops in which they wait (that a computed sleep is not too long, for instance). Nobody wants to hear of
+such an assertion if it always holds, and without it the loop only looks. So the way to it is followed back to the next
+point where paths meet, with nothing known of the registers there; if the branches on the way exclude each other, it is
+never taken. Whoever calls says whether conditions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from ptxcore.isa import data_movement
+from ptxcore.machine.ir.private_memory import Constants
+from ptxcore.machine.ir.steps import Step
+from ptxcore.values.terms import Value, all_of, extract, negate, sext, symbol, zext
+
+#: Whether a condition holds for no values of its symbols.
+Impossible = Callable[[Value], bool]
+
+
+class Block(Protocol):
+    """What is looked at, and changed: a block that ends in at most two ways."""
+
+    steps: list[Step]
+    end: Step | None
+    target: int | None
+    follows: int | None
+
+
+def drop_impossible(
+    blocks: Sequence[Block],
+    failing: Sequence[int],
+    widths: Sequence[int],
+    constants: Sequence[Constants],
+    impossible: Impossible,
+) -> None:
+    """Cuts off those of the blocks `failing` that no path leads to."""
+    before: dict[int, list[int]] = {}
+    for b, block in enumerate(blocks):
+        for following in {block.target, block.follows} - {None}:
+            assert following is not None
+            before.setdefault(following, []).append(b)
+    for b in failing:
+        way = _way(b, before)
+        condition = _Walk(widths, constants).condition([blocks[i] for i in way], way)
+        if condition == 0 or (condition != 1 and impossible(condition)):
+            _cut(blocks, way)
+
+
+def _way(block: int, before: Mapping[int, Sequence[int]]) -> list[int]:
+    """The only way to a block, from where paths meet."""
+    way = [block]
+    while True:
+        found = before.get(way[0], ())
+        if len(found) != 1 or found[0] in way:
+            return way
+        way.insert(0, found[0])
+
+
+def _cut(blocks: Sequence[Block], way: Sequence[int]) -> None:
+    """The last branch on the way goes the other way always."""
+    for at, following in reversed(list(pairwise(way))):
+        block = blocks[at]
+        if block.end is not None and block.follows is not None and block.target != block.follows:
+            other = block.follows if block.target == following else block.target
+            block.end, block.target, block.follows = None, None, other
+            return
+
+
+class _Walk:
+    """The registers on the way, as terms."""
+
+    def __init__(self, widths: Sequence[int], constants: Sequence[Constants]) -> None:
+        self.widths, self.constants = widths, constants
+        self.values: list[Value] = [symbol(("any", r), width) for r, width in enumerate(widths)]
+        self.unknown = 0
+
+    def condition(self, blocks: Sequence[Block], way: Sequence[int]) -> Value:
+        """The condition under which the whole way is gone."""
+        taken: list[Value] = []
+        for block, following in zip(blocks, [*way[1:], None], strict=True):
+            for step in block.steps:
+                self.execute(step)
+            end = block.end
+            if following is None or end is None or end.predicate is None or block.target == block.follows:
+                continue
+            value = self.values[end.predicate]
+            goes = negate(value) if end.negated else value
+            taken.append(goes if block.target == following else negate(goes))
+        return all_of(taken)
+
+    def execute(self, step: Step) -> None:
+        if step.predicate is not None or not self.computes(step):
+            self.forget(step)
+            return
+        sources = [None if f is None else f(self.values) for f in step.sources]
+        if step.kind == "value":
+            result = step.run(step.how, *sources)
+        else:
+            result = self.constant(sources[0], step.how.width // 8)
+            if result is None:
+                self.forget(step)
+                return
+        for target, value in zip(step.targets, result if len(step.targets) > 1 else (result,), strict=True):
+            if target is not None:
+                if target.width < target.from_width:
+                    value = extract(value, target.width - 1, 0)
+                elif target.signed:
+                    value = sext(value, target.from_width, target.width)
+                else:
+                    value = zext(value, target.width)
+                self.values[target.register] = value
+
+    def computes(self, step: Step) -> bool:
+        return step.kind == "value" or (step.run is data_movement.ld and not step.how.words.get("vec"))
+
+    def constant(self, address: Value | None, size: int) -> int | None:
+        """What stands at an address for ever."""
+        for c in self.constants:
+            if type(address) is int and c.address <= address and address + size <= c.address + len(c.data):
+                return int.from_bytes(c.data[address - c.address : address - c.address + size], "little")
+        return None
+
+    def forget(self, step: Step) -> None:
+        for target in step.targets:
+            if target is not None:
+                self.unknown += 1
+                self.values[target.register] = symbol(
+                    ("any", self.unknown, target.register), self.widths[target.register]
+                )

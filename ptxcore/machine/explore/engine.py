@@ -1,0 +1,549 @@
+"""Executes a prepared thread along all its paths at once, and joins them where they meet.
+
+One engine serves both uses. With fresh symbols for what loads return, every path is alive under its condition. With
+known answers everything folds, one path is alive, and the same code is a concrete interpreter.
+
+The unrolled graph is acyclic. Its nodes are a block and an iteration count for each loop around it, and they are
+visited in topological order, so that a node has met all its predecessors before it runs, and effects come in program
+order on every path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from heapq import heappop, heappush
+
+from ptxcore.clock import tick
+from ptxcore.diagnostics import Diagnostic, InputError
+from ptxcore.machine.explore.actions import Actions, Answer, resize
+from ptxcore.machine.explore.state import State
+from ptxcore.machine.ir.dependencies import choose, gather, union
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck, Turn
+from ptxcore.machine.ir.private_memory import Mark, Memory, Top
+from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
+from ptxcore.syntax.spans import find_span, guard_span
+from ptxcore.syntax.tree import Instruction, Name
+from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
+
+#: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing. Who stops in it
+#: does not go round.
+_LOOKING = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
+#: Effects by which a thread sees what others did.
+_LOOKS = frozenset(("load", "atom", "mbarrier"))
+#: Of so many turns of a loop it is noted where they begin.
+_MOST_NOTED = 32
+#: Turns of a loop that nobody chose, where the bound does not count them.
+_MOST_SURE_TURNS = 4096
+
+
+class _Turn:
+    """A turn of a loop: the effects before it, the guard under which it began, how many turns before it count, and whether it
+    is sure, so that it does not count itself; `left`: whether some path left the loop in it. `mark`: what was in memory of the
+    thread's own, where that is asked for; `before`: the state, where it is."""
+
+    __slots__ = ("before", "counted", "guard", "left", "mark", "start", "sure")
+
+    def __init__(self, start: int, guard: Value, counted: int) -> None:
+        self.start, self.guard, self.counted, self.sure, self.left = start, guard, counted, False, False
+        self.mark: Mark | None = None
+        self.before: State | None = None
+
+
+class Thread(Actions):
+    """One execution in progress."""
+
+    def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
+        super().__init__(answer, code.special)
+        self.code, self.unroll = code, unroll
+        self.finishes: Value = 0
+        self.control: Dependencies = NO_DEPENDENCIES
+        self.cut: Value = 0
+        self.node: tuple[
+            int, ...
+        ] = ()  # where the thread is in the unrolled graph: the same for all threads of one code
+        self.cuts: list[Cut] = []
+        self.stuck: list[Stuck] = []
+        self.repeating: list[Stuck] = []
+        self.turns: list[Turn] = []
+        #: Turns, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
+        #: here, or as they are known, where only one path is executed.
+        self.left: set[tuple[int, ...]] = set()
+        self.sure: set[tuple[int, ...]] = set()
+        self.known: ThreadCode | None = None
+        #: Loops, by their headers, of which it is known that somebody sees in memory of the thread's own how many turns there
+        #: were; and the turns that were left out although they changed it.
+        self.unsteady: frozenset[int] = frozenset()
+        self._marks: list[tuple[int, Mark]] = []
+        #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
+        #: stand there: whoever explores has to see to it that nobody can tell the difference.
+        self.silent: Mapping[int, Collection[int] | None] = {}
+        self._known: Value = 1  # the condition under which the result of the step in progress is one
+        self.registers: dict[str, FinalRegister] = {}
+        self._undefined: dict[Diagnostic, None] = {}
+
+    # Running.
+
+    def run(self) -> None:
+        """Executes from the first block until no path is left. Raises InputError where a register is read unwritten."""
+        registers = self.code.registers
+        state = State(
+            1,
+            [r.initial for r in registers],
+            [int(r.known) for r in registers],
+            [NO_DEPENDENCIES] * len(registers),
+            NO_DEPENDENCIES,
+            None if self.code.private is None else Memory(Top(self.code.private.top)),
+        )
+        blocks = self.code.blocks
+        last = len(blocks) - 1
+        first = (0,) * len(blocks[0].loops)
+        pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
+        queue: list[tuple[int, ...]] = []
+        turns: dict[tuple[int, ...], _Turn] = {}
+        edges: list[tuple[int, State]] = []
+        key = _key(blocks[0], first)
+        pending[key] = (0, first, [state])
+        queue.append(key)
+        end: State | None = None
+        while queue:
+            tick()
+            key = heappop(queue)
+            number, iterations, states = pending.pop(key)
+            state = self._join(states, blocks[number].live, number == last)
+            if number == last:
+                end = state  # others may still go round in a loop that leads nowhere
+                continue
+            block = blocks[number]
+            self.node = key
+            for depth in range(len(iterations)):
+                begun = key[: 2 * depth + 2]
+                if begun not in turns:
+                    turns[begun] = self._begun_turn(block, depth, state, self._counted(begun, turns))
+            self._block(block, state, edges)
+            for depth, loop in enumerate(block.loops):
+                if any(following not in loop.body for following, _ in edges):
+                    turns[key[: 2 * depth + 2]].left = True
+            for following, arriving in edges:
+                to = blocks[following]
+                context: tuple[int, ...] = ()
+                if block.loops or to.loops:
+                    others = pending if len(edges) == 1 else (key,)
+                    entered = self._enter(block, to, following, iterations, key, turns, arriving, others)
+                    if entered is None:
+                        continue
+                    context = entered
+                there = _key(to, context)
+                met = pending.get(there)
+                if met is None:
+                    pending[there] = (following, context, [arriving])
+                    heappush(queue, there)
+                else:
+                    met[2].append(arriving)
+            edges.clear()
+        if self._undefined:
+            raise InputError(self._undefined)
+        self._finish(end)
+
+    def _join(self, states: list[State], live: Iterable[int] | None, ending: bool) -> State:
+        """The paths that meet, as one. Later arrivals first: what left a chain of tests last was told apart last."""
+        state = states.pop()
+        if states and live is None:
+            live = range(len(state.values))
+        while states:
+            assert live is not None
+            _merge(state, states.pop(), self.code, live, ending)
+        return state
+
+    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], _Turn]) -> int:
+        """How many turns of a loop count before the one that begins."""
+        before = turns.get((*key[:-1], key[-1] - 1)) if key[-1] else None
+        return 0 if before is None else before.counted + (not before.sure)
+
+    def _enter(
+        self,
+        block: Block,
+        to: Block,
+        following: int,
+        iterations: tuple[int, ...],
+        key: tuple[int, ...],
+        turns: dict[tuple[int, ...], _Turn],
+        arriving: State,
+        others: Iterable[tuple[int, ...]],
+    ) -> tuple[int, ...] | None:
+        """The iteration counts with which an edge enters its block; None when the path ends here. May narrow the
+        state's guard. `others`: where else paths go on."""
+        here, there = block.loops, to.loops
+        common = 0
+        while common < len(here) and common < len(there) and here[common].header == there[common].header:
+            common += 1
+        context = iterations[:common] + (0,) * (len(there) - common)
+        if common and common == len(there) and there[-1].header == following:  # back to the header of the loop
+            level = common - 1
+            turn = turns[key[: 2 * level + 2]]
+            if to.waits[level]:
+                # A turn that did nothing but look can be left out: only those that had side effects go on.
+                guard, silent = self._side_effects(turn.start, arriving.guard)
+                looked = conj(arriving.guard, negate(guard))
+                if looked == 0 or self._is_left_out(key[: 2 * level + 2], following, turn, arriving, looked):
+                    for effect in silent:
+                        effect.writes = conj(effect.writes, negate(looked))
+                    if looked != 0:
+                        self.stuck.append(self._stuck(looked, to, following, turn.start))
+                    if guard == 0:
+                        return None
+                    arriving.guard = guard
+            bound = self._bound(following)
+            if self._is_sure(key[: 2 * level + 2], turn, arriving, others):
+                turn.sure = True
+            elif turn.counted + 1 >= bound:
+                self.cut = disj(self.cut, arriving.guard)
+                self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
+                self._repeats(turn, arriving, to, following)
+                if turn.before is not None and to.live is not None:
+                    begun = key[: 2 * level + 2]
+                    self.turns.append(
+                        self._noted(to, following, begun[:-1], begun[-1] + 1, arriving, to.live, cut=True)
+                    )
+                return None
+            context = (*context[:level], iterations[level] + 1)
+        return context
+
+    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> _Turn:
+        """A turn of the loop at this depth around a block, with what its end will be compared with."""
+        turn = _Turn(len(self.effects), state.guard, counted)
+        loop = block.loops[depth]
+        if state.memory is not None and block.waits[depth]:
+            turn.mark = state.memory.mark()
+        if block.live is not None and loop.single_entry:
+            if counted + 1 >= self._bound(loop.header):
+                turn.before = state.copy(state.guard)
+            begun = self.node[: 2 * depth + 2]
+            if begun[-1] < _MOST_NOTED:
+                self.turns.append(self._noted(block, loop.header, begun[:-1], begun[-1], state, block.live))
+        return turn
+
+    def _noted(
+        self, header: Block, number: int, loop: tuple[int, ...], count: int, state: State, live: Iterable[int],
+        cut: bool = False,
+    ) -> Turn:  # fmt: skip
+        """Where a turn begins, for those who ask whether another ends there."""
+        values = tuple([(state.values[r], state.defined[r]) for r in live])
+        memory = None if state.memory is None else state.memory.copy()
+        instruction = self._first(header, number)
+        return Turn(loop, count, state.guard, values, memory, len(self.effects), _first_label(header), instruction, cut)
+
+    def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Turn, end: State, when: Value) -> bool:
+        """Whether a turn may be left out where a condition holds: nobody sees in memory of the thread's own that it has been,
+        as far as is known by now."""
+        if end.memory is None or turn.mark is None:
+            return True
+        if self.known is not None:
+            return begun in self.known.left
+        changed = end.memory.changes(turn.mark.before, when)
+        if changed is None or (changed and (header in self.unsteady or changed & turn.mark.seen)):
+            end.memory.unmark(turn.mark)
+            return False
+        if changed:
+            turn.mark.changed |= changed
+            self._marks.append((header, turn.mark))
+        self.left.add(begun)
+        return True
+
+    def found_unsteady(self) -> frozenset[int]:
+        """The loops, by their headers, of which turns were left out, though somebody saw in memory of the thread's own that
+        they had been."""
+        return frozenset(header for header, mark in self._marks if mark.is_seen)
+
+    def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State, others: Iterable[tuple[int, ...]]) -> bool:
+        """Whether nobody chose that the turn goes round: a loop over known numbers, in which threads may wait for others. On
+        one path nobody ever chooses."""
+        if self.known is not None:
+            return begun in self.known.sure
+        sure = self.code.private is not None and begun[-1] < _MOST_SURE_TURNS
+        if sure and end.guard is not turn.guard:
+            sure = not turn.left and all(key[: len(begun)] != begun for key in others)
+        if sure:
+            self.sure.add(begun)
+        return sure
+
+    def _bound(self, header: int) -> int:
+        return self.code.bounds.get(header, self.unroll)
+
+    def _repeats(self, turn: _Turn, end: State, header: Block, number: int) -> None:
+        """Notes where a bound has stopped a turn that may be done again and again: it has written nothing but what it had read,
+        and ends with what it began with, in registers that matter and in memory of the thread's own."""
+        before = turn.before
+        if before is None or any(end.defined[r] != before.defined[r] for r in header.live or ()):
+            return
+        same = [eq(end.values[r], before.values[r]) for r in header.live or ()]
+        if before.memory is not None and end.memory is not None:
+            same.append(end.memory.same(before.memory))
+        guard = all_of((end.guard, *same, *map(_leaves_all, self.effects[turn.start :])))
+        if guard != 0:
+            self.repeating.append(self._stuck(guard, header, number, turn.start))
+
+    def _first(self, block: Block, number: int) -> Instruction | None:
+        """The first instruction of a block or, where it has none, of the one behind it."""
+        while not block.steps and block.end is None and block.follows is not None and block.follows != number:
+            block = self.code.blocks[block.follows]
+        step = block.steps[0] if block.steps else block.end
+        return None if step is None else step.instruction
+
+    def _stuck(self, guard: Value, header: Block, number: int, start: int) -> Stuck:
+        """A turn of a waiting loop, with the effects from `start` on, goes round under `guard`."""
+        reads = []
+        asked: dict[Term, Value] = {}
+        timed = False
+        for e in self.effects[start:]:
+            if e.kind == "input" and e.result is not None:
+                if e.operation == "try_wait":
+                    asked[e.result] = 1
+                else:
+                    timed = timed or e.result in symbols_of(guard)
+            elif e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
+                reads.append(e.index)
+        forever = 0 if timed else substitute(guard, asked) if asked else guard
+        return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
+
+    def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
+        """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects
+        that wrote what they had read, which is left out of it."""
+        happened, silent = [], []
+        for effect in self.effects[start:]:
+            if effect.kind not in _LOOKING and (effect.kind != "mbarrier" or effect.operation != "wait"):
+                condition = all_of((guard, effect.guard, effect.writes))
+                if self.silent and self._is_silent(effect, condition):
+                    silent.append(effect)
+                elif type(condition) is int:
+                    if condition or effect.guard == 1 == effect.writes:
+                        return guard, []
+                else:
+                    happened.append(condition)
+        return (any_of(happened) if happened else 0), silent
+
+    def _is_silent(self, effect: Effect, condition: Value) -> bool:
+        """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
+        if effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
+            return False
+        if type(effect.address) is not int or effect.address not in self.silent:
+            return False
+        other = conj(condition, negate(eq(effect.value, effect.result)))
+        known = self.silent[effect.address]
+        return other == 0 or (
+            known is not None and all(substitute(other, {effect.result: number}) == 0 for number in known)
+        )
+
+    def _block(self, block: Block, state: State, edges: list[tuple[int, State]]) -> None:
+        self._state = state
+        for step in block.steps:
+            tick()
+            self._execute(step, state)
+            if self._stopped != 0:
+                self._end(state)
+                if state.guard == 0:
+                    return
+        end = block.end
+        if end is None:
+            assert block.follows is not None
+            edges.append((block.follows, state))
+            return
+        assert block.target is not None
+        if block.follows is None:
+            edges.append((block.target, state))
+            return
+        taken = self._condition(end, state)
+        if taken == 1:
+            edges.append((block.target, state))
+        elif taken == 0:
+            edges.append((block.follows, state))
+        else:
+            goes, stays = conj(state.guard, taken), conj(state.guard, negate(taken))
+            if goes != 0 and stays != 0:
+                edges.append((block.target, state.copy(goes)))
+            elif goes != 0:
+                edges.append((block.target, state))
+            if stays != 0:
+                state.guard = stays
+                edges.append((block.follows, state))
+
+    def _end(self, state: State) -> None:
+        """Who has stopped has stopped the whole launch (9.7.19.4): no thread of it comes to its end."""
+        state.guard = conj(state.guard, negate(self._stopped))
+        self._stopped = 0
+
+    def _condition(self, end: Step, state: State) -> Value:
+        """Whether the branch or exit at the end of a block is taken; what decides it controls everything after."""
+        taken: Value = 1
+        if end.predicate is not None:
+            taken = self._predicate(end, state)
+        if taken != 0 and end.sources:
+            self._check(end, state, conj(state.guard, taken))
+            taken = conj(taken, end.run(end.how, *[f(state.values) for f in end.sources if f is not None]))
+            state.control = union(state.control, gather(state.sources, end.reads))
+        return taken
+
+    def _predicate(self, step: Step, state: State) -> Value:
+        """The value of the guard; a branch's is a control dependency of everything after."""
+        register = step.predicate
+        assert register is not None
+        if type(state.defined[register]) is not int or not state.defined[register]:
+            self._check_register(register, step, state.guard, state)
+        if step.kind in ("branch", "exit"):
+            state.control = union(state.control, state.sources[register])
+        value = state.values[register]
+        return negate(value) if step.negated else value
+
+    def _execute(self, step: Step, state: State) -> None:
+        guard = state.guard
+        control = state.control
+        predicate: Value = 1
+        if step.predicate is not None:
+            predicate = self._predicate(step, state)
+            control = union(control, state.sources[step.predicate])
+            guard = conj(guard, predicate)
+            if guard == 0:
+                self._skip(step, state)
+                return
+        self._check(step, state, guard)
+        values = state.values
+        sources = [None if f is None else f(values) for f in step.sources]
+        kind = step.kind
+        targets = step.targets
+        if kind == "value":
+            result = step.run(step.how, *sources)
+            depends = gather(state.sources, step.reads)
+        elif kind == "effect" or kind == "warp":
+            self.begin(step, sources, guard, control)
+            result = step.run(step.how, self, *sources) if kind == "effect" else self.together(step.how)
+            depends = self._returned
+            if self._wait is not None:
+                self._wait.complete, self._wait = result, None
+            if self._elements is not None:
+                elements, self._elements = self._elements, None
+                for target, value, own in zip(targets, result, elements, strict=True):
+                    self._write(target, value, own, step, state, predicate)
+                return
+        else:
+            return
+        if len(targets) == 1:
+            self._write(targets[0], result, depends, step, state, predicate)
+        elif targets:
+            for target, value in zip(targets, result, strict=True):
+                self._write(target, value, depends, step, state, predicate)
+
+    def _skip(self, step: Step, state: State) -> None:
+        """A guard that is false leaves registers as they are, but which value stands there still hangs on it."""
+        assert step.predicate is not None
+        for target in step.targets:
+            if target is not None:
+                register = target.register
+                state.sources[register] = union(state.sources[register], state.sources[step.predicate])
+
+    def _write(
+        self, target: Target | None, value: Value, depends: Dependencies, step: Step, state: State, predicate: Value
+    ) -> None:
+        if target is None:
+            return
+        register, from_width, width, signed = target
+        if width != from_width:
+            value = resize(value, from_width, width, signed)
+        if step.predicate is not None:
+            if predicate != 1:
+                value = ite(predicate, value, state.values[register], width)
+                depends = choose(predicate, depends, state.sources[register])
+            depends = union(depends, state.sources[step.predicate])
+        state.values[register] = value
+        state.sources[register] = depends
+        if self._known != 1:
+            state.defined[register] = ite(predicate, self._known, state.defined[register], 1)
+        elif state.defined[register] != 1:
+            state.defined[register] = disj(state.defined[register], predicate)
+
+    def _check(self, step: Step, state: State, guard: Value) -> None:
+        defined = state.defined
+        for register in step.reads:
+            if type(defined[register]) is not int or not defined[register]:
+                self._check_register(register, step, guard, state)
+
+    def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
+        if conj(guard, negate(state.defined[register])) == 0:
+            return
+        name = self.code.registers[register].name
+        instruction = step.instruction
+        span = instruction.span
+        for operand in (instruction.guard, *instruction.operands):
+            inner = getattr(operand, "base", operand)
+            if isinstance(inner, Name) and inner.name.lstrip("%") == name:
+                span = guard_span(instruction) if operand is instruction.guard else find_span(instruction, inner)
+        message = f"register '{name}' is read here, but not written on every path that leads here"
+        if type(state.defined[register]) is int:
+            message = f"register '{name}' is read here before anything wrote it"
+        hint: str | None = f"give it a value first, or in the init block, as in P0:{name}=0"
+        if name == CARRY or self.code.private is not None:
+            hint = None
+        self._undefined.setdefault(Diagnostic(span, message, hint))
+
+    def _finish(self, end: State | None) -> None:
+        self.finishes = 0 if end is None else end.guard
+        self.control = NO_DEPENDENCIES if end is None else end.control
+        for number, r in enumerate(self.code.registers):
+            if r.final:
+                value: Value = r.initial if end is None else end.values[number]
+                self.registers[r.name] = FinalRegister(value, r.width, r.signed)
+
+
+def _leaves_all(effect: Effect) -> Value:
+    """The condition under which an effect does not happen, or changes nothing for others."""
+    if effect.kind in _LOOKING or (effect.kind == "mbarrier" and effect.operation == "wait"):
+        return 1
+    happens = conj(effect.guard, effect.writes)
+    found = effect.result if effect.answer is None else effect.answer
+    if effect.kind in ("atom", "red") and found is not None and effect.value is not None:
+        happens = conj(happens, negate(eq(effect.value, found)))
+    return negate(happens)
+
+
+def _first_label(block: Block) -> str:
+    """One of the labels of a block."""
+    return block.label.partition(" ")[0]
+
+
+def _key(block: Block, iterations: tuple[int, ...]) -> tuple[int, ...]:
+    """Where a block with its iteration counts stands in the order of the unrolled graph."""
+    if not iterations:
+        return block.position
+    key: list[int] = []
+    for position, iteration in zip(block.position, iterations, strict=False):
+        key += (position, iteration)
+    key.append(block.position[-1])
+    return tuple(key)
+
+
+def _merge(state: State, other: State, code: ThreadCode, live: Iterable[int], ending: bool) -> None:
+    """Joins the path of `other` into `state`: where it was taken, its registers hold, of those that are `live`. At the end
+    only values matter, and what led there."""
+    condition = _difference(other.guard, state.guard)
+    state.guard = disj(state.guard, other.guard)
+    values, sources, defined = state.values, state.sources, state.defined
+    for i in live:
+        value = other.values[i]
+        if value is not values[i]:
+            values[i] = ite(condition, value, values[i], code.registers[i].width)
+        if ending:
+            continue
+        if other.sources[i] is not sources[i]:
+            sources[i] = choose(condition, other.sources[i], sources[i])
+        if other.defined[i] is not defined[i]:
+            defined[i] = ite(condition, other.defined[i], defined[i], 1)
+    if other.control is not state.control:
+        state.control = choose(condition, other.control, state.control)
+    if not ending and state.memory is not None and other.memory is not None:
+        state.memory.merge(condition, other.memory)
+
+
+def _difference(guard: Value, other: Value) -> Value:
+    """A shorter condition that tells two exclusive paths apart: `guard` without what both have in common."""
+    if type(guard) is Term and type(other) is Term and guard.op == "all":
+        common = other.args if other.op == "all" else (other,)
+        return all_of(a for a in guard.args if a not in common)
+    return guard

@@ -1,0 +1,539 @@
+"""A kernel made ready to explore: its lowered instructions become steps in blocks, which all threads of a launch share.
+
+    functions -> instances, one for each call (their registers side by side, their frames on one stack)
+              -> shapes of blocks -> dead code pruned -> loops and live registers -> blocks
+
+Special registers are registers that are known at the start; a thread is the shared code with its own values for them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptxcore.clock import tick
+from ptxcore.diagnostics import fail
+from ptxcore.isa import data_movement, stack
+from ptxcore.isa.table import TYPED
+from ptxcore.machine.explore.assertions import Impossible, drop_impossible
+from ptxcore.machine.explore.observable import looks, matters, never_written
+from ptxcore.machine.explore.runtime import Argument, Runtime
+from ptxcore.machine.explore.unspelled import (
+    Given,
+    Taken,
+    forgetting,
+    refusing,
+    restoring,
+    same,
+    saving,
+    step_of,
+    taken,
+    transfer,
+)  # fmt: skip
+from ptxcore.machine.ir.operands import Fetch, Read, constant, fetch, together
+from ptxcore.machine.ir.private_memory import Constants, Private
+from ptxcore.machine.ir.steps import CHANGING, RegisterInfo, Step, ThreadCode, asking, assembled
+from ptxcore.machine.ir.steps import Target as StepTarget
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, PARAM
+from ptxcore.machine.loops.control_flow import Shape, kernel_blocks, pruned
+from ptxcore.machine.loops.duplicates import without_repetition
+from ptxcore.machine.lower.layout import DYNAMIC
+from ptxcore.machine.lower.mem2reg import direct, promotable
+from ptxcore.machine.lower.module import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values.terms import add, eq, mask
+
+#: How deep a function may call itself; and how deep once there are so many blocks.
+_DEEPEST, _DEEPEST_OF_MANY = 64, 8
+_MANY_BLOCKS = 1000
+#: As many blocks a kernel may become when its calls are put in place.
+_MOST_BLOCKS = 20_000
+_FRAME_ALIGN = 16
+#: The register that has the address of the shared memory of the thread's CTA.
+SHARED_BASE = "shared memory"
+
+
+@dataclass(slots=True)
+class Explorable:
+    """A kernel ready to explore. `special` has the register of each special register that it reads; `lines` file and line of
+    the source by line of the PTX."""
+
+    code: ThreadCode
+    special: dict[str, int]
+    lines: dict[int, tuple[str, int]]
+
+    @property
+    def constant(self) -> frozenset[int]:
+        """The addresses of the variables that never change."""
+        assert self.code.private is not None
+        return frozenset(c.address for c in self.code.private.constants)
+
+    def thread(self, special: Mapping[str, int], heap: Callable[[Hashable], int] | None = None) -> ThreadCode:
+        """The code of one thread, whose special registers are known (`SHARED_BASE` among them), and which has its part of a
+        heap. Raises KeyError with a register that is not known."""
+        registers = list(self.code.registers)
+        for name, register in self.special.items():
+            value = 0 if name.endswith(".w") else special[name]
+            registers[register] = registers[register]._replace(initial=value & mask(registers[register].width))
+        return self.code._replace(registers=tuple(registers), special=special, heap=heap)
+
+    def bounded(self, bounds: Mapping[str, int]) -> Explorable:
+        """The same with bounds for single loops, by a label, a line of the PTX, or `FILE:LINE` of the source. Raises KeyError
+        with what names no loop."""
+        found: dict[int, int] = {}
+        for name, turns in bounds.items():
+            headers = self._loops_at(name)
+            if not headers:
+                raise KeyError(name)
+            found |= dict.fromkeys(headers, turns)
+        return Explorable(self.code._replace(bounds=found), self.special, self.lines)
+
+    def _loops_at(self, name: str) -> set[int]:
+        """The headers of the innermost loops in which a name lies."""
+        headers: set[int] = set()
+        depth: dict[int, int] = {}
+        for block in self.code.blocks:
+            steps = block.steps if block.end is None else (*block.steps, block.end)
+            if block.loops and (name in block.label.split() or any(self._lies_at(s.instruction, name) for s in steps)):
+                header = block.loops[-1].header
+                headers.add(header)
+                depth[header] = len(block.loops)
+        deepest = max(depth.values(), default=0)
+        return {header for header in headers if depth[header] == deepest}
+
+    def _lies_at(self, instruction: Instruction, name: str) -> bool:
+        line = instruction.span.line
+        if name == str(line):
+            return True
+        source = self.lines.get(line)
+        if source is None:
+            return False
+        file, _, number = name.rpartition(":")
+        return bool(file) and number == str(source[1]) and (source[0] == file or source[0].endswith(f"/{file}"))
+
+
+def explorable(
+    program: Program, entry: str, parameters: bytes, impossible: Impossible = lambda condition: False
+) -> Explorable:
+    """A kernel of a module, ready to explore, with the bytes of its parameters. `impossible` is asked whether what leads to
+    an assertion's failure excludes itself. Raises InputError for what cannot be explored wherever it stands; most of that
+    is refused when a thread comes to it."""
+    return _Maker(program, entry, parameters).result(impossible)
+
+
+@dataclass(slots=True)
+class _Building:
+    """A block that is being made."""
+
+    steps: list[Step] = field(default_factory=list)
+    end: Step | None = None
+    target: int | None = None
+    follows: int | None = None
+    label: str = ""
+
+
+@dataclass(slots=True)
+class _Instance:
+    """A function put in the place of a call: its first register, its frame, where it goes on when it returns, and the
+    functions around it."""
+
+    code: Code
+    registers: int
+    frame: int
+    back: int
+    around: tuple[str, ...]
+    carry: int = -1
+    #: The registers of places in the frame that are as good as registers, by offset and bytes; whether all of them are.
+    promoted: dict[tuple[int, int], int] = field(default_factory=dict)
+    is_promoted: bool = False
+
+
+class _Maker:
+    def __init__(self, program: Program, entry: str, parameters: bytes) -> None:
+        self.program, self.entry, self.parameters = program, entry, parameters
+        self.blocks: list[_Building] = []
+        self.widths: list[int] = []
+        self.names: list[str] = []
+        self.special: dict[str, int] = {}
+        self.stack = 0
+        self.lines: dict[int, tuple[str, int]] = {}
+        self.waiting: deque[tuple[_Instance, int]] = deque()
+        self.never_written = never_written(program)
+        self.failing: list[int] = []  # the blocks in which assertions fail
+
+    def result(self, impossible: Impossible) -> Explorable:
+        code = self.program.functions[self.entry]
+        first, end = self.block(), self.block()
+        self.waiting.append((self.instance(code, LOCAL, end, ()), first))
+        while self.waiting:  # the outermost calls first, lest one recursion leave nothing to the others
+            self.expand(*self.waiting.popleft())
+        constants = self.constants()
+        drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
+        last = len(self.blocks) - 1
+        number = {end: last, last: end}  # the end of the thread comes last
+        order = list(range(len(self.blocks)))
+        order[end], order[last] = last, end
+
+        def place(b: int | None) -> int | None:
+            return None if b is None else number.get(b, b)
+
+        shapes = [
+            Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
+            for b in (self.blocks[i] for i in order)
+        ]
+        shapes = without_repetition(pruned(shapes, matters), looks)
+        made = kernel_blocks(shapes, len(self.widths))
+        known = set(self.special.values())
+        registers = tuple(
+            RegisterInfo(name, width, False, 0, i in known, False)
+            for i, (name, width) in enumerate(zip(self.names, self.widths, strict=True))
+        )
+        private = Private(LOCAL, self.stack, tuple(constants))
+        return Explorable(ThreadCode(made, registers, TYPED, {}, private), self.special, self.lines)
+
+    def constants(self) -> list[Constants]:
+        found = [Constants(PARAM, self.parameters, "the kernel's parameters")] if self.parameters else []
+        for placed in self.program.layout.variables:
+            if placed.space == "const" or placed.address in self.never_written:
+                data = placed.data + bytes(max(0, placed.size - len(placed.data)))
+                found.append(Constants(placed.address, data, placed.name))
+        return found
+
+    # Blocks and registers.
+
+    def block(self, label: str = "") -> int:
+        if len(self.blocks) >= _MOST_BLOCKS:
+            span = self.program.functions[self.entry].ops[0].instruction.span
+            raise fail(
+                span, f"'{self.entry}' is too large to explore: more than {_MOST_BLOCKS} blocks with its calls in place"
+            )
+        self.blocks.append(_Building(label=label))
+        return len(self.blocks) - 1
+
+    def register(self, name: str, width: int) -> int:
+        self.names.append(name)
+        self.widths.append(width)
+        return len(self.names) - 1
+
+    def special_register(self, name: str, width: int) -> int:
+        found = self.special.get(name)
+        if found is None:
+            found = self.special[name] = self.register(f"%{name}", width)
+        return found
+
+    def instance(self, code: Code, frame: int, back: int, around: tuple[str, ...]) -> _Instance:
+        first = len(self.names)
+        self.names += [name.lstrip("%") for name in code.registers]
+        self.widths += [1] * len(code.registers)
+        self.stack = max(self.stack, frame + code.frame - LOCAL)
+        made = _Instance(code, first, frame, back, (*around, code.name))
+        if any(op.use.form.carry for op in code.ops):
+            made.carry = self.register("the carry flag", 1)
+        for parameter in (*code.parameters, *code.results):
+            if parameter.slot is not None:
+                self.widths[first + parameter.slot] = 8 * parameter.size
+        places, made.is_promoted = promotable(code, self.program)
+        made.promoted = {place: self.register("the stack", 8 * place[1]) for place in sorted(places)}
+        return made
+
+    # Functions.
+
+    def expand(self, at: _Instance, first: int) -> None:
+        """Makes the blocks of a function that begins with the block `first`."""
+        ops = at.code.ops
+        starts = {0, *(place for place in at.code.labels.values())}
+        starts |= {i + 1 for i, op in enumerate(ops) if op.call is not None or op.use.form.kind in _ENDS}
+        cuts = sorted(start for start in starts if start < len(ops))
+        names: dict[int, str] = {}
+        for label, place in at.code.labels.items():
+            names[place] = f"{names.get(place, '')} {label.partition(':')[2] or label}".strip()
+        number = {cut: first if cut == 0 else self.block() for cut in cuts}
+        number[len(ops)] = at.back
+        for cut, following in zip(cuts, [*cuts[1:], len(ops)], strict=True):
+            self.blocks[number[cut]].label = names.get(cut, "")
+            self.fill(at, number[cut], cut, following, number)
+        if not ops:
+            self.blocks[first].follows = at.back
+
+    def fill(self, at: _Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
+        def goal(label: str) -> int:
+            return number[at.code.labels[label]]
+
+        for i in range(start, end):
+            op = at.code.ops[i]
+            if op.location >= 0:
+                self.lines[op.instruction.span.line] = self.program.locations[op.location]
+            here = self.blocks[block]
+            kind = op.use.form.kind
+            if op.call is not None:
+                self.call(at, op, op.call, block, number[i + 1])
+                return
+            if op.refused or (op.use.form.run is None and kind not in ("nothing", "jump", "exit", "branch")):
+                here.steps.append(refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
+            elif kind == "branch":
+                here.end, here.target = step_of(op, "branch", taken, guard=self.guard(at, op)), goal(op.labels[0])
+                here.follows = None if op.guard is None else number[i + 1]
+                return
+            elif kind == "exit":
+                leaves = 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
+                here.end, here.target = step_of(op, "exit", None, guard=self.guard(at, op)), leaves
+                here.follows = None if op.guard is None else number[i + 1]
+                return
+            elif kind == "jump":
+                self.jump(at, op, block, [goal(label) for label in op.labels], number[i + 1])
+                return
+            elif kind != "nothing":
+                here.steps += self.steps(at, op)
+        self.blocks[block].follows = number[end]
+
+    def skipping(self, at: _Instance, op: Op, block: int, otherwise: int) -> int:
+        """The block in which an instruction is done whose guard holds; elsewhere control goes on with `otherwise`."""
+        if op.guard is None:
+            return block
+        here = self.blocks[block]
+        slot, negated = op.guard
+        here.end = step_of(op, "branch", taken, guard=(at.registers + slot, not negated))
+        here.target, here.follows = otherwise, self.block()
+        self.widths[at.registers + slot] = 1
+        return here.follows
+
+    def jump(self, at: _Instance, op: Op, block: int, goals: list[int], following: int) -> None:
+        """A branch by a table, as a branch for each entry."""
+        block = self.skipping(at, op, block, following)
+        index, reads = self.fetch(at, op, op.sources[0], block)
+        for i, goal in enumerate(goals):
+            block = self.choice(op, block, index, reads, i, goal)
+        self.ends(op, block, "bad-branch", f"the index of a branch with {len(goals)} targets is out of range")
+
+    def choice(self, op: Op, block: int, index: Fetch, reads: tuple[int, ...], number: int, goal: int) -> int:
+        """A branch to `goal` where a value is a number; gives the block for all others."""
+        here = self.blocks[block]
+        here.end = step_of(op, "branch", lambda how, value: eq(value, number), sources=(index,), reads=reads)
+        here.target, here.follows = goal, self.block()
+        return here.follows
+
+    def ends(self, op: Op, block: int, kind: str, message: str) -> None:
+        """The thread must not come here."""
+        here = self.blocks[block]
+        here.steps.append(step_of(op, "effect", lambda how, thread: thread.require(0, kind, message)))
+        here.follows = 1
+
+    # Calls.
+
+    def call(self, at: _Instance, op: Op, call: Call, block: int, following: int) -> None:
+        block = self.skipping(at, op, block, following)
+        if call.pointer is None:
+            self.call_named(at, op, call, call.name, block, following)
+            return
+        pointer, reads = self.fetch(at, op, call.pointer, block)
+        for name, address in self.program.layout.functions.items():
+            code = self.program.functions.get(name)
+            if code is not None and not code.entry and _agrees(call, code):
+                goal = self.block()
+                block = self.choice(op, block, pointer, reads, address, goal)
+                self.call_named(at, op, call, name, goal, following)
+        self.ends(op, block, "bad-call", "a call goes to an address where no function is")
+
+    def call_named(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+        code = self.program.functions[name]
+        here = self.blocks[block]
+        if not code.defined:
+            self.call_runtime(at, op, call, name, block, following)
+            return
+        depth = at.around.count(code.name)
+        if depth >= (_DEEPEST if len(self.blocks) < _MANY_BLOCKS else _DEEPEST_OF_MANY):
+            message = f"'{name}' calls itself more than {depth} times, which is not explored"
+            here.steps.append(refusing(op, message))
+            here.follows = following
+            return
+        frame = -(-(at.frame + at.code.frame) // _FRAME_ALIGN) * _FRAME_ALIGN
+        back = self.block()
+        inner = self.instance(code, frame, back, at.around)
+        if code.frame and not inner.is_promoted:
+            here.steps.append(forgetting(op, frame, code.frame))
+        for passed, formal in zip(call.arguments, code.parameters, strict=False):
+            size = formal.size if passed.source is not None else min(passed.size, formal.size)
+            here.steps.append(transfer(op, self.given(at, passed), self.taking(inner, formal), size))
+        for formal, passed in zip(code.results, call.results, strict=False):
+            size = formal.size if passed.source is not None else min(passed.size, formal.size)
+            step = transfer(op, self.returned(inner, formal), self.wanted(at, passed, size), size)
+            self.blocks[back].steps.append(step)
+        if any(op.use.form.run in _GROWING for op in code.ops):
+            saved = self.register("the stack pointer", 64)
+            here.steps.append(saving(op, saved))
+            self.blocks[back].steps.append(restoring(op, saved))
+        here.follows = self.block()
+        self.blocks[back].follows = following
+        self.waiting.append((inner, here.follows))
+
+    # What goes from caller to callee, and back: from a register or a place on the stack, to one.
+
+    def given(self, at: _Instance, passed: Passed) -> Given:
+        if passed.source is not None:
+            return self.source(at, passed.source)
+        return self.on_stack(at, passed.offset, passed.size)
+
+    def returned(self, inner: _Instance, formal: Parameter) -> Given:
+        if formal.slot is None:
+            return self.on_stack(inner, formal.offset, formal.size)
+        register = inner.registers + formal.slot
+        return fetch(register, 8 * formal.size, 8 * formal.size, False), (register,)
+
+    def on_stack(self, at: _Instance, offset: int, size: int) -> Given:
+        register = at.promoted.get((offset, size))
+        if register is None:
+            return at.frame + offset
+        return fetch(register, 8 * size, 8 * size, False), (register,)
+
+    def taking(self, inner: _Instance, formal: Parameter) -> Taken:
+        if formal.slot is None:
+            return self.to_stack(inner, formal.offset, formal.size)
+        return StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
+
+    def wanted(self, at: _Instance, passed: Passed, size: int) -> Taken:
+        if passed.source is None:
+            return self.to_stack(at, passed.offset, passed.size)
+        target = StepTarget(at.registers + passed.source.value, 8 * size, passed.source.has, False)
+        self.widths[target.register] = passed.source.has
+        return target
+
+    def to_stack(self, at: _Instance, offset: int, size: int) -> Taken:
+        register = at.promoted.get((offset, size))
+        return at.frame + offset if register is None else StepTarget(register, 8 * size, 8 * size, False)
+
+    def call_runtime(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+        """A function that the CUDA runtime gives. A failed assertion ends the thread."""
+        here = self.blocks[block]
+        here.follows = following
+        arguments = [Argument(self.given(at, a), a.size) for a in call.arguments]
+        size = (call.results[0].size or 8) if call.results else 0
+        result = self.wanted(at, call.results[0], size) if call.results else None
+        step = Runtime(self.program.layout).call(op, name, arguments, result, size)
+        here.steps.append(step or refusing(op, f"a call of '{name}' cannot be explored"))
+        if name == "__assertfail":
+            here.follows = 1
+            self.failing.append(block)
+
+    # Instructions.
+
+    def guard(self, at: _Instance, op: Op) -> tuple[int, bool] | None:
+        if op.guard is None:
+            return None
+        slot, negated = op.guard
+        self.widths[at.registers + slot] = 1
+        return at.registers + slot, negated
+
+    def steps(self, at: _Instance, op: Op) -> list[Step]:
+        """An instruction, behind the clocks that it reads."""
+        tick()
+        place = direct(op)
+        register = at.promoted.get(place) if place is not None else None
+        if register is not None:
+            return [self.promoted(at, op, register)]
+        made: list[Step] = []
+        reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
+        carry = at.carry if op.use.form.carry else None
+        step = assembled(
+            op.instruction, op.use, self.guard(at, op), reads, self.targets(at, op), carry, self.space(op), op.use.width
+        )
+        return [*made, step]
+
+    def promoted(self, at: _Instance, op: Op, register: int) -> Step:
+        """A load or store of a place on the stack that is a register."""
+        width, guard = op.use.width, self.guard(at, op)
+        if op.use.form.run is data_movement.st:
+            stored = op.sources[1]
+            assert stored is not None
+            source, reads = self.source(at, stored)
+            target = StepTarget(register, width, width, False)
+            return step_of(op, "value", same, guard=guard, sources=(source,), reads=reads, targets=(target,))
+        value = fetch(register, width, width, False)
+        return step_of(
+            op, "value", same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op)
+        )
+
+    def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
+        """How an operand is read. Steps that it needs go to `before`."""
+        if source.kind == "vector":
+            parts = source.parts
+            return together([None if part.name == DROPPED else self.read(at, part, op, before) for part in parts])
+        value, registers = self.source(at, source, op, before)
+        return Read(value, (registers,))
+
+    def space(self, op: Op) -> str:
+        """The state space of an access. What is never written is constant, whatever it is declared as."""
+        first = op.sources[0] if op.sources else None
+        if op.use.form.run is data_movement.ld and first is not None and first.kind == "constant":
+            buffer = first.value >> GLOBAL_BITS << GLOBAL_BITS
+            if buffer in self.never_written:
+                return "const"
+        return op.use.space
+
+    def targets(self, at: _Instance, op: Op) -> tuple[StepTarget | None, ...]:
+        found: list[StepTarget | None] = []
+        for target in _flat(op.targets):
+            if target is None:
+                found.append(None)
+            else:
+                register = at.registers + target.slot
+                self.widths[register] = target.has
+                found.append(StepTarget(register, target.width, target.has, target.signed))
+        return tuple(found)
+
+    def fetch(self, at: _Instance, op: Op, source: Source | None, block: int) -> tuple[Fetch, tuple[int, ...]]:
+        assert source is not None
+        return self.source(at, source, op, self.blocks[block].steps)
+
+    def source(
+        self, at: _Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
+    ) -> tuple[Fetch, tuple[int, ...]]:
+        """How a source that is no vector is read, and from which registers. Steps that it needs go to `before`."""
+        kind = source.kind
+        if kind == "constant":
+            return constant((source.value + source.offset) & mask(source.width)), ()
+        if kind == "frame":
+            return constant(at.frame + source.value + source.offset), ()
+        if kind == "shared":
+            register = self.special_register(SHARED_BASE, 64)
+            return _offset(fetch(register, 64, 64, False), self.shared(source), 64), (register,)
+        if kind == "special" and source.name in CHANGING:
+            assert op is not None and before is not None
+            register = self.register(f"%{source.name}", source.has)
+            before.append(asking(op.instruction, source.name, register, source.has))
+        elif kind == "special":
+            register = self.special_register(source.name, source.has)
+        else:
+            register = at.registers + source.value
+            self.widths[register] = max(self.widths[register], source.has)
+        value = fetch(register, source.has, source.width, source.negated)
+        return _offset(value, source.offset, source.width), (register,)
+
+    def shared(self, source: Source) -> int:
+        layout = self.program.layout
+        if source.value == DYNAMIC:
+            return layout.dynamic(self.entry) + source.offset
+        return layout.shared_variables[source.value].offset + source.offset
+
+
+#: What moves the end of the stack, which comes back when a function returns.
+_GROWING = (stack.alloca, stack.stackrestore)
+_ENDS = ("branch", "exit", "jump", "call", "return")
+
+
+def _flat(targets: Any) -> list[Target | None]:
+    if isinstance(targets, list):
+        return [t for inner in targets for t in _flat(inner)]
+    return [targets]
+
+
+def _offset(value: Fetch, offset: int, width: int) -> Fetch:
+    if not offset:
+        return value
+    return lambda values: add(value(values), offset & mask(width), width)
+
+
+def _agrees(call: Call, code: Code) -> bool:
+    """Whether a function may be the one that a call through a pointer means: as many arguments and results."""
+    return len(call.arguments) == len(code.parameters) and len(call.results) == len(code.results)

@@ -1,0 +1,74 @@
+"""Symbolic execution of one thread: every path at once, what loads return left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from ptxcore.machine.explore.engine import Thread
+from ptxcore.machine.ir.effects import Effect, ThreadExecution
+from ptxcore.machine.ir.steps import ThreadCode
+from ptxcore.values.terms import Value, symbol
+
+#: How often a loop body may execute when nothing else is said.
+DEFAULT_UNROLL = 4
+
+
+def explore(
+    code: ThreadCode,
+    *,
+    unroll: int = DEFAULT_UNROLL,
+    name: str = "P0",
+    silent: Mapping[int, Collection[int] | None] | None = None,
+) -> ThreadExecution:
+    """All executions of a thread in which no loop body runs more than `unroll` times.
+
+    What an effect returns is the symbol `(name, index of the effect)`. A turn of a loop that only looked at memory is
+    left out: the last turn alone stands for any number of them. At the addresses `silent` a read-modify-write that writes
+    what it has read counts as a look; they come with all numbers that may stand there, where those are known. Raises
+    InputError where a register may be read before it is written.
+    """
+
+    def fresh(effect: Effect, width: int) -> Value:
+        return symbol((name, effect.index), width)
+
+    def begun() -> Thread:
+        thread = thread_type(code)(code, fresh, unroll)
+        thread.silent = silent or {}
+        return thread
+
+    return executed(begun)
+
+
+def executed(begin: Callable[[], Thread]) -> ThreadExecution:
+    """What a thread does that `begin` makes, which may do so several times.
+
+    A waiting loop may write memory of the thread's own, as code does that was not optimised: its variables are on the stack.
+    A turn of it that did nothing but look can be left out where nobody reads there what it changed, before that is written
+    anew: neither the next turn, which then does what this one could have done, nor anything behind the loop. (Who goes on from
+    where such a turn ended could have gone on from where it began: the first read that would tell the two apart is one of what
+    the turn changed, and up to there both do the same.) Who reads where is known when all has been executed. So such turns are
+    left out as long as nobody has been seen to read what they changed; where somebody does so later, all is executed anew, and
+    turns of that loop stay that change anything.
+    """
+    unsteady: frozenset[int] = frozenset()
+    while True:
+        thread = begin()
+        thread.unsteady = unsteady
+        thread.run()
+        found = thread.found_unsteady()
+        if found <= unsteady:
+            break
+        unsteady |= found
+    return ThreadExecution(
+        thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
+        thread.control, thread.repeating, thread.turns if thread.cuts else [], frozenset(thread.left), frozenset(thread.sure),
+    )  # fmt: skip
+
+
+def thread_type(code: ThreadCode) -> type[Thread]:
+    """What executes a thread: those of kernels have memory of their own."""
+    if code.private is None:
+        return Thread
+    from ptxcore.machine.explore.own_memory import KernelThread
+
+    return KernelThread

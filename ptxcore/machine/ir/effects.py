@@ -1,0 +1,219 @@
+"""What a thread does to the world outside its registers: the interface between executing and deciding.
+
+Executing a thread once, on symbols, gives its effects in program order, each with the condition under which it happens.
+What a load or an atomic returns is a fresh symbol; whoever takes the effects decides what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ptxcore.syntax.tree import Instruction
+from ptxcore.values.terms import Term, Value, all_of, eq
+
+if TYPE_CHECKING:
+    from ptxcore.isa.form import Use
+    from ptxcore.machine.ir.private_memory import Memory
+
+#: For each earlier effect of the same thread that returned a value (by its index): the condition under which there is a
+#: dependency on it. An absent effect is no dependency.
+Dependencies = Mapping[int, Value]
+
+NO_DEPENDENCIES: Dependencies = {}
+
+
+@dataclass(kw_only=True, slots=True)
+class Effect:
+    """One effect of one thread.
+
+    `kind`: `load`, `store`, `atom`, `red`, `clear`, `discard` (memory); `fence`, `proxy_fence`; `barrier` (of a CTA, a
+    cluster, a warp); `mbarrier`; `issue`, `copy`, `commit`, `wait_group` (asynchronous operations); `collective` (what the
+    threads of a warp compute together); `input` (a value that nothing determines: a clock); `grid` (`griddepcontrol`);
+    `host` (what a thread of the host program does); `stop` (`trap`, `brkpt`, an assertion that fails); `malloc`, `free`
+    (memory at `address`).
+    `guard`: the truth value of "this happens" (path condition and predicate).
+    `semantics`: `weak`, `relaxed`, `acquire`, `release`, `acq_rel`, `sc`; volatile and mmio accesses are `relaxed` at
+    scope `sys`.
+    `scope`: `cta`, `cluster`, `gpu`, `sys`; None for weak accesses, barriers and proxy fences.
+    `proxy`: of an access: `generic`, `surface`, `texture`, `constant`, `async`, `tensormap`; of a proxy fence: the one it
+    names (`alias`, `async`, `async.global`, `tensormap::generic`, ... as written after `fence.proxy.`).
+    """
+
+    index: int
+    kind: str
+    guard: Value
+    instruction: Instruction
+    semantics: str = "weak"
+    scope: str | None = None
+    proxy: str = "generic"
+    #: The first effect of the instruction, where it has several that no order relates: elements of a vector, or of packed
+    #: types. -1: it is ordered by itself.
+    group: int = -1
+    #: The `issue` effect of the asynchronous operation that this is part of, which is not in program order. -1: none.
+    agent: int = -1
+
+    # load, store, atom, red, mbarrier, copy, clear, discard
+    space: str = "generic"
+    width: int = 32  # bits accessed
+    address: Value = 0  # 64 bits; of a copy, where it writes
+    # What load, atom, red (its inner read), mbarrier (the state of the object before), bar.red, collective, input return: a
+    # symbol of `width` bits.
+    result: Term | None = None
+    # What store, atom, red, mbarrier (the state after; None for a wait) write: a value of `width` bits, over `result` for a
+    # read-modify-write.
+    value: Value | None = None
+    # atom, red, copy: the condition, given `guard`, under which it writes (a failing compare-and-swap does not).
+    writes: Value = 1
+    returns: bool = True  # atom: False when its destination is the sink `_`
+    answer: int | None = None  # concrete runs: the number that came back (`result` is None then)
+
+    # fence: `mbarrier_init`, `shared::cta`, `shared::cluster` where it is about some operations only
+    restrict: str = ""
+
+    # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `increment` (an arrival more is expected:
+    # `cp.async.mbarrier.arrive` without `.noinc`, when it is issued), `wait`; grid, host: what is done; stop: `trap`, `brkpt`,
+    # or what the assertion says that fails; input: the special register that is asked, `try_wait` where a wait may say no
+    # although the phase is over
+    operation: str = ""
+    complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
+
+    # barrier
+    barrier: str = ""  # `sync`, `arrive`, `red`; a cluster's: `arrive`, `wait`
+    level: str = "cta"  # `cta`, `cluster`, `warp`
+    identity: Value | None = 0  # the barrier resource; None where the short dialect leaves it out
+    count: Value | None = None  # threads; None: all of the CTA. Of a proxy fence, a clear and a copy see `size`
+    instance: int | None = None  # short dialect only: the name of the dynamic barrier
+    aligned: bool = False
+    mask: Value = 0  # barrier of a warp, collective: the member mask
+    operator: str = ""  # red: `popc`, `and`, `or`
+    operand: Value = 0  # red: the predicate that goes in
+
+    # issue: `mbarrier`, `group`, `bulk_group` (how its completion is learnt), `copies` (it waits for the thread's copies by
+    # `cp.async`), "" (by nothing). commit, wait_group: `group` or `bulk_group`.
+    mechanism: str = ""
+    source: Value = 0  # copy: where it reads
+    size: Value | None = None  # copy, clear, proxy_fence, malloc: bytes
+    fill: Value = 0  # copy: zeros that follow
+    selected: Value = 0xFFFF  # copy: which of each 16 bytes
+    combine: Callable[[Value, Value], Value] | None = None  # copy: what becomes of (old, new), element by element
+    pending: Value = 0  # wait_group: groups that may be under way
+    reads: bool = False  # wait_group: waits for the reading only
+
+    # collective: what the thread brings, and the meaning over all threads that take part. All results are in `result`, the
+    # first one lowest: see `ptxcore.machine.ir.collective`. `mask` is 0 where `how.form.mask` is "": who is there takes part.
+    operands: tuple[Any, ...] = ()
+    how: Use | None = None
+    #: The effects whose operands the result comes from, where that is known: lanes, and indices in their threads.
+    met: tuple[tuple[int, int], ...] = ()
+    #: Whom it waits for, where it has a member mask: lanes, and for each the index of what it does then in its thread; -1
+    #: where it never comes.
+    mates: tuple[tuple[int, int], ...] = ()
+
+    address_dependencies: Dependencies = field(default_factory=dict)
+    data_dependencies: Dependencies = field(default_factory=dict)
+    control_dependencies: Dependencies = field(default_factory=dict)
+
+
+class Requirement(NamedTuple):
+    """What must hold lest the behaviour be undefined: under `guard`, the truth value `condition`. `kind` is one of the
+    machine's kinds of errors (`bad-mbarrier`, `misaligned`, ...), `message` says what is wrong otherwise. `effect`: the last
+    effect of the instruction before it, -1 where there is none."""
+
+    guard: Value
+    condition: Value
+    kind: str
+    message: str
+    instruction: Instruction
+    effect: int = -1
+
+
+class Cut(NamedTuple):
+    """A loop whose bound stopped the thread, under `guard`, after `turns` turns. `label` is where the loop begins ("" where
+    no label stands there), `instruction` its first instruction (None in a loop without any)."""
+
+    guard: Value
+    label: str
+    instruction: Instruction | None
+    turns: int
+
+
+class Stuck(NamedTuple):
+    """A waiting loop that was reduced to its last turn: under `guard` that turn goes round instead of leaving.
+
+    Such a turn did nothing but look. `reads` are its effects that returned something (by index; each happened where its own
+    guard holds). Who repeats the turn sees the same again as long as those reads return the same: a thread may stay here for
+    ever in an execution in which `forever` holds and each of those reads reads a write that nothing follows in coherence
+    order. What the thread did before is an execution in full, but for what comes behind the loop.
+    """
+
+    guard: Value
+    label: str
+    instruction: Instruction | None
+    reads: tuple[int, ...]
+    #: The condition under which the next turn goes round as well, and so for ever: as `guard`, but a wait that may say no
+    #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
+    forever: Value
+    #: The first effect of the turn.
+    start: int
+
+
+class Turn(NamedTuple):
+    """Where a turn of a loop begins, or would begin that a bound stopped: under `guard`, with `values` in the registers
+    that matter (and whether they were written) and `memory` of the thread's own. `loop` is the place of the loop in the
+    unrolled graph, `number` counts its turns from 0, `start` is the first effect of the turn; `label` and `instruction`
+    are those of `Cut`."""
+
+    loop: tuple[int, ...]
+    number: int
+    guard: Value
+    values: tuple[tuple[Value, Value], ...]
+    memory: Memory | None
+    start: int
+    label: str
+    instruction: Instruction | None
+    cut: bool = False
+
+    def same(self, other: Turn) -> Value:
+        """The truth value of "who begins this turn is where he was when he began the other"."""
+        if any(a[1] != b[1] for a, b in zip(self.values, other.values, strict=True)):
+            return 0
+        alike = [eq(a, b) for (a, _), (b, _) in zip(self.values, other.values, strict=True)]
+        if self.memory is not None and other.memory is not None:
+            alike.append(self.memory.same(other.memory))
+        return all_of(alike)
+
+
+@dataclass(slots=True)
+class FinalRegister:
+    """A register at the end of its thread: its value, its type's width and signedness."""
+
+    value: Value
+    width: int
+    signed: bool = False
+
+
+@dataclass(slots=True)
+class ThreadExecution:
+    """All executions of one thread at once.
+
+    `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude
+    each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other choice of
+    what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
+    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
+    loops that a bound may stop, and of others that have one way in. `left` and `sure` are those of `ThreadCode`.
+    `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
+
+    effects: list[Effect]
+    registers: dict[str, FinalRegister]
+    finishes: Value
+    cut: Value
+    requirements: list[Requirement] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    stuck: list[Stuck] = field(default_factory=list)
+    control: Dependencies = field(default_factory=dict)
+    repeating: list[Stuck] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    left: frozenset[tuple[int, ...]] = frozenset()
+    sure: frozenset[tuple[int, ...]] = frozenset()

@@ -1,1 +1,0 @@
-"""Kernels on numbers: memory, threads, their schedule."""

@@ -1,0 +1,615 @@
+"""Modules made ready to run: names become registers and addresses, each instruction gets its meaning.
+
+One pass over the flat statements, with the scopes that the checker uses. What comes out is a `Program`: where each variable
+lies, what it holds at the start, and for each function a list of `Op`s and the labels among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ptxcore.check.context import Context
+from ptxcore.check.declarations import declare
+from ptxcore.check.functions import enter
+from ptxcore.check.header import check_header
+from ptxcore.check.kinds import Kinds
+from ptxcore.check.operands import arrange, judge
+from ptxcore.check.symbols import Callable as FunctionSymbol
+from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
+from ptxcore.check.trouble import Trouble
+from ptxcore.diagnostics import fail
+from ptxcore.isa.form import Expected, Misfit, Use
+from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
+from ptxcore.isa.table import candidates
+from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.ir.operands import choices, float_bits
+from ptxcore.machine.ir.windows import PARAM
+from ptxcore.machine.lower.inlining import Callers
+from ptxcore.machine.lower.layout import Layout
+from ptxcore.syntax.tree import (
+    Address,
+    Arguments,
+    Close,
+    Declaration,
+    Directive,
+    Float,
+    Function,
+    Immediate,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Open,
+    Operand,
+    Pair,
+    Prototype,
+    Sink,
+    Vector,
+)
+from ptxcore.values.terms import mask
+
+#: The first target whose threads are independent, and the first that has subnormal numbers in single precision.
+_INDEPENDENT, _SUBNORMALS = 70, 20
+#: The last version in which conversions from and to 64 bits keep subnormal numbers on targets before that.
+_NARROW_FLUSHES = (1, 4)
+
+
+class Source(NamedTuple):
+    """Where a value comes from. `kind`: `register` (`value` its slot, `has` its bits), `constant` (`value`), `frame`
+    (`value` an offset in the function's frame), `shared` (the number of a variable; `DYNAMIC` for what the
+    launch gives), `special` (`name`),
+    `vector` (`parts`), `packed` (`parts` joined, the first one lowest). `offset` is added; `negated` turns a predicate."""
+
+    kind: str
+    value: int = 0
+    width: int = 64
+    has: int = 64
+    offset: int = 0
+    negated: bool = False
+    name: str = ""
+    parts: tuple[Source, ...] = ()
+    sign: bool = False  # of an index: the register is extended by its sign
+
+
+class Target(NamedTuple):
+    """A register to write: its slot and bits, and the bits and signedness of the value that arrives."""
+
+    slot: int
+    has: int
+    width: int
+    signed: bool
+
+
+#: The name of an element that is not stored.
+DROPPED = "_"
+
+#: Targets of one destination operand: a register or None for a dropped one; a list for a vector, a pair for two.
+Targets = Any
+
+
+@dataclass(slots=True)
+class Op:
+    """One instruction, ready. `labels` are where it may go; `call` what it calls."""
+
+    instruction: Instruction
+    use: Use
+    sources: list[Source | None]
+    targets: list[Targets]
+    guard: tuple[int, bool] | None
+    labels: tuple[str, ...] = ()
+    call: Call | None = None
+    location: int = -1  # into Program.locations
+    refused: bool = False  # its operands cannot be executed yet
+
+    @property
+    def name(self) -> str:
+        """The instruction without its operands."""
+        return ".".join((self.instruction.opcode, *self.instruction.modifiers))
+
+
+class Passed(NamedTuple):
+    """An argument or result of a call: a register's `source` or a stretch of the frame (`offset`, `size`)."""
+
+    source: Source | None
+    offset: int = 0
+    size: int = 0
+
+
+class Call(NamedTuple):
+    """What a call calls: a function by `name`, or the one whose address `pointer` gives."""
+
+    name: str
+    pointer: Source | None
+    arguments: tuple[Passed, ...]
+    results: tuple[Passed, ...]
+
+
+class Parameter(NamedTuple):
+    """A formal parameter: in a register (`slot`) or in the frame (`offset`), of `size` bytes."""
+
+    name: str
+    type: str
+    size: int
+    slot: int | None
+    offset: int
+    align: int = 1
+    elements: int = 1
+
+
+@dataclass(slots=True)
+class Code:
+    """A function ready to run. `ends` are the labels: the number of the op behind each."""
+
+    name: str
+    entry: bool
+    ops: list[Op] = field(default_factory=list)
+    labels: dict[str, int] = field(default_factory=dict)
+    registers: list[str] = field(default_factory=list)
+    parameters: list[Parameter] = field(default_factory=list)
+    results: list[Parameter] = field(default_factory=list)
+    frame: int = 0
+    parameter_bytes: int = 0
+    directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    defined: bool = True
+
+
+@dataclass(slots=True)
+class Program:
+    """A module ready to run."""
+
+    layout: Layout
+    functions: dict[str, Code]
+    locations: list[tuple[str, int]]
+    target: int
+    #: The special registers that it reads.
+    special: set[str] = field(default_factory=set)
+
+    @property
+    def together(self) -> bool:
+        """Whether the threads of a warp go on together: before sm_70 they had one program counter, and programs relied on
+        it."""
+        return self.target < _INDEPENDENT
+
+
+def lower(module: Module, number: int = 0) -> Program:
+    """Makes a module ready that the checker found sound; of several that are launched together, that of a number. Raises
+    InputError for what cannot be executed."""
+    return _Lowering(module, number).program()
+
+
+class _NotYet(Exception):
+    """An operand that cannot be executed: a texture's coordinates, for one."""
+
+
+class _Lowering:
+    def __init__(self, module: Module, number: int) -> None:
+        self.module = module
+        self.context = Context(False)
+        self.kinds = Kinds(self.context)
+        self.layout = Layout(number)
+        self.functions: dict[str, Code] = {}
+        self.locations: list[tuple[int, int]] = []
+        self.callers = Callers()
+        self.files: dict[int, str] = {}
+        self.location = -1
+        self.code: Code | None = None
+        self.special: set[str] = set()
+        self.aliases: list[tuple[str, str]] = []  # the new name, the function
+        #: By symbol and name: the first slot of a register, the place of a variable.
+        self.slots: dict[tuple[int, str], int] = {}
+        self.frames: dict[int, int] = {}
+        self.shared: dict[int, int] = {}
+        self.parameters: dict[int, int] = {}  # of kernels
+        self.keep: list[Symbol] = []  # symbols whose ids are keys stay alive
+        self.scoped_labels: list[dict[str, str]] = []
+        self.opened: list[int] = []  # for each open block the number of its first op
+        self.depth = 0
+
+    def program(self) -> Program:
+        statements = self.module.statements
+        header = check_header(self.context, statements)
+        waiting_label: str | None = None
+        for statement in statements[header:]:
+            if isinstance(statement, Instruction):
+                self.instruction(statement)
+            elif isinstance(statement, Label):
+                waiting_label = self.label(statement)
+            elif isinstance(statement, Declaration):
+                self.declaration(statement)
+            elif isinstance(statement, Function):
+                self.function(statement)
+            elif isinstance(statement, Open):
+                self.open()
+            elif isinstance(statement, Close):
+                self.close()
+            elif isinstance(statement, Prototype):
+                self.context.scopes.declare(waiting_label or "", LabelSymbol("prototype", "prototype", statement.span))
+            elif isinstance(statement, Directive):
+                self.directive(statement, waiting_label)
+        for alias, aliasee in self.aliases:
+            self.functions[alias] = self.functions[aliasee]
+        self.layout.settle()
+        target = self.context.target.number if self.context.target else 0
+        locations = [
+            (self.files.get(file, f"file {file}"), line) for file, line in self.locations
+        ]  # .file may come last
+        return Program(self.layout, self.functions, locations, target, self.special)
+
+    # Scopes.
+
+    def open(self) -> None:
+        if self.depth:
+            self.context.scopes.open()
+        self.depth += 1
+        self.scoped_labels.append({})
+        self.opened.append(0 if self.code is None else len(self.code.ops))
+
+    def close(self) -> None:
+        self.depth -= 1
+        self.context.scopes.close()
+        self.kinds.forget()
+        self.settle_labels(self.scoped_labels.pop())
+        if self.depth == 0:
+            self.code = None
+
+    def settle_labels(self, own: dict[str, str]) -> None:
+        """Branches of the block that closes go to its own labels; the others wait for the blocks around it."""
+        code = self.code
+        assert code is not None
+        first = self.opened.pop()
+        for op in code.ops[first:]:
+            if op.labels:
+                op.labels = tuple(own.get(name, name) if name[:1] != "\0" else name for name in op.labels)
+
+    # Declarations.
+
+    def declaration(self, d: Declaration) -> None:
+        symbols = declare(self.context, d, in_body=self.code is not None, role="local" if self.code else "")
+        if self.depth > 1 or d.space != "reg":
+            self.kinds.forget()  # the name may have meant something else
+        for declarator, symbol in zip(d.names, symbols, strict=True):
+            self.keep.append(symbol)
+            self.place(symbol, declarator.name, declarator.count)
+
+    def place(self, symbol: Variable, name: str, count: int | None) -> None:
+        """Gives a variable its place; registers get theirs when they are met."""
+        if symbol.sort == "register":
+            return
+        size = max(symbol.bytes, 0)
+        if self.code is not None and symbol.space in ("local", "param"):
+            self.frames[id(symbol)] = self.frame(size, symbol.alignment)
+        elif symbol.space == "shared":
+            dynamic = symbol.linkage == "extern" and not size
+            kernel = self.code.name if self.code is not None and self.code.entry else ""
+            self.shared[id(symbol)] = self.layout.shared(name, size, symbol.alignment, dynamic, kernel)
+        else:
+            self.layout.place(name, symbol, id(symbol))
+
+    def frame(self, size: int, align: int) -> int:
+        """A stretch of the function's frame; gives its offset."""
+        code = self.code
+        assert code is not None
+        offset = -(-code.frame // align) * align
+        code.frame = offset + size
+        return offset
+
+    # Functions.
+
+    def function(self, head: Function) -> None:
+        before = self.functions.get(head.name)
+        enter(self.context, head)
+        code = Code(head.name, head.kind == "entry", defined=head.defined)
+        self.location = -1
+        self.code = code
+        self.opened = []
+        self.depth = 0
+        self.scoped_labels = []
+        for directive in head.directives if head.defined else ():
+            code.directives[directive.name] = tuple(a.value for a in directive.arguments if isinstance(a, Immediate))
+        code.results = [self.parameter(d, code) for d in head.results]
+        code.parameters = [self.parameter(d, code) for d in head.parameters or ()]
+        if head.defined or before is None:
+            self.functions[head.name] = code
+        if not head.defined:
+            self.context.scopes.close()
+            self.kinds.forget()
+            self.code = None
+
+    def parameter(self, d: Declaration, code: Code) -> Parameter:
+        declarator = d.names[0]
+        symbol = self.context.scopes.find(declarator.name)
+        assert isinstance(symbol, Variable) or symbol is None
+        elements = 1
+        for dimension in declarator.dimensions:
+            elements *= dimension or 0
+        size = max(1, WIDTHS.get(d.type, 64) // 8) * elements
+        align = d.align or max(1, WIDTHS.get(d.type, 64) // 8)
+        if symbol is not None:
+            self.keep.append(symbol)
+        if d.space == "reg":
+            slot = self.slot(symbol, declarator.name) if symbol is not None else len(code.registers)
+            return Parameter(declarator.name, d.type, size, slot, 0)
+        if code.entry:
+            offset = -(-code.parameter_bytes // align) * align
+            code.parameter_bytes = offset + size
+            if symbol is not None:
+                self.parameters[id(symbol)] = offset
+        else:
+            offset = self.frame(size, align)
+            if symbol is not None:
+                self.frames[id(symbol)] = offset
+        return Parameter(declarator.name, d.type, size, None, offset, align, elements)
+
+    # Directives and labels.
+
+    def directive(self, d: Directive, label: str | None) -> None:
+        if d.name == "file":
+            number, name = d.arguments[0], d.arguments[1]
+            self.files[getattr(number, "value", 0)] = getattr(name, "text", "")
+        elif d.name == "loc":
+            self.location = len(self.locations)
+            self.locations.append(self.callers.origin(d))
+        elif d.name in ("branchtargets", "calltargets") and label is not None:
+            names = tuple(n for a in d.arguments for n in _expanded(a))
+            sort = "targets" if d.name == "branchtargets" else "callees"
+            self.context.scopes.declare(label, LabelSymbol(sort, sort, d.span, names=names))
+        elif d.name == "alias":
+            alias, aliasee = (a.name for a in d.arguments if isinstance(a, Name))
+            self.aliases.append((alias, aliasee))
+
+    def label(self, statement: Label) -> str:
+        code = self.code
+        if code is None:
+            return statement.name
+        unique = f"\0{len(code.labels)}:{statement.name}"
+        code.labels[unique] = len(code.ops)
+        if self.scoped_labels:
+            self.scoped_labels[-1][statement.name] = unique
+        return statement.name
+
+    # Instructions.
+
+    def instruction(self, s: Instruction) -> None:
+        code = self.code
+        if code is None:
+            return
+        guard = None
+        if s.guard is not None:
+            symbol = self.context.scopes.find(s.guard.name)
+            assert symbol is not None
+            guard = self.slot(symbol, s.guard.name), s.guard.negated
+        try:
+            op = self.call(s, guard) if s.opcode == "call" else self.operation(s, guard)
+        except _NotYet:
+            op = Op(s, self.use(s), [], [], guard, refused=True)
+        op.location = self.location
+        code.ops.append(op)
+
+    def operation(self, s: Instruction, guard: tuple[int, bool] | None) -> Op:
+        use = self.use(s)
+        places = arrange(use, len(s.operands))
+        assert places is not None
+        expected = [(e, place) for e, place in zip(use.expected, places, strict=True) if e is not None]
+        use, plain = choices(use, [None if place is None else s.operands[place] for _, place in expected])
+        op = Op(s, use, [], [], guard)
+        for (e, _), operand in zip(expected, plain, strict=True):
+            role = e.parameter.role
+            if operand is None:
+                op.sources.append(None)
+            elif role == "destination":
+                op.targets.append(self.target(e, operand))
+            elif role == "label":
+                assert isinstance(operand, Name)
+                op.labels = (operand.name,)
+            elif role == "targets":
+                assert isinstance(operand, Name)
+                symbol = self.context.scopes.find(operand.name)
+                op.labels = symbol.names if isinstance(symbol, LabelSymbol) else ()
+            elif role in ("memory", "bracket"):
+                op.sources.append(self.address(s, operand))
+            else:
+                op.sources.append(self.source(s, e, operand))
+        return op
+
+    def use(self, s: Instruction) -> Use:
+        kinds = self.kinds.of(s) if s.opcode != "bra" else ("label",)
+        flushed = candidates(s.opcode, _flushing(s.modifiers)) if self.flushes(s) else None
+        for uses in (flushed, candidates(s.opcode, s.modifiers)):
+            if uses is None or isinstance(uses, Misfit):
+                continue
+            result = judge(uses, kinds)
+            if not isinstance(result, Trouble):
+                return result
+        assert isinstance(result, Trouble)
+        raise fail(s.span, result.message, result.hint)
+
+    def flushes(self, s: Instruction) -> bool:
+        """Whether `.ftz` goes without saying: before sm_20 for all of `.f32` (section 9.7.3); up to PTX ISA 1.4 not where a
+        conversion is from or to 64 bits (section 12)."""
+        context, modifiers = self.context, s.modifiers
+        if (
+            context.target is None
+            or context.target.number >= _SUBNORMALS
+            or "f32" not in modifiers
+            or "ftz" in modifiers
+        ):
+            return False
+        wide = any(WIDTHS.get(modifier) == 64 for modifier in modifiers)
+        return not (s.opcode == "cvt" and wide and context.version <= _NARROW_FLUSHES)
+
+    # Operands.
+
+    def slot(self, symbol: Symbol, name: str) -> int:
+        """The slot of a register, or of a component of one."""
+        code = self.code
+        assert code is not None
+        key = id(symbol), name
+        found = self.slots.get(key)
+        if found is None:
+            self.keep.append(symbol)
+            vector = getattr(symbol, "vector", "")
+            found = self.slots[key] = len(code.registers)
+            code.registers += [name] if not vector else [f"{name}.{c}" for c in "xyzw"[: int(vector[1:])]]
+        return found
+
+    def register(self, name: str) -> tuple[int, Variable] | None:
+        """The slot and symbol of a register, or of a component; None where the name is no register's."""
+        scopes = self.context.scopes
+        symbol = scopes.find(name)
+        if isinstance(symbol, Variable) and symbol.sort == "register":
+            return self.slot(symbol, name), symbol
+        base, dot, part = name.partition(".")
+        if dot:
+            symbol = scopes.find(base)
+            if isinstance(symbol, Variable) and symbol.sort == "register":
+                return self.slot(symbol, base) + _COMPONENTS.get(part, 0), symbol
+        return None
+
+    def target(self, e: Expected, operand: Operand) -> Targets:
+        if isinstance(operand, Pair):
+            return [self.one_target(e, operand.first), self.predicate_target(operand.second)]
+        if e.parameter.second is not None:
+            return [self.one_target(e, operand), None]
+        return self.one_target(e, operand)
+
+    def predicate_target(self, operand: Operand) -> Target | None:
+        found = self.register(operand.name) if isinstance(operand, Name) else None
+        return None if found is None else Target(found[0], 1, 1, False)
+
+    def one_target(self, e: Expected, operand: Operand) -> Targets:
+        if isinstance(operand, Sink):
+            return None
+        if isinstance(operand, Vector):
+            return [self.one_target(e, element) for element in operand.elements]
+        assert isinstance(operand, Name)
+        found = self.register(operand.name)
+        assert found is not None, operand
+        slot, symbol = found
+        width = WIDTHS.get(e.type, WIDTHS.get(symbol.type, 32))
+        has = WIDTHS[symbol.type]
+        if symbol.vector and "." not in operand.name:
+            count = int(symbol.vector[1:])
+            return [Target(slot + i, has, width if e.length else has, e.type[:1] == "s") for i in range(count)]
+        return Target(slot, has, width, e.type[:1] == "s")
+
+    def source(self, s: Instruction, e: Expected, operand: Operand) -> Source:
+        width = WIDTHS.get(e.type, 32)
+        if isinstance(operand, Immediate):
+            return Source("constant", operand.value & mask(width), width)
+        if isinstance(operand, Float):
+            return Source("constant", float_bits(operand, width), width)
+        if isinstance(operand, Vector):
+            return Source("vector", width=width, parts=tuple(self.source(s, e, o) for o in operand.elements))
+        if isinstance(operand, Sink):
+            return Source("constant", 0, width, name=DROPPED)
+        if isinstance(operand, Name):
+            return self.named(s, operand, width)
+        if isinstance(operand, Address):
+            assert isinstance(operand.base, Name)
+            return self.named(s, operand.base, width)._replace(offset=operand.offset)
+        raise _NotYet
+
+    def named(self, s: Instruction, operand: Name, width: int) -> Source:
+        found = self.register(operand.name)
+        if found is not None:
+            slot, symbol = found
+            has = WIDTHS[symbol.type]
+            if symbol.vector and "." not in operand.name:
+                parts = tuple(Source("register", slot + i, has, has) for i in range(int(symbol.vector[1:])))
+                return Source("vector", width=width, parts=parts)
+            return Source("register", slot, width, has, negated=operand.negated)
+        base, _, _ = operand.name.partition(".")
+        symbol_ = self.context.scopes.find(operand.name) or self.context.scopes.find(base)
+        if symbol_ is None and base in SPECIAL_REGISTERS:
+            return self.special_register(operand.name, width)
+        if isinstance(symbol_, FunctionSymbol):
+            return Source("constant", self.layout.function(operand.name), width)
+        assert isinstance(symbol_, Variable), operand
+        key = id(symbol_)
+        if key in self.parameters:
+            return Source("constant", PARAM + self.parameters[key], width)
+        if key in self.frames:
+            return Source("frame", self.frames[key], width)
+        if key in self.shared:
+            return Source("shared", self.shared[key], width)
+        return Source("constant", self.layout.address(key), width)
+
+    def special_register(self, name: str, width: int) -> Source:
+        """A special register, a component of one, or all components of one that has some."""
+        base, _, part = name.partition(".")
+        register = SPECIAL_REGISTERS[base]
+        if register.vector and not part:
+            parts = [self.special_register(f"{name}.{component}", width) for component in COMPONENTS]
+            return Source("vector", width=width, parts=tuple(parts))
+        self.special.add(name[1:])
+        return Source("special", width=width, has=WIDTHS[register.type], name=name[1:])
+
+    def address(self, s: Instruction, operand: Operand) -> Source:
+        if not isinstance(operand, Address):
+            raise _NotYet
+        base = operand.base
+        if isinstance(base, Immediate):
+            source = Source("constant", base.value & mask(64))
+        else:
+            source = self.named(s, base, 64)
+        if operand.index is not None:
+            raise _NotYet
+        offset = operand.offset
+        if operand.indexed and isinstance(base, Name):
+            symbol = self.context.scopes.find(base.name)
+            offset *= getattr(symbol, "element_bytes", 1)
+        return source._replace(offset=offset)
+
+    # Calls.
+
+    def call(self, s: Instruction, guard: tuple[int, bool] | None) -> Op:
+        lists = [o for o in s.operands if isinstance(o, Arguments)]
+        names = [o for o in s.operands if isinstance(o, Name)]
+        callee = names[0]
+        at = s.operands.index(callee)
+        results = lists[0] if lists and s.operands.index(lists[0]) < at else None
+        arguments = next((a for a in lists if a is not results), None)
+        symbol = self.context.scopes.find(callee.name)
+        pointer = None if isinstance(symbol, FunctionSymbol) else self.named(s, callee, 64)
+        uses = candidates(s.opcode, s.modifiers)
+        assert uses and not isinstance(uses, Misfit)
+        call = Call(
+            callee.name if pointer is None else "",
+            pointer,
+            tuple(self.passed(s, o) for o in (arguments.elements if arguments else ())),
+            tuple(self.passed(s, o) for o in (results.elements if results else ())),
+        )
+        return Op(s, uses[0], [], [], guard, call=call)
+
+    def passed(self, s: Instruction, operand: Operand) -> Passed:
+        if isinstance(operand, Name):
+            symbol = self.context.scopes.find(operand.name)
+            if isinstance(symbol, Variable) and id(symbol) in self.frames:
+                return Passed(None, self.frames[id(symbol)], symbol.bytes)
+            found = self.register(operand.name)
+            if found is not None:
+                has = WIDTHS[found[1].type]
+                return Passed(Source("register", found[0], has, has))
+            return Passed(self.named(s, operand, 64))
+        if isinstance(operand, Immediate):
+            return Passed(Source("constant", operand.value & mask(64)))
+        if isinstance(operand, Float):
+            return Passed(Source("constant", operand.bits, operand.width))
+        raise _NotYet
+
+
+def _flushing(modifiers: tuple[str, ...]) -> tuple[str, ...]:
+    """Modifiers with `.ftz` before the types."""
+    types = next(i for i, modifier in enumerate(modifiers) if modifier in WIDTHS)
+    return (*modifiers[:types], "ftz", *modifiers[types:])
+
+
+_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
+
+
+def _expanded(operand: Operand) -> tuple[str, ...]:
+    """The labels that an argument of `.branchtargets` names: `N<5>` is N0 to N4."""
+    name = getattr(operand, "name", "")
+    stem, less, count = name.partition("<")
+    return tuple(f"{stem}{i}" for i in range(int(count.rstrip(">")))) if less else (name,)

@@ -1,0 +1,1 @@
+"""Launches on numbers: memory, threads, CTAs, grids, their schedule. Imports `ir` and `lower`."""

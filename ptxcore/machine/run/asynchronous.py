@@ -1,0 +1,138 @@
+"""What a thread has begun and does not wait for: asynchronous copies, reductions and stores.
+
+When it happens is left open until somebody waits for it. Round-robin schedules do it as late as they can, so that a missing
+wait shows; random ones at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxcore.machine.run.faults import Fault, fault
+from ptxcore.machine.run.memory import WRITTEN
+from ptxcore.machine.run.surroundings import Thread
+
+
+class Operation:
+    """One asynchronous operation of a thread, by the number of the instruction that began it. It is done once."""
+
+    __slots__ = ("action", "done", "op", "thread")
+
+    def __init__(self, thread: Thread, action: Callable[[], None] | None) -> None:
+        self.thread, self.op, self.action = thread, thread.op, action
+        self.done = False
+
+    def finish(self) -> None:
+        """Does it, unless it is done. Raises Fault, which blames the instruction that began it."""
+        if self.done:
+            return
+        self.done = True
+        try:
+            self.perform()
+        except Fault as error:
+            error.blamed = self.thread.name, self.thread.launch.compiled.ops[self.op]
+            raise
+
+    def perform(self) -> None:
+        assert self.action is not None
+        self.action()
+
+
+class Copy(Operation):
+    """A copy of `size` bytes, then `fill` zeros; see `ptxcore.isa.thread.Thread.copy`."""
+
+    __slots__ = ("after", "combine", "data", "element", "fill", "selected", "size", "source", "to")
+
+    def __init__(
+        self,
+        thread: Thread,
+        to: int,
+        source: int,
+        size: int,
+        fill: int,
+        selected: int,
+        combine: Callable[[int, int], int] | None,
+        element: int,
+        after: Callable[[], None] | None,
+    ) -> None:
+        super().__init__(thread, None)
+        self.to, self.source, self.size, self.fill = to, source, size, fill
+        self.selected, self.combine, self.element, self.after = selected, combine, element, after
+        self.data: bytes | None = None
+
+    def read(self) -> None:
+        """Reads what is copied, once."""
+        if self.data is not None:
+            return
+        if not self.size:
+            self.data = bytes(self.fill)
+            return
+        segment, offset = self.thread.segment(self.source)
+        if offset + self.size > segment.size:
+            raise segment.beyond(offset, self.size)
+        if segment.known is not None and not any(segment.known[offset : offset + self.size]):
+            raise fault(
+                "uninitialised", f"{self.size} bytes at offset {offset} of '{segment.name}' are copied before a write"
+            )
+        self.data = bytes(segment.data[offset : offset + self.size]) + bytes(self.fill)
+
+    def perform(self) -> None:
+        self.read()
+        assert self.data is not None
+        if self.combine is not None:
+            self._combine(self.data)
+        else:
+            self._write(self.data)
+        if self.after is not None:
+            self.after()
+
+    def _write(self, data: bytes) -> None:
+        if not data:
+            return
+        segment, offset = self.thread.segment(self.to)
+        segment.writes(offset, len(data))
+        if self.selected == 0xFFFF:
+            segment.data[offset : offset + len(data)] = data
+            if segment.known is not None:
+                segment.known[offset : offset + len(data)] = WRITTEN * len(data)
+            return
+        for i, byte in enumerate(data):
+            if self.selected >> i % 16 & 1:
+                segment.write(offset + i, 1, byte)
+
+    def _combine(self, data: bytes) -> None:
+        assert self.combine is not None
+        size = self.element
+        for at in range(0, len(data), size):
+            old = self.thread.read(self.to + at, size)
+            new = self.combine(old, int.from_bytes(data[at : at + size], "little"))
+            self.thread.write(self.to + at, size, new)
+
+
+class Groups:
+    """The copies of a thread that no barrier object learns of: those in no group yet, and the groups, oldest first."""
+
+    __slots__ = ("closed", "open")
+
+    def __init__(self) -> None:
+        self.open: list[Copy] = []
+        self.closed: list[list[Copy]] = []
+
+    def commit(self) -> None:
+        self.closed.append(self.open)
+        self.open = []
+
+    def wait(self, pending: int, *, reads: bool = False) -> None:
+        """Completes all groups but the last `pending` (with `reads`: what they read)."""
+        waited = self.closed[: len(self.closed) - pending] if pending else self.closed
+        for group in waited:
+            for copy in group:
+                if not copy.done:
+                    copy.read() if reads else copy.finish()
+        if not reads:
+            self.closed = self.closed[len(waited) :]
+
+    def outstanding(self) -> list[Any]:
+        """All that are not complete."""
+        return [copy for group in (*self.closed, self.open) for copy in group if not copy.done]

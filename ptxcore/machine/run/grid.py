@@ -1,0 +1,480 @@
+"""The grid: the CTAs of a launch, and whose turn it is.
+
+Threads run one at a time, a number of blocks each, and switch only between instructions: what they see of each other is
+sequentially consistent. The order is round-robin, or random from a seed, which replays.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.collective import mask_position
+from ptxcore.machine.ir.windows import PARAM
+from ptxcore.machine.lower.module import Op, Program
+from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.codegen import Compiled, Compiler, polls
+from ptxcore.machine.run.cta import Cta
+from ptxcore.machine.run.emulation import blame, emulate, undefined_registers, values_of
+from ptxcore.machine.run.faults import Blamed, Fault, KernelError, ThreadName, Undefined, fault
+from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxcore.machine.run.special import (
+    OF_RESERVED,
+    RESERVED,
+    Registers,
+    Shape,
+    Triple,
+    of_cta,
+    places,
+    reserved_offset,
+)
+from ptxcore.machine.run.thread import NOWHERE, Asleep, Polled, Suspended, Thread
+
+#: Blocks that a thread runs before the next one's turn: whole rounds of most short loops, so that those that change nothing
+#: are at the same place afterwards.
+_TURN = 840
+#: Threads that are under way at first. When a whole round ends no CTA, they may wait for CTAs that have not begun, and
+#: more are let in.
+_RESIDENT = 1024
+#: How often threads that sleep are told to go on although nothing else happened; then it is a deadlock.
+_MOST_STALLS = 200
+#: What a round counts in which threads were busy, with nothing coming of it.
+_BUSY_STALL = 20
+_MOST_TOLD = 8
+#: Rounds after which threads that sleep go on, and one more CTA is let in, although others get on.
+_PATIENCE = 16
+#: Blocks that a thread runs in random schedules to look once more at what it waits for.
+_LOOK = 32
+#: In random schedules one round of so many has long turns, and those behind it while nothing comes of them: threads that
+#: only go round and round are found there.
+_LONG = 1000
+#: Errors of which the values of registers say nothing.
+_WITHOUT_VALUES = ("deadlock", "limit")
+#: Seconds between two reports of progress.
+_INTERVAL = 0.1
+#: Bytes of the buffer through which the threads of a grid synchronize; %envreg1 and %envreg2 have the halves of its address.
+_WORKSPACE = 64
+
+
+class Parameters(dict[tuple[int, int], int]):
+    """What stands in the parameters of the kernel, by address and size; read once."""
+
+    def __init__(self, launch: Launch) -> None:
+        super().__init__()
+        self._launch = launch
+
+    def __missing__(self, place: tuple[int, int]) -> int:
+        address, size = place
+        value = self[place] = self._launch.parameters.read(address - PARAM, size)
+        return value
+
+
+class Launch:
+    """One launch of a kernel."""
+
+    def __init__(
+        self,
+        program: Program,
+        compiled: Compiled,
+        memory: GlobalMemory,
+        entry: str,
+        grid: Triple,
+        block: Triple,
+        cluster: Triple = (1, 1, 1),
+        *,
+        dynamic_shared: int = 0,
+        seed: int | None = None,
+        limit: int | None = None,
+        path: str = "<module>",
+        progress: Callable[[int, int, int], None] | None = None,
+    ) -> None:
+        self.program, self.compiled, self.memory, self.entry = program, compiled, memory, entry
+        self.grid, self.block, self.cluster = grid, block, cluster
+        self.seed, self.limit, self.path, self.progress = seed, limit, path, progress
+        self.random = None if seed is None else Random(seed)
+        self.dynamic_shared = dynamic_shared
+        #: Where the shared memory begins whose size the launch gives.
+        self.dynamic_start = program.layout.dynamic(entry)
+        #: What the kernel has of shared memory, and what there is with that of system software.
+        self.kernel_shared = self.dynamic_start + dynamic_shared
+        reads_reserved = not OF_RESERVED.isdisjoint(program.special)
+        self.shared_bytes = reserved_offset(self.kernel_shared) + RESERVED if reads_reserved else self.kernel_shared
+        self.parameters = Segment(0, "kernel parameters", writable=False)
+        self.constants = Segment(0, "constant memory", writable=False)
+        self.read_parameters = Parameters(self)
+        self.places = places(block)
+        self.executed = self._asked = 0
+        self.started = time.monotonic_ns()
+        self._functions = {address: name for name, address in program.layout.functions.items()}
+        self._collective: dict[int, tuple[Use, int | None]] = {}
+        #: Asynchronous operations that are still to be done.
+        self.pending: list[Operation] = []
+        self.waiting = self._clusters()
+        #: Whether anything came of this round, and whether a thread was still busy when its turn ended.
+        self.progressed = self.busy = False
+        #: Whether this round has long turns.
+        self.long = self.random is None
+        self.reported = 0.0
+        workspace = any(name.startswith("envreg") for name in program.special)
+        self.workspace = memory.allocate(_WORKSPACE, "the grid's workspace") if workspace else 0
+        self.shape = Shape(grid, block, cluster, self.kernel_shared, dynamic_shared, self.workspace, program.target)
+        #: What `vprintf` printed.
+        self.output: list[str] = []
+
+    # Registers of CTAs.
+
+    def cta_registers(self, cta: Cta) -> Registers:
+        """The special registers that all threads of a CTA share."""
+        return of_cta(self.shape, cta.index)
+
+    def clock(self, name: str) -> int:
+        """Clocks count instructions, and how often they were asked; timers nanoseconds."""
+        if name.startswith("globaltimer"):
+            now = time.monotonic_ns()
+            return now >> 32 if name.endswith("hi") else now & 0xFFFFFFFF if name.endswith("lo") else now
+        self._asked += 1
+        now = self.executed + self._asked
+        return now >> 32 if name == "clock_hi" else now & ((1 << 64) - 1)
+
+    def collective(self, op: int) -> tuple[Use, int | None]:
+        """The use of an instruction that threads execute together, and which source is its member mask."""
+        found = self._collective.get(op)
+        if found is None:
+            how = self.compiled.ops[op].use
+            found = self._collective[op] = how, mask_position(how)
+        return found
+
+    def function_at(self, address: int) -> str:
+        """The function whose address this is. Raises Fault where there is none."""
+        name = self._functions.get(address)
+        if name is None or name not in self.program.functions:
+            raise fault("bad-call", f"a call goes to {address:#x}, where no function is")
+        return name
+
+    # Running.
+
+    def run(self) -> None:
+        """Runs all threads to their ends. Raises KernelError, with what was printed before."""
+        try:
+            self._run()
+        except KernelError as error:
+            error.printed = "".join(self.output)
+            raise
+        finally:
+            if self.workspace:
+                self.memory.free(self.workspace)
+
+    def _run(self) -> None:
+        resident: list[Cta] = []
+        total = self.grid[0] * self.grid[1] * self.grid[2]
+        finished = threads = stalls = rounds = 0
+        most = _RESIDENT
+        more = True
+        while more or resident:
+            while more and (not resident or threads < most):
+                ctas = next(self.waiting, None)
+                if ctas is None:
+                    more = False
+                    break
+                for cta in ctas:
+                    cta.start()
+                    threads += cta.alive
+                resident += ctas
+            if not resident:
+                break
+            self.long = self.random is None or (self.long and not self.progressed) or rounds % _LONG == _LONG - 1
+            self.progressed = self.busy = False
+            for cta in self._order(resident):
+                self._turns(cta)
+            self._do_pending()
+            ended = [cta for cta in resident if not cta.alive]
+            for cta in ended:
+                threads -= len(cta.threads)
+                finished += 1
+                cta.end()
+            self._report(finished, total)
+            if ended:
+                resident = [cta for cta in resident if cta.alive]
+                continue
+            rounds += 1
+            patient = self.progressed and rounds % _PATIENCE != 0
+            stalls = 0 if self.progressed else stalls + (_BUSY_STALL if self.busy else 1)
+            if not patient and not more:
+                sleepers = [thread for cta in resident for thread in cta.sleeping]
+                if stalls > _MOST_STALLS or (stalls and not sleepers and not any(cta.ready for cta in resident)):
+                    raise self._deadlock(resident)
+                for thread in sleepers:
+                    thread.insists = True
+            if not patient or self.busy:
+                most = threads + 1
+
+    def _report(self, finished: int, total: int) -> None:
+        """Tells now and then how far it is."""
+        if self.progress is None or time.monotonic() - self.reported < _INTERVAL:
+            return
+        self.reported = time.monotonic()
+        self.progress(finished, total, self.executed)
+
+    def later(self, operation: Operation) -> None:
+        """An asynchronous operation is to be done."""
+        self.pending.append(operation)
+
+    def _do_pending(self) -> None:
+        """Does asynchronous operations: all, or in random schedules some of them."""
+        begun, self.pending = self.pending, []
+        if self.random is not None and self.progressed:
+            self.pending = [operation for operation in begun if self.random.getrandbits(1)]
+            left = set(map(id, self.pending))
+            begun = [operation for operation in begun if id(operation) not in left]
+        if self.random is not None:
+            self.random.shuffle(begun)
+        for operation in begun:
+            self.progressed = True
+            try:
+                operation.finish()
+            except Fault as error:
+                kind, message = error.args
+                assert error.blamed is not None
+                raise self._told(kind, message, *error.blamed) from None
+
+    def cancel(self) -> Triple | None:
+        """Takes a cluster from those that have not begun; the index of its first CTA."""
+        ctas = next(self.waiting, None)
+        return None if ctas is None else ctas[0].index
+
+    def _clusters(self) -> Iterator[list[Cta]]:
+        gx, gy, gz = self.grid
+        kx, ky, kz = self.cluster
+        for cz in range(0, gz, kz):
+            for cy in range(0, gy, ky):
+                for cx in range(0, gx, kx):
+                    ctas: list[Cta] = []
+                    for rank in range(kx * ky * kz):
+                        index = cx + rank % kx, cy + rank // kx % ky, cz + rank // (kx * ky)
+                        ctas.append(Cta(self, index, rank, ctas))
+                    yield ctas
+
+    def _order(self, resident: list[Cta]) -> list[Cta]:
+        if self.random is None:
+            return resident
+        shuffled = resident[:]
+        self.random.shuffle(shuffled)
+        return shuffled
+
+    def _turns(self, cta: Cta) -> None:
+        """A turn for each thread of a CTA that can go on."""
+        before, self.progressed = self.progressed, False
+        threads, cta.ready, cta.sleeping = cta.ready + cta.sleeping, [], []
+        if self.random is not None:
+            self.random.shuffle(threads)
+        if self.program.together:
+            self._turns_together(cta, threads)
+            threads = []
+        for i, thread in enumerate(threads):
+            turn = _TURN if self.long or self.random is None else _LOOK if thread.stuck else self.random.randint(1, 16)
+            try:
+                if self._turn(thread, turn):
+                    cta.ready.append(thread)
+            except BaseException:
+                cta.ready += threads[i + 1 :]
+                raise
+        try:
+            if self.progressed:
+                for warp in cta.warps.values():
+                    warp.wait()
+            else:
+                self.progressed = any(warp.settle() for warp in cta.warps.values())
+        except Fault as error:
+            kind, message = error.args
+            raise KernelError(kind, message, path=self.path) from None
+        self.progressed = self.progressed or before
+
+    def _turns_together(self, cta: Cta, threads: list[Thread]) -> None:
+        """A turn for each warp. Of its threads those that are furthest behind go on, so that paths that went apart come
+        together again; one that never does has a turn of its own, so that it does not wait for what it must bring about."""
+        warps: dict[int, list[Thread]] = {}
+        for thread in threads:
+            warps.setdefault(thread.warp, []).append(thread)
+        for waiting in warps.values():
+            ready = sorted(waiting, key=lambda thread: thread.lane)
+            starved, resting = set(ready), []
+            progressed = self.progressed
+            for _ in range(_TURN):
+                if not ready:
+                    break
+                behind = min((-len(thread.frames), thread.pc) for thread in ready)
+                steps = [thread for thread in ready if (-len(thread.frames), thread.pc) == behind]
+                ended = {thread for thread in steps if not self._turn(thread, 1)}
+                starved.difference_update(steps)
+                resting += (found := [thread for thread in steps if thread.rests()])
+                if ended or found:
+                    ready = [thread for thread in ready if thread not in ended and not thread.rests()]
+            if len(ready) + len(resting) == len(waiting):  # none has ended or waits
+                self.progressed = progressed or any(not thread.unchanged() for thread in waiting)
+            self.busy = self.busy or bool(ready)
+            cta.ready += resting
+            cta.ready += [thread for thread in ready if thread not in starved or self._turn(thread, _TURN)]
+
+    def _turn(self, thread: Thread, turn: int) -> bool:
+        """Runs blocks of a thread; whether it can go on."""
+        blocks, costs, parameters = self.compiled.blocks, self.compiled.costs, self.read_parameters
+        pc, executed, spins = thread.pc, 0, False
+        try:
+            for _ in range(turn):
+                executed += costs[pc]
+                pc = blocks[pc](thread, thread.R, parameters)
+                if pc < 0:
+                    break
+            else:
+                if turn == _TURN:
+                    self.busy, spins = True, thread.spins(pc)
+        except Polled:
+            thread.pc = pc
+            self.executed += executed - costs[pc]
+            thread.stuck = thread.unchanged()
+            thread.waiting = ""
+            self.progressed = self.progressed or not thread.stuck
+            self._check_limit(thread)
+            return True
+        except Asleep:
+            thread.pc = pc
+            self.executed += executed - costs[pc]
+            self.progressed = self.progressed or pc not in thread.slept
+            thread.slept |= {pc}
+            thread.cta.sleeping.append(thread)
+            return False
+        except Suspended:
+            thread.pc = pc
+            self.executed += executed - costs[pc]  # it runs again
+            self.progressed = True
+            return False
+        except Exception as error:
+            pc = self._recovered(thread, error)
+        thread.pc = pc
+        self.executed += executed
+        self.progressed = self.progressed or not spins
+        if thread.slept:
+            thread.slept = NOWHERE
+        self._check_limit(thread)
+        if thread.done:
+            try:
+                thread.cta.finished(thread)
+            except Fault as error:
+                kind, message = error.args
+                raise KernelError(kind, message, thread.name, path=self.path) from None
+            return False
+        return True
+
+    def _check_limit(self, thread: Thread) -> None:
+        if self.limit is not None and self.executed > self.limit:
+            error = fault("limit", f"more than {self.limit} instructions were executed")
+            raise self._located(thread, error, self._op_at(thread))
+
+    # Telling.
+
+    def _recovered(self, thread: Thread, error: Exception) -> int:
+        """An instruction could not be executed. Where values that are unknown do not matter it is executed all the same;
+        gives the block behind it. Raises KernelError otherwise."""
+        op = self._op_of(error)
+        if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
+            try:
+                if emulate(thread, op, error):
+                    return self.compiled.compiler.behind(self.compiled, op)
+            except Fault as inner:
+                raise self._located(thread, inner, op) from None
+            if not isinstance(error, Fault):
+                error = blame(thread, op) or error
+        if isinstance(error, Fault):
+            raise self._located(thread, error, op) from None
+        raise error
+
+    def running(self) -> Op | None:
+        """The instruction that is being executed."""
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            if frame.f_code.co_filename == "<kernel>":
+                return self.compiled.where[frame.f_lineno]
+        return None
+
+    def _located(self, thread: Thread, error: Fault, op: Op | None = None) -> KernelError:
+        """A fault with its instruction, found by the line of the compiled text at which it arose, and the values of its
+        registers."""
+        op = op or self._op_of(error)
+        kind, message = error.args
+        if error.blamed is not None:
+            return self._told(kind, message, *error.blamed)
+        if isinstance(error, Undefined):
+            if error.origin is not None:
+                decided = "" if op is None else f"; '{op.name}' in line {op.instruction.span.line} depends on it"
+                return self._told(kind, f"{message}{decided}", thread.name, error.origin)
+            if error.reader is not None and error.reader is not op:
+                message = f"{message}, by '{error.reader.name}' in line {error.reader.instruction.span.line}"
+            elif kind == "undefined-register" and op is not None:
+                message = f"{message}: {undefined_registers(thread, op)}"
+        values = values_of(thread, op) if op is not None and kind not in _WITHOUT_VALUES else []
+        return self._told(kind, message, thread.name, op, values)
+
+    def _told(
+        self, kind: str, message: str, name: ThreadName, op: Blamed | None, values: Sequence[tuple[str, str]] = ()
+    ) -> KernelError:
+        if op is None:
+            return KernelError(kind, message, name, path=self.path)
+        source = self.program.locations[op.location] if op.location >= 0 else None
+        return KernelError(kind, message, name, op.instruction, source, self.path, values)
+
+    def _op_of(self, error: Exception) -> Op | None:
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == "<kernel>":
+                return self.compiled.where[trace.tb_lineno]
+            trace = trace.tb_next
+        return None
+
+    def _deadlock(self, resident: list[Cta]) -> KernelError:
+        blocked = [t for cta in resident for t in cta.threads if not t.done]
+        alike: dict[str, list[Thread]] = {}
+        for thread in blocked:
+            alike.setdefault(self._doing(thread), []).append(thread)
+        told = [
+            f"{threads[0].name} {text}{f'; so do {len(threads) - 1} more' if len(threads) > 1 else ''}"
+            for text, threads in list(alike.items())[:_MOST_TOLD]
+        ]
+        if len(alike) > _MOST_TOLD:
+            told.append("and others")
+        message = "deadlock: no thread can go on\n    " + "\n    ".join(told)
+        return self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
+
+    def _op_at(self, thread: Thread) -> Op | None:
+        """The instruction at which a thread waits, or at which it looks for what others write."""
+        if thread.pc < 0:
+            return None
+        code, at = self.compiled.begins[thread.pc]
+        end = at + self.compiled.costs[thread.pc]
+        return next((op for op in code.ops[at:end] if polls(op)), code.ops[at] if at < len(code.ops) else None)
+
+    def _doing(self, thread: Thread) -> str:
+        """What a thread waits for."""
+        op = self._op_at(thread)
+        place = "" if op is None else f" (line {op.instruction.span.line})"
+        if thread.waiting:
+            return f"{thread.waiting() if callable(thread.waiting) else thread.waiting}{place}"
+        if op is None or not polls(op):
+            return f"loops{place}"
+        return f"looks again and again at '{op.name}'{self._looked_at(thread, op)}{place}"
+
+    def _looked_at(self, thread: Thread, op: Op) -> str:
+        """Where a thread looks, in words."""
+        source = op.sources[0] if op.sources else None
+        address = None if source is None else thread.value(source)
+        if source is None or not isinstance(address, int):
+            return ""
+        return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
+
+
+def compile_program(program: Program) -> Compiled:
+    """The program as Python."""
+    return Compiler(program).compile()

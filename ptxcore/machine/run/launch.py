@@ -1,0 +1,189 @@
+"""Kernels launched: arguments in, memory out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from ptxcore.check.module import read_and_check
+from ptxcore.diagnostics import InputError
+from ptxcore.isa.types import WIDTHS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
+from ptxcore.machine.lower.module import Code, Parameter, Program, lower
+from ptxcore.machine.run.codegen import Compiled
+from ptxcore.machine.run.grid import Launch, compile_program
+from ptxcore.machine.run.memory import GlobalMemory, Segment
+from ptxcore.machine.run.special import Triple
+
+
+class UsageError(Exception):
+    """A launch that cannot be made: no such kernel, wrong arguments, impossible sizes."""
+
+
+@dataclass(slots=True)
+class Device:
+    """A module loaded: its program, compiled, and its memory, which lasts over launches."""
+
+    program: Program
+    compiled: Compiled
+    path: str
+    memory: GlobalMemory = field(default_factory=GlobalMemory)
+    constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
+
+    def reset(self) -> None:
+        """Memory as it is behind loading: the variables of the module with their first values, no other buffers."""
+        layout = self.program.layout
+        self.memory = GlobalMemory()
+        self.constants = Segment(layout.const_bytes, "constant memory")
+        for placed in layout.variables:
+            if placed.space == "const":
+                offset = placed.address & ((1 << WINDOW_BITS) - 1)
+                self.constants.data[offset : offset + len(placed.data)] = placed.data
+            else:
+                segment = Segment(max(placed.size, len(placed.data)), placed.name)
+                segment.data[: len(placed.data)] = placed.data
+                self.memory.segments[placed.address >> GLOBAL_BITS] = segment
+        self.constants.protect()
+
+    def kernel(self, entry: str) -> list[Parameter]:
+        """The parameters of a kernel. Raises UsageError where there is none of that name."""
+        return kernel_of(self.program, entry).parameters
+
+    def launch(
+        self,
+        entry: str,
+        grid: Triple,
+        block: Triple,
+        arguments: Sequence[int | bytes],
+        *,
+        cluster: Triple | None = None,
+        dynamic_shared: int = 0,
+        seed: int | None = None,
+        limit: int | None = None,
+        progress: Callable[[int, int, int], None] | None = None,
+    ) -> Launch:
+        """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
+        and KernelError for what goes wrong in the kernel."""
+        parameters = self.kernel(entry)
+        check_count(entry, parameters, arguments)
+        grid, shape = fitted(self.program, entry, grid, block, cluster)
+        launch = Launch(
+            self.program, self.compiled, self.memory, entry, grid, block, shape,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
+        )  # fmt: skip
+        launch.constants = self.constants
+        data = parameter_bytes(parameters, arguments)
+        launch.parameters = Segment(len(data), "kernel parameters")
+        launch.parameters.data[:] = data
+        launch.parameters.protect()
+        launch.run()
+        return launch
+
+
+def kernel_of(program: Program, entry: str) -> Code:
+    """A kernel of a module. Raises UsageError where there is none of that name."""
+    code = program.functions.get(entry)
+    if code is None or not code.entry:
+        kernels = [name for name, c in program.functions.items() if c.entry]
+        raise UsageError(f"the module has no kernel '{entry}'; it has {', '.join(kernels) or 'none'}")
+    return code
+
+
+def check_count(entry: str, parameters: Sequence[Parameter], arguments: Sequence[object]) -> None:
+    """Raises UsageError where a kernel takes another number of arguments."""
+    if len(arguments) != len(parameters):
+        raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(arguments)}")
+
+
+def fitted(program: Program, entry: str, grid: Triple, block: Triple, cluster: Triple | None) -> tuple[Triple, Triple]:
+    """The grid in CTAs and the cluster with which a kernel is launched. Raises UsageError for a launch that cannot be made."""
+    directives = program.functions[entry].directives
+    shape = cluster or _dimensions(directives, "reqnctapercluster") or (1, 1, 1)
+    if "blocksareclusters" in directives:  # the grid counts clusters
+        grid = grid[0] * shape[0], grid[1] * shape[1], grid[2] * shape[2]
+    _check_shape(grid, block, shape)
+    _check_directives(entry, directives, block, shape)
+    return grid, shape
+
+
+def parameter_bytes(parameters: Sequence[Parameter], arguments: Sequence[int | bytes]) -> bytes:
+    """The parameters of a kernel as they lie in memory. Raises UsageError for bytes that are too many."""
+    found = bytearray(max((p.offset + p.size for p in parameters), default=0))
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        data = argument if isinstance(argument, bytes) else _bits(argument, parameter)
+        if len(data) > parameter.size:
+            raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, {len(data)} are given")
+        found[parameter.offset : parameter.offset + len(data)] = data
+    return bytes(found)
+
+
+def _dimensions(directives: Mapping[str, tuple[int, ...]], name: str) -> Triple | None:
+    """What a directive of a kernel says of three dimensions; None where it is not there."""
+    given = directives.get(name)
+    if not given:
+        return None
+    x, y, z = (*given, 1, 1)[:3]
+    return x, y, z
+
+
+def _check_directives(entry: str, directives: Mapping[str, tuple[int, ...]], block: Triple, cluster: Triple) -> None:
+    """Raises UsageError for a launch that the kernel's directives exclude (PTX ISA 9.0, sections 11.4 and 11.7)."""
+    for name, given, unit in (("reqntid", block, "threads"), ("reqnctapercluster", cluster, "CTAs")):
+        wanted = _dimensions(directives, name)
+        if wanted is not None and wanted != given:
+            raise UsageError(f"'{entry}' has .{name} {_numbers(wanted)}, and is launched with {_numbers(given)} {unit}")
+    most = _dimensions(directives, "maxntid")
+    if most is not None and prod(block) > prod(most):
+        raise UsageError(f"'{entry}' has .maxntid {_numbers(most)}, and is launched with {prod(block)} threads")
+    ranks = directives.get("maxclusterrank")
+    if ranks and prod(cluster) > ranks[0]:
+        raise UsageError(
+            f"'{entry}' has .maxclusterrank {ranks[0]}, and is launched in clusters of {prod(cluster)} CTAs"
+        )
+
+
+def _numbers(given: Triple) -> str:
+    return ", ".join(map(str, given))
+
+
+def _bits(value: int, parameter: Parameter) -> bytes:
+    width = 8 * parameter.size
+    return (value & ((1 << width) - 1)).to_bytes(parameter.size, "little")
+
+
+def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
+    threads = block[0] * block[1] * block[2]
+    if min(*grid, *block, *cluster) < 1:
+        raise UsageError("grid, block and cluster need at least 1 in each dimension")
+    if threads > 1024:
+        raise UsageError(f"a CTA has at most 1024 threads, not {threads}")
+    if any(g % c for g, c in zip(grid, cluster, strict=True)):
+        raise UsageError(f"the grid {grid} is no multiple of the cluster {cluster}")
+    if cluster[0] * cluster[1] * cluster[2] > 16:
+        raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
+
+
+def load(text: str, path: str = "<module>") -> Device:
+    """A module from its text, ready to launch. Raises InputError with everything that is wrong in it."""
+    module, found = read_and_check(text)
+    if found:
+        raise InputError(found, path, text)
+    try:
+        program = lower(module)
+        compiled = compile_program(program)
+    except InputError as error:
+        error.path, error.text = path, text
+        raise
+    device = Device(program, compiled, path)
+    device.reset()
+    return device
+
+
+def size_of(parameter: Parameter) -> int:
+    """Bytes of one element of a parameter."""
+    return max(1, WIDTHS.get(parameter.type, 64) // 8)
+
+
+__all__: list[Any] = ["Device", "UsageError", "load", "size_of"]

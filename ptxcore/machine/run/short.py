@@ -1,0 +1,108 @@
+"""The short way to memory: reading and writing 1, 2, 4 and 8 bytes where most accesses go, in few steps of Python.
+
+What is not there (a buffer that ends, an address of another space, a byte that nobody wrote, a value that is unknown) is
+left to the long way, which knows what to say of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxcore.machine.ir.windows import GLOBAL_BITS
+from ptxcore.machine.run.surroundings import Thread
+
+Load = Callable[[Any, int], int]
+Store = Callable[[Any, int, int], None]
+
+_OFFSET = (1 << GLOBAL_BITS) - 1
+#: Binary logarithms of the numbers of bytes.
+_SHIFTS = range(4)
+
+
+def loads(long: Callable[[Any, int, int], int]) -> list[Load]:
+    """Reads from buffers of global memory."""
+
+    def of(shift: int) -> Load:
+        size, low = 1 << shift, (1 << shift) - 1
+
+        def load(thread: Thread, address: int) -> int:
+            segment = thread.globals.get(address >> GLOBAL_BITS)
+            if segment is not None and not address & low:
+                try:
+                    value: int = segment.loads[shift][(address & _OFFSET) >> shift]
+                    return value
+                except IndexError:
+                    pass
+            return long(thread, address, size)
+
+        return load
+
+    return [of(shift) for shift in _SHIFTS]
+
+
+def stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
+    """Writes to buffers of global memory."""
+
+    def of(shift: int) -> Store:
+        size, low = 1 << shift, (1 << shift) - 1
+
+        def store(thread: Thread, address: int, value: int) -> None:
+            segment = thread.globals.get(address >> GLOBAL_BITS)
+            if segment is not None and not address & low:
+                try:
+                    segment.stores[shift][(address & _OFFSET) >> shift] = value
+                    return
+                except (IndexError, TypeError, ValueError):
+                    pass
+            long(thread, address, size, value)
+
+        return store
+
+    return [of(shift) for shift in _SHIFTS]
+
+
+def shared_loads(long: Callable[[Any, int, int], int]) -> list[Load]:
+    """Reads from the shared memory of the thread's own CTA, where all bytes were written."""
+
+    def of(shift: int) -> Load:
+        size, low, known = 1 << shift, (1 << shift) - 1, (1 << (8 << shift)) - 1
+
+        def load(thread: Thread, address: int) -> int:
+            offset = address - thread.shared
+            if offset >= 0 and not offset & low:
+                cta, at = thread.cta, offset >> shift
+                try:
+                    if cta.known_words[shift][at] == known:
+                        value: int = cta.words[shift][at]
+                        return value
+                except IndexError:
+                    pass
+            return long(thread, address, size)
+
+        return load
+
+    return [of(shift) for shift in _SHIFTS]
+
+
+def shared_stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
+    """Writes to the shared memory of the thread's own CTA."""
+
+    def of(shift: int) -> Store:
+        size, low, known = 1 << shift, (1 << shift) - 1, (1 << (8 << shift)) - 1
+
+        def store(thread: Thread, address: int, value: int) -> None:
+            offset = address - thread.shared
+            if offset >= 0 and not offset & low:
+                cta, at = thread.cta, offset >> shift
+                try:
+                    cta.words[shift][at] = value
+                    cta.known_words[shift][at] = known
+                    return
+                except (IndexError, TypeError, ValueError):
+                    pass
+            long(thread, address, size, value)
+
+        return store
+
+    return [of(shift) for shift in _SHIFTS]

@@ -1,0 +1,186 @@
+"""Values that nothing wrote, in memory or registers: they may be carried about, and computed with where nothing comes of it
+(a minimum that is thrown away, the padding of a structure). Compilers write such code; so the error is to let such a value
+decide something: a branch, an address, what global memory holds, what other threads get.
+
+Compiled code stops at such a value; `emulation` goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import NamedTuple
+
+from ptxcore.machine.run.faults import Blamed, Undefined, UndefinedValue
+from ptxcore.values.terms import (
+    Term,
+    Value,
+    bit_and,
+    bit_or,
+    concat,
+    mask,
+    signed,
+    subterms,
+    symbol,
+)
+
+_serials = count()
+
+
+class Cause(NamedTuple):
+    """Where unknown bits came from: the kind and message of the error that it is to let them decide something, the
+    instruction to blame, where it is not the one that does so, and the one that read them from memory."""
+
+    kind: str
+    message: str
+    op: Blamed | None = None
+    reader: Blamed | None = None
+
+
+class Uninitialised(UndefinedValue):
+    """A value of which at least some bits are unknown: `term` is over symbols for them. `size` counts its operations."""
+
+    __slots__ = ("cause", "size", "term")
+
+    def __init__(self, term: Term, cause: Cause, size: int = 1) -> None:
+        self.term, self.cause, self.size = term, cause, size
+
+    def _use(self, *_: object) -> int:
+        raise error_of(self.cause)
+
+    def read_by(self, op: Blamed | None) -> None:
+        """It came from memory with this instruction."""
+        self.cause = self.cause._replace(reader=op)
+
+
+def error_of(cause: Cause) -> Undefined:
+    """What it is to let such bits decide something."""
+    error = Undefined(cause.kind, cause.message)
+    error.origin, error.reader = cause.op, cause.reader
+    return error
+
+
+def unknown(data: bytes, known: bytes, where: str) -> Uninitialised:
+    """The little-endian number of bytes of which some bits are unknown; `known` has a 1 for each of the others."""
+    value: Value = 0
+    for i, byte in enumerate(data):
+        part: Value = byte
+        if known[i] != 0xFF:
+            open_ = bit_and(anything(8), 0xFF ^ known[i], 8)
+            part = bit_or(open_, byte & known[i], 8)
+        value = concat(part, value, 8, 8 * i) if i else part
+    assert isinstance(value, Term)
+    return Uninitialised(value, Cause("uninitialised", where))
+
+
+def anything(width: int) -> Term:
+    """A symbol of its own."""
+    found = symbol(("uninitialised", next(_serials)), width)
+    assert isinstance(found, Term)
+    return found
+
+
+def opaque(width: int, cause: Cause) -> Uninitialised:
+    """A value of which nothing is known."""
+    return Uninitialised(anything(width), cause)
+
+
+def bytes_of(value: Uninitialised, size: int) -> tuple[bytes, bytes]:
+    """The bytes of a value, and which of their bits are known."""
+    number, open_ = known_bits(value.term)
+    whole = (1 << 8 * size) - 1
+    return (number & ~open_ & whole).to_bytes(size, "little"), (~open_ & whole).to_bytes(size, "little")
+
+
+def known_bits(value: Value) -> tuple[int, int]:
+    """What is known of the bits of a value: the value with 0 for the unknown ones, and a 1 for each unknown one."""
+    found: dict[Value, tuple[int, int]] = {}
+
+    def of(part: Value) -> tuple[int, int]:
+        return (part, 0) if isinstance(part, int) else found[part]
+
+    for term in subterms([value]):
+        bits = _BITS.get(term.op)
+        number, open_ = (0, mask(term.width)) if bits is None else bits(term, of)
+        found[term] = number & ~open_ & mask(term.width), open_ & mask(term.width)
+    return of(value)
+
+
+_Bits = tuple[int, int]
+_Of = Callable[[Value], _Bits]
+
+
+def _conjunction(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a & b, (x | y) & (a | x) & (b | y)  # a known 0 decides
+
+
+def _disjunction(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a | b, (x | y) & ~a & ~b  # a known 1 decides
+
+
+def _difference(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a ^ b, x | y
+
+
+def _shift(move: Callable[[int, int], int]) -> Callable[[Term, _Of], _Bits]:
+    def shifted(term: Term, of: _Of) -> _Bits:
+        (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+        return (0, mask(term.width)) if y else (move(a, min(b, term.width)), move(x, min(b, term.width)))
+
+    return shifted
+
+
+def _sum(term: Term, of: _Of) -> _Bits:
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    lowest = (x | y) & -(x | y)
+    return a + b, -lowest  # carries go up
+
+
+def _choice(term: Term, of: _Of) -> _Bits:
+    (c, open_), (a, x), (b, y) = (of(part) for part in term.args)
+    if open_:
+        return a, x | y | (a ^ b)
+    return (a, x) if c else (b, y)
+
+
+def _joined(term: Term, of: _Of) -> _Bits:
+    low = term.args[1].width if isinstance(term.args[1], Term) else term.width - term.args[0].width
+    (a, x), (b, y) = of(term.args[0]), of(term.args[1])
+    return a << low | b, x << low | y
+
+
+def _extended(term: Term, of: _Of) -> _Bits:
+    (a, x), width = of(term.args[0]), term.args[0].width
+    return signed(a, width), signed(x, width)
+
+
+def _all(term: Term, of: _Of) -> _Bits:
+    parts = [of(part) for part in term.args]
+    return int(all(a for a, _ in parts)), int(any(x for _, x in parts) and all(a or x for a, x in parts))
+
+
+def _any(term: Term, of: _Of) -> _Bits:
+    parts = [of(part) for part in term.args]
+    return int(any(a for a, _ in parts)), int(any(x for _, x in parts) and not any(a for a, _ in parts))
+
+
+#: What is known of the result of an operation.
+_BITS: dict[str, Callable[[Term, _Of], _Bits]] = {
+    "and": _conjunction,
+    "or": _disjunction,
+    "xor": _difference,
+    "add": _sum,
+    "shl": _shift(lambda a, n: a << n),
+    "lshr": _shift(lambda a, n: a >> n),
+    "ite": _choice,
+    "concat": _joined,
+    "extract": lambda term, of: (of(term.args[0])[0] >> term.args[2], of(term.args[0])[1] >> term.args[2]),
+    "zext": lambda term, of: of(term.args[0]),
+    "sext": _extended,
+    "not": lambda term, of: (1 - of(term.args[0])[0], of(term.args[0])[1]),
+    "all": _all,
+    "any": _any,
+}

@@ -7,7 +7,7 @@ asks for what they say would be red for time.
 from __future__ import annotations
 
 from axioms.explain import forbidding
-from ptxmm.kernels import proving
+from axioms.sat import proving
 
 
 def endless() -> None:

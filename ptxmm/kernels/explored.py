@@ -7,9 +7,11 @@ from dataclasses import fields
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from axioms.analysis.noop_updates import Noops, holds, noop_places
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Thread
 from axioms.events.launches import Kernel
+from axioms.sat.proving import impossible
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.explore.actions import MAPA_ALIAS
@@ -29,8 +31,6 @@ from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Buffer, Launch, Triple
 from ptxmm.kernels.memory import Memory
-from ptxmm.kernels.proving import impossible
-from ptxmm.kernels.silence import Silent, holds, silent_places
 
 
 class ThreadInfo(NamedTuple):
@@ -80,10 +80,10 @@ class Explored:
     """The threads of all launches, explored; the memory that they share; what was cut and assumed."""
 
     def __init__(
-        self, launches: Sequence[Launch], silent: Silent | None = None, options: frozenset[str] = frozenset()
+        self, launches: Sequence[Launch], noops: Noops | None = None, options: frozenset[str] = frozenset()
     ) -> None:
-        """`silent`: see `ptxmm.kernels.silence`. Raises what `ptxmm.kernels.build.build` raises."""
-        self.launches, self.silent = launches, silent or {}
+        """`noops`: see `axioms.analysis.noop_updates`. Raises what `ptxmm.kernels.build.build` raises."""
+        self.launches, self.noops = launches, noops or {}
         self.own_aliases = "mapa-alias" in options
         self.memory = Memory()
         self.threads: list[Thread] = []
@@ -170,7 +170,7 @@ class Explored:
         """Explores the threads of a warp."""
         place = Place(self.warps, self.ctas, self.clusters, 0)
         self.warps += 1
-        alone = [_alone(lane, launch.unroll, self.silent) for _, lane in lanes]
+        alone = [_alone(lane, launch.unroll, self.noops) for _, lane in lanes]
         if any(e.kind == "collective" for x in alone for e in x.execution.effects):
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll)
             self.definitions |= definitions
@@ -219,18 +219,18 @@ def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) 
     `ptxmm.kernels.build.build` raises."""
     plain = Explored(launches, options=options)
     if any(thread.execution.cuts for thread in plain.threads):
-        silent = silent_places(plain.threads, plain.memory)
-        if silent:
-            found = Explored(launches, silent, options)
-            if holds(found.threads, found.memory, silent):
+        noops = noop_places(plain.threads, plain.memory)
+        if noops:
+            found = Explored(launches, noops, options)
+            if holds(found.threads, found.memory, noops):
                 return found
     return plain
 
 
-def _alone(lane: Lane, unroll: int, silent: Silent) -> _One:
+def _alone(lane: Lane, unroll: int, noops: Noops) -> _One:
     """A thread by itself. Under a name that all have, what it does is the same term for all that do the same."""
-    common = explore(lane.code, unroll=unroll, name="thread", silent=silent)
-    own = explore(lane.code, unroll=unroll, name=lane.name, silent=silent)
+    common = explore(lane.code, unroll=unroll, name="thread", noops=noops)
+    own = explore(lane.code, unroll=unroll, name=lane.name, noops=noops)
     return _One(_known_of(lane.code, own), own, _essence(common))
 
 

@@ -76,7 +76,7 @@ class Thread(Actions):
         self._marks: list[tuple[int, Mark]] = []
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
-        self.silent: Mapping[int, Collection[int] | None] = {}
+        self.noops: Mapping[int, Collection[int] | None] = {}
         self._known: Value = 1  # the condition under which the result of the step in progress is one
         self.registers: dict[str, FinalRegister] = {}
         self._undefined: dict[Diagnostic, None] = {}
@@ -182,10 +182,10 @@ class Thread(Actions):
             turn = turns[key[: 2 * level + 2]]
             if to.waits[level]:
                 # A turn that did nothing but look can be left out: only those that had side effects go on.
-                guard, silent = self._side_effects(turn.start, arriving.guard)
+                guard, noops = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
                 if looked == 0 or self._is_left_out(key[: 2 * level + 2], following, turn, arriving, looked):
-                    for effect in silent:
+                    for effect in noops:
                         effect.writes = conj(effect.writes, negate(looked))
                     if looked != 0:
                         self.stuck.append(self._stuck(looked, to, following, turn.start))
@@ -308,27 +308,27 @@ class Thread(Actions):
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
         """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects
         that wrote what they had read, which is left out of it."""
-        happened, silent = [], []
+        happened, noops = [], []
         for effect in self.effects[start:]:
             if effect.kind not in _LOOKING and (effect.kind != "mbarrier" or effect.operation != "wait"):
                 condition = all_of((guard, effect.guard, effect.writes))
-                if self.silent and self._is_silent(effect, condition):
-                    silent.append(effect)
+                if self.noops and self._is_noop(effect, condition):
+                    noops.append(effect)
                 elif type(condition) is int:
                     if condition or effect.guard == 1 == effect.writes:
                         return guard, []
                 else:
                     happened.append(condition)
-        return (any_of(happened) if happened else 0), silent
+        return (any_of(happened) if happened else 0), noops
 
-    def _is_silent(self, effect: Effect, condition: Value) -> bool:
+    def _is_noop(self, effect: Effect, condition: Value) -> bool:
         """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
         if effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
             return False
-        if type(effect.address) is not int or effect.address not in self.silent:
+        if type(effect.address) is not int or effect.address not in self.noops:
             return False
         other = conj(condition, negate(eq(effect.value, effect.result)))
-        known = self.silent[effect.address]
+        known = self.noops[effect.address]
         return other == 0 or (
             known is not None and all(substitute(other, {effect.result: number}) == 0 for number in known)
         )

@@ -18,12 +18,12 @@ def explore(
     *,
     unroll: int = DEFAULT_UNROLL,
     name: str = "P0",
-    silent: Mapping[int, Collection[int] | None] | None = None,
+    noops: Mapping[int, Collection[int] | None] | None = None,
 ) -> ThreadExecution:
     """All executions of a thread in which no loop body runs more than `unroll` times.
 
     What an effect returns is the symbol `(name, index of the effect)`. A turn of a loop that only looked at memory is
-    left out: the last turn alone stands for any number of them. At the addresses `silent` a read-modify-write that writes
+    left out: the last turn alone stands for any number of them. At the addresses `noops` a read-modify-write that writes
     what it has read counts as a look; they come with all numbers that may stand there, where those are known. Raises
     InputError where a register may be read before it is written.
     """
@@ -33,7 +33,7 @@ def explore(
 
     def begun() -> Thread:
         thread = thread_type(code)(code, fresh, unroll)
-        thread.silent = silent or {}
+        thread.noops = noops or {}
         return thread
 
     return executed(begun)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from axioms.sat.proving import impossible
 from ptxcore.check.module import read_and_check
 from ptxcore.machine.explore.explorable import SHARED_BASE, explorable
 from ptxcore.machine.explore.symbolic import explore
@@ -16,7 +17,6 @@ from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.module import Program, lower
 from ptxcore.machine.run.launch import parameter_bytes
 from ptxcore.machine.run.special import Shape, of_cta, places
-from ptxmm.kernels.proving import impossible
 
 SHARED_FILES = Path(__file__).parents[4] / "shared"
 REAL = sorted(SHARED_FILES.glob("real/*.ptx"))

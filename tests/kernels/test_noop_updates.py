@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import ptxmm
+from axioms.analysis.noop_updates import noop_places
 from ptxmm.kernels import explored as module
 from ptxmm.kernels.explored import Explored
 from ptxmm.kernels.launch import Buffer, Launch
-from ptxmm.kernels.silence import silent_places
 
 LOCKS = Path(__file__).parent / "locks"
 
@@ -30,13 +30,13 @@ def launch(name: str, change: tuple[str, str] = ("", "")) -> Launch:
 
 def places_of(wanted: Launch) -> dict[int, frozenset[int] | None]:
     plain = Explored([wanted])
-    return silent_places(plain.threads, plain.memory)
+    return noop_places(plain.threads, plain.memory)
 
 
 @pytest.mark.parametrize("name", ["ttas_lock.correct", "ttas_lock.weak_order"])
 def test_outcomes_are_the_same_as_with_every_turn_followed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     short = kernel(name, forall="x[0] < 9").check()
-    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
+    monkeypatch.setattr(module, "noop_places", lambda threads, memory: {})
     long = kernel(name, forall="x[0] < 9").check()
     assert sorted(s["x[0]"] for s in short.states) == sorted(s["x[0]"] for s in long.states)
     assert short.verdict == long.verdict and short.complete
@@ -104,7 +104,7 @@ def test_an_atomic_that_changes_nothing_is_a_look(
 ) -> None:
     short = counts(f"atom.{semantics}.gpu.global.{operation}").check()
     assert (short.verdict, short.complete) == ("ok", True)
-    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
+    monkeypatch.setattr(module, "noop_places", lambda threads, memory: {})
     long = counts(f"atom.{semantics}.gpu.global.{operation}").check()
     assert (long.verdict, long.complete, long.states) == ("bounded", False, short.states)
 
@@ -154,7 +154,7 @@ def test_a_pointer_that_was_read_may_lead_to_the_lock_or_not(
         params={"lock": word, "x": word, "p": {"type": "u64", "elements": 1}},
     )  # fmt: skip
     short = made.check()
-    monkeypatch.setattr(module, "silent_places", lambda threads, memory: {})
+    monkeypatch.setattr(module, "noop_places", lambda threads, memory: {})
     long = made.check()
     assert short.complete == complete and not long.complete
     assert (short.verdict, long.verdict) == (("ok", "bounded") if complete else ("no", "no"))

@@ -1,19 +1,20 @@
-"""Locks that are tried again and again: an exchange that finds 1 and writes 1 is a look. So is adding 0.
+"""Read-modify-writes that change nothing: an exchange that finds 1 and writes 1, an addition of 0. Such an operation is
+effect-free, and a loop that spins on it is a loop that waits.
 
-    loop: old = exchange(lock, 1); if old != 0: loop        a turn that fails writes what stood there already
-    loop: old = add(flag, 0); if old == 0: loop             every turn does
+    loop: old = exchange(lock, 1); if old != 0: loop        an iteration that fails writes what stood there already
+    loop: old = add(flag, 0); if old == 0: loop             every iteration does
 
-Such a turn may be left out, as one that only looks, where everybody's accesses to the place are morally strong: all of them
-strong, of one size, at one address, each with a scope that takes in the others. Whoever read what the turn wrote can then read
-what the turn read instead: the value is the same; nothing lies between the two in coherence order (8.10.3), so that the same
-writes follow; and observation leads there directly just as it led there through the turn (8.9.2), since all are morally
-strong. Everything else that the turn took part in only demanded more. So an execution with such turns is consistent only if the
-one without them is, with the same outcome; and that is an execution as well.
+Such an iteration may be left out where everybody's accesses to the place are morally strong: all of them strong, of one size,
+at one address, each with a scope that takes in the others. Whoever read what the iteration wrote can then read what the
+iteration read instead: the value is the same; nothing lies between the two in coherence order (8.10.3), so that the same writes
+follow; and observation leads there directly just as it led there through the iteration (8.9.2), since all are morally strong.
+Everything else that the iteration took part in only demanded more. So an execution with such iterations is consistent only if
+the one without them is, with the same outcome; and that is an execution as well.
 
 An address that is not known is one of the numbers that may flow there (`axioms.events.value_sets`), which are the same however
-many such turns there are: they write what stood there.
+many such iterations there are: they write what stood there.
 
-What a turn reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
+What an iteration reads there, nothing tells while it is explored. It is a number that stood there at the start or that somebody
 writes, where all write numbers that are known; that they do is looked at afterwards (`holds`).
 """
 
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ptxcore.machine.explore.heap import on_heap
 from ptxcore.machine.ir.effects import Effect
@@ -30,19 +31,29 @@ from ptxcore.places import Place, includes
 
 if TYPE_CHECKING:
     from axioms.events.event import Thread
+    from axioms.events.memory import Object, View
     from axioms.events.value_sets import LaterFlow, Numbers
-    from ptxmm.kernels.memory import Memory
+
+
+class Memory(Protocol):
+    """The memory of launches: which objects there are, and who sees them where."""
+
+    objects: list[Object]
+    views: list[View]
+
+    def initial(self, address: int, size: int) -> int: ...
+
 
 #: Numbers that may stand at an address; None where not all are known.
-Silent = Mapping[int, frozenset[int] | None]
+Noops = Mapping[int, frozenset[int] | None]
 
 _SIMPLE = frozenset(("load", "store", "atom", "red"))
 #: Effects that go to memory otherwise, at more addresses than one.
 _WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
 
 
-def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
-    """The addresses in global memory, but not on the heap, at which an atomic operation that writes what it reads is a look."""
+def noop_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozenset[int] | None]:
+    """The addresses in global memory, but not on the heap, where an atomic that writes what it reads is effect-free."""
     always: dict[int, bool] = {}
     for _, e in _effects(threads):
         if e.kind == "atom" and type(e.address) is int and e.address >> GLOBAL_BITS and not on_heap(e.address):
@@ -53,7 +64,7 @@ def silent_places(threads: Sequence[Thread], memory: Memory) -> dict[int, frozen
     return {address: numbers for address, numbers in alike.items() if always[address] or numbers is not None}
 
 
-def holds(threads: Sequence[Thread], memory: Memory, assumed: Silent) -> bool:
+def holds(threads: Sequence[Thread], memory: Memory, assumed: Noops) -> bool:
     """Whether threads that were explored on an assumption bear it out."""
     flow = _flow(threads, memory)
     for address, numbers in assumed.items():

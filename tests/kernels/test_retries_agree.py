@@ -12,7 +12,8 @@ from schedules import Runs
 from test_standstill_agrees import FOR_EVER
 
 import ptxmm
-from axioms import endless, standstill
+from axioms.liveness import search as endless
+from axioms.oracle import liveness as standstill
 from ptxmm.api import model_named
 from ptxmm.kernels.check import Question
 

@@ -66,7 +66,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
     assert [p for p in PACKAGES if f"{p}/py.typed" not in names] == []
-    for pattern in ("axioms/models/*.cat", "litmus/library/**/*.litmus", "*/**/*.py"):
+    for pattern in ("axioms/models/*.cat", "litmus/library/**/*.litmus", "*/**/*.lark", "*/**/*.py"):
         in_tree = {
             p.relative_to(ROOT).as_posix() for p in ROOT.glob(pattern) if p.relative_to(ROOT).parts[0] in PACKAGES
         }

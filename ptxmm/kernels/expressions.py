@@ -1,26 +1,20 @@
-"""Expressions over the final contents of buffers, as the author of a kernel writes them: `x[0] == 2 && y[1] < 4`.
+"""Expressions over the final contents of buffers, and what they mean: `x[0] == 2 && y[1] < 4`. `expression_reader` reads them.
 
-C's operators with C's precedence, and C's types: an element has the type its buffer is declared with (`b32` counts as
+C's operators with C's types: an element has the type its buffer is declared with (`b32` counts as
 `u32`); integers of less than 32 bits are promoted to `int`; of two types the wider wins, of two as wide the unsigned one;
 a float beside an integer makes both floats, beside a double both doubles; 16-bit floats compute as floats. Unsigned
 arithmetic wraps, shifts by the width or more give what the bits run out to, and a division by zero has all bits set
-(as PTX leaves it open). Numbers have C's types and suffixes.
+(as PTX leaves it open).
 """
 
 from __future__ import annotations
 
-import re
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ptxcore.values import floats, terms
-from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import Value
-
-#: Expressions that nest deeper are refused: nobody writes them, and nothing here could follow.
-MAX_DEPTH = 100
 
 
 class Type(NamedTuple):
@@ -44,7 +38,8 @@ TYPES = {
     **{f"f{width}": Type("f", width) for width in (16, 32, 64)},
     "bf16": Type("bf", 16),
 }
-_TRUTH, _INT, _FLOAT, _DOUBLE = Type("u", 1), Type("s", 32), Type("f", 32), Type("f", 64)
+INT, FLOAT, DOUBLE = Type("s", 32), Type("f", 32), Type("f", 64)
+_TRUTH = Type("u", 1)
 
 
 class Typed(NamedTuple):
@@ -119,199 +114,18 @@ class Expression:
         return _truth(_typed(self.node, resolve))
 
 
-# Reading.
-
-_TOKEN = re.compile(
-    r"\s*+(?:(?P<number>(?:0[xX][0-9a-fA-F]++|(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+)\w*+)"
-    r"|(?P<name>[A-Za-z_]\w*+)"
-    r"|(?P<op>&&|\|\||==|!=|<=|>=|<<|>>|[-+*/%&|^~!<>?:()\[\]])"
-    r"|(?P<other>\S))",
-    re.ASCII,
-)
-_BINDING = {
-    "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7, "<<": 8, ">>": 8,
-    "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
-}  # fmt: skip
-_SUFFIX = re.compile(r"(?P<digits>0[xX][0-9a-fA-F]+|\d+)(?P<suffix>[uU]?[lL]{0,2}|[lL]{1,2}[uU]?)")
-_REAL = re.compile(r"(?P<digits>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?P<suffix>[fF]?)")
-_WRONG = {
-    "=": ("'=' assigns; a comparison is '=='", "write '=='"),
-    "/\\": ("'/\\' is a litmus test's 'and'", "write '&&'"),
-    "\\/": ("'\\/' is a litmus test's 'or'", "write '||'"),
-}
-
-
-def parse(text: str) -> Expression:
-    """An expression from its text. Raises ExpressionError for the first mistake."""
-    return Expression(text, _Reader(text).whole())
-
-
-class _Reader:
-    """Precedence climbing over one text."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.nesting = 0
-        self.token: re.Match[str] | None = None
-        self._advance()
-
-    def whole(self) -> Node:
-        node = self._conditional()
-        if self.token is not None:
-            raise self._unexpected("an operator is wanted here")
-        return node
-
-    def _advance(self) -> None:
-        self.token = _TOKEN.match(self.text, self.at)
-        if self.token is not None:
-            self.at = self.token.end()
-
-    @property
-    def _word(self) -> str:
-        return "" if self.token is None else self.token[self.token.lastgroup or 0]
-
-    def _place(self) -> tuple[int, int]:
-        if self.token is None:
-            end = len(self.text.rstrip())
-            return max(0, end - 1), max(1, end)
-        return self.token.span(self.token.lastgroup or 0)
-
-    def _unexpected(self, wanted: str) -> ExpressionError:
-        start, end = self._place()
-        if self.token is None:
-            return ExpressionError(start, end, f"the expression ends too early: {wanted}")
-        for wrong, (message, hint) in _WRONG.items():
-            for at in (start, max(0, start - 1)):  # the first of two characters may have passed as an operator
-                if self.text.startswith(wrong, at):
-                    return ExpressionError(at, at + len(wrong), message, hint)
-        return ExpressionError(start, end, f"unexpected '{self._word[:40]}': {wanted}")
-
-    def _take(self, op: str) -> bool:
-        if self.token is not None and self.token.lastgroup == "op" and self._word == op:
-            self._advance()
-            return True
-        return False
-
-    def _conditional(self) -> Node:
-        self.nesting += 1
-        if self.nesting > MAX_DEPTH:
-            raise ExpressionError(*self._place(), f"the expression nests more than {MAX_DEPTH} deep")
-        condition = self._binary(1)
-        if self._take("?"):
-            first = self._conditional()
-            if not self._take(":"):
-                raise self._unexpected("':' and what holds otherwise are wanted")
-            condition = _operation("?", condition, first, self._conditional())
-        self.nesting -= 1
-        return condition
-
-    def _binary(self, least: int) -> Node:
-        left = self._unary()
-        while self.token is not None and _BINDING.get(self._word, 0) >= least:
-            op = self._word
-            self._advance()
-            left = _operation(op, left, self._binary(_BINDING[op] + 1))
-        return left
-
-    def _unary(self) -> Node:
-        waiting: list[tuple[str, int]] = []
-        while self.token is not None and self.token.lastgroup == "op" and self._word in "!-+~":
-            waiting.append((self._word, self._place()[0]))
-            if len(waiting) > MAX_DEPTH:
-                raise ExpressionError(*self._place(), f"more than {MAX_DEPTH} operators in a row")
-            self._advance()
-        node = self._primary()
-        for op, start in reversed(waiting):
-            node = Operation(start, node.end, f"unary {op}", (node,), _deeper(start, (node,)))
-        return node
-
-    def _primary(self) -> Node:
-        start, end = self._place()
-        if self.token is None or self.token.lastgroup == "other":
-            raise self._unexpected("a number, an element or '(' is wanted")
-        word = self._word
-        if self.token.lastgroup == "number":
-            self._advance()
-            return Number(start, end, _number(word, start, end))
-        if self.token.lastgroup == "name":
-            self._advance()
-            if word in ("true", "false"):
-                return Number(start, end, Typed(int(word == "true"), _INT))
-            return self._element(word, start, end)
-        if not self._take("("):
-            raise self._unexpected("a number, an element or '(' is wanted")
-        node = self._conditional()
-        if not self._take(")"):
-            raise ExpressionError(start, end, "this '(' is never closed", "close it with ')'")
-        return node
-
-    def _element(self, name: str, start: int, end: int) -> Element:
-        if not self._take("["):
-            return Element(start, end, name, None)
-        index = self._conditional()
-        here = self._place()
-        if not self._take("]"):
-            raise self._unexpected("']' is wanted")
-        try:
-            value = _typed(index, _no_names)
-        except ExpressionError as error:
-            raise ExpressionError(
-                error.start, error.end, f"the index of '{name}' must be a number, known in advance", error.hint
-            ) from None
-        if value.type.is_float or not isinstance(value.value, int):
-            raise ExpressionError(index.start, index.end, f"the index of '{name}' must be a whole number")
-        number = _as(value, Type("s", 64)).value
-        assert isinstance(number, int)
-        return Element(start, here[1], name, terms.signed(number, 64))
+def whole_number(node: Node) -> int | None:
+    """The value of a constant, None where it is a floating-point one. Raises ExpressionError where something is named."""
+    value = _typed(node, _no_names)
+    if value.type.is_float:
+        return None
+    number = _as(value, Type("s", 64)).value
+    assert isinstance(number, int), "without names, all is known"
+    return terms.signed(number, 64)
 
 
 def _no_names(element: Element) -> Typed:
     raise ExpressionError(element.start, element.end, f"'{element.label}' is no number")
-
-
-def _deeper(start: int, operands: tuple[Node, ...]) -> int:
-    depth = 1 + max(o.depth for o in operands)
-    if depth > MAX_DEPTH:
-        raise ExpressionError(start, start + 1, f"the expression nests more than {MAX_DEPTH} operators")
-    return depth
-
-
-def _operation(op: str, *operands: Node) -> Operation:
-    first, last = operands[0], operands[-1]
-    if op in ("&&", "||") and isinstance(first, Operation) and first.op == op:
-        operands = (*first.operands, *operands[1:])  # a run of one operator, so that a long one is not a deep one
-    return Operation(first.start, last.end, op, operands, _deeper(first.start, operands))
-
-
-def _number(word: str, start: int, end: int) -> Typed:
-    whole = _SUFFIX.fullmatch(word)
-    if whole:
-        return _integer(whole["digits"], whole["suffix"].lower(), start, end)
-    real = _REAL.fullmatch(word)
-    if real is None:
-        raise ExpressionError(start, end, f"'{word[:40]}' is no number", "as in 12, 0x1F, 3u, 1.5 or 1.5f")
-    bits = struct.unpack("<Q", struct.pack("<d", float(real["digits"])))[0]
-    return Typed(convert(F64, F32, bits), _FLOAT) if real["suffix"] else Typed(bits, _DOUBLE)
-
-
-def _integer(digits: str, suffix: str, start: int, end: int) -> Typed:
-    """The first of C's types for such a number that it fits into."""
-    hexadecimal = digits[:2] in ("0x", "0X")
-    if not hexadecimal and len(digits) > 1 and digits[0] == "0":
-        hint = f"write {digits.lstrip('0') or '0'}, or hexadecimal as 0x..."
-        raise ExpressionError(start, end, f"'{digits[:40]}' would be octal in C", hint)
-    value = int(digits, 16 if hexadecimal else 10) if len(digits) <= 40 else 1 << 64
-    for width in (32, 64):
-        if width == 32 and "l" in suffix:
-            continue
-        if "u" not in suffix and value < 1 << (width - 1):
-            return Typed(value, Type("s", width))
-        if (hexadecimal or "u" in suffix) and value < 1 << width:
-            return Typed(value, Type("u", width))
-    if value < 1 << 64:
-        return Typed(value, Type("u", 64))
-    raise ExpressionError(start, end, "a number of more than 64 bits")
 
 
 # Types and terms.
@@ -359,8 +173,8 @@ def _form(type_: Type) -> str:
 def _promoted(typed: Typed) -> Typed:
     """After C's promotions: `int` at least, and 16-bit floats as floats."""
     if typed.type.is_float:
-        return _as(typed, _FLOAT) if typed.type.width < 32 else typed
-    return _as(typed, _INT) if typed.type.width < 32 else typed
+        return _as(typed, FLOAT) if typed.type.width < 32 else typed
+    return _as(typed, INT) if typed.type.width < 32 else typed
 
 
 def _balanced(a: Typed, b: Typed) -> tuple[Typed, Typed]:

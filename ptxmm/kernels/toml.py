@@ -32,7 +32,7 @@ from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.arguments import argument
 from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
-from ptxmm.kernels.expressions import ExpressionError, parse
+from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Launch, Triple
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
 from ptxmm.kernels.modules import read as read_module
@@ -339,6 +339,10 @@ class KernelFile:
         return tuple(checks)
 
     def _expression(self, kind: str, text: str, way: Way, parameters: dict[str, Parameter]) -> Check | None:
+        from ptxmm.kernels.expression_reader import (
+            parse,  # late: a grammar takes longer to make than most files to read
+        )
+
         try:
             expression = parse(text)
             trouble = trouble_with(expression, tuple(parameters.values()))

@@ -6,6 +6,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxcore.values import terms
-from ptxmm.kernels.expressions import TYPES, Element, ExpressionError, Resolver, Typed, parse
+from ptxmm.kernels.expression_reader import parse
+from ptxmm.kernels.expressions import TYPES, Element, ExpressionError, Resolver, Typed
 
 _C = {"u": "uint{}_t", "s": "int{}_t"}
 
@@ -109,6 +111,13 @@ def test_floats_compare_as_floats() -> None:
         ("(x[0] == 1", (0, 1), "never closed"),
         ("x[0] == 1)", (9, 10), "operator is wanted"),
         ("x[0] 1", (5, 6), "operator is wanted"),
+        ("(x[0] y", (6, 7), "unexpected 'y': an operator or ')' is wanted"),
+        ("(x[0] = y)", (6, 7), "assigns"),
+        ("x[0] ==)", (7, 8), "unexpected ')': a number"),
+        ("x[0] == 1 &&& 2", (12, 13), "unexpected '&': a number"),
+        ("x[1 == 1", (7, 8), "']' is wanted"),
+        ("x[0 1]", (4, 5), "unexpected '1': ']' is wanted"),
+        ("(1 ? (2 : 3)", (8, 9), "unexpected ':': an operator or ')' is wanted"),
         ("x[0] /\\ y[0]", (5, 7), "litmus"),
         ("x[y[0]] == 1", (2, 6), "known in advance"),
         ("x[1.5] == 1", (2, 5), "whole number"),
@@ -129,9 +138,34 @@ def test_mistakes_are_told_with_their_place(text: str, place: tuple[int, int], w
     assert words in caught.value.message
 
 
+def test_a_spoilt_copy_of_the_parser_is_made_anew(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    code = (
+        "import sys, importlib.util\n"
+        f"importlib.util.cache_from_source = lambda *a, **k: {str(kept)!r}\n"
+        "sys.dont_write_bytecode = False\n"
+        "from ptxmm.kernels.expression_reader import parse\n"
+        "print(parse('x[0] == 1').node.op)"
+    )
+    said = []
+    for spoil in (None, b"", b"spoilt"):
+        if spoil is not None:
+            kept.write_bytes(spoil)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        said.append((done.stdout, done.stderr))
+        assert len(kept.read_bytes()) > 1000
+    assert said == [("==\n", "")] * 3
+
+
 def test_nesting_has_a_limit_and_length_has_none() -> None:
     assert holds(" && ".join(["1"] * 5000))
-    for text in ("(" * 5000 + "1" + ")" * 5000, "!" * 5000 + "1", "+".join(["1"] * 5000), "1?1:" * 5000 + "1"):
+    assert holds("(" * 5000 + "1" + ")" * 5000)
+    for text in (
+        "(" * 5000 + "!" * 5000 + "1" + ")" * 5000,
+        "!" * 5000 + "1",
+        "+".join(["1"] * 5000),
+        "1?1:" * 5000 + "1",
+    ):
         with pytest.raises(ExpressionError):
             parse(text)
 

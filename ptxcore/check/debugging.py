@@ -125,7 +125,7 @@ class Debugging:
 
 
 #: What each line of a section begins with.
-_LINE = re.compile(r"\.b(?:8|16|32|64)\b|[A-Za-z_$%][\w$]*+(?=\s*+:(?!:))", re.ASCII)
+_LINE = re.compile(r"\.b(?:8|16|32|64)\b|(?<![\w$%])[A-Za-z_$%][\w$]*+(?=\s*+:(?!:))", re.ASCII)
 
 
 def _line_places(section: Section, text: str, starts: list[int], last: int) -> dict[int, Span]:

@@ -26,11 +26,62 @@ _KINDS = {
 }
 _QUOTES = re.compile(r"\"\"\"\n?|'''\n?|\"|'")
 _MOST = 50  # findings of one file that are worth showing
+#: A key of so many parts: `tomllib` takes the square of their number, and no test has one.
+_DEEP_KEY = re.compile(
+    r"""(?:^|[{,])[ \t]*+\[{0,2}[ \t]*+((?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100})""", re.MULTILINE
+)
+#: No integer of a test has more digits, and those of TOML have 64 bits. Python writes none of more than 4,300.
+_MOST_DIGITS = 100
+_LONG_INTEGER = re.compile(rf"[\dA-Fa-f_]{{{_MOST_DIGITS}}}")
 
 
 def kind_of(value: object) -> str:
     """What a TOML value is, in words."""
     return _KINDS.get(type(value), "a date or a time")
+
+
+def tree_of(text: str) -> dict[str, Any]:
+    """What stands in a TOML document. Raises ValueError for what is none, or has more in it than a kernel test can mean; the
+    place stands at the end of what it says, as `tomllib` has it."""
+    deep = _DEEP_KEY.search(text)
+    if deep is not None:
+        raise ValueError(f"a key has too many parts ({_told(text, deep.start(1))})")
+    try:
+        tree = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:  # an integer that Python does not read
+        raise _too_long(text) from None
+    except RecursionError:
+        raise ValueError("tables and arrays nest too deep") from None
+    if _LONG_INTEGER.search(text) and any(_is_long(value) for value in _values(tree)):
+        raise _too_long(text)
+    return tree
+
+
+def _told(text: str, at: int) -> str:
+    return f"at line {text.count(chr(10), 0, at) + 1}, column {at - text.rfind(chr(10), 0, at)}"
+
+
+def _too_long(text: str) -> ValueError:
+    longest = max(re.finditer(r"\d[\dA-Fa-fx_]*+", text), key=lambda m: m.end() - m.start())
+    return ValueError(f"an integer is too long ({_told(text, longest.start())})")
+
+
+def _values(tree: dict[str, Any]) -> Iterator[Any]:
+    waiting: list[Any] = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        else:
+            yield value
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, int) and value.bit_length() > 4 * _MOST_DIGITS
 
 
 class Document:
@@ -43,13 +94,9 @@ class Document:
         self._findings: dict[Diagnostic, None] = {}
         self._places: dict[Way, Place] | None = None
         try:
-            self.tree: dict[str, Any] = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+            self.tree: dict[str, Any] = tree_of(self.text)
+        except ValueError as error:
             raise self._no_toml(str(error)) from None
-        except ValueError:  # Python reads no integers of more than 4,300 digits
-            raise self._no_toml(f"an integer is too long (at {self._longest_number()})") from None
-        except RecursionError:
-            raise self._no_toml("tables and arrays nest too deep") from None
 
     @classmethod
     def of(cls, tree: dict[str, Any], path: str) -> Document:
@@ -66,11 +113,6 @@ class Document:
         what = found["what"] if found else said
         finding = Diagnostic(Span(line, column, column + 1), f"no TOML: {what[:1].lower()}{what[1:]}")
         return InputError([finding], self.path, self.text)
-
-    def _longest_number(self) -> str:
-        at = max(re.finditer(r"\d+", self.text), key=lambda m: m.end() - m.start()).start()
-        before = self.text[:at]
-        return f"line {before.count(chr(10)) + 1}, column {at - before.rfind(chr(10))}"
 
     def place(self, way: Way) -> Place:
         """Where the way leads; where it leads out of the text, the nearest table above."""

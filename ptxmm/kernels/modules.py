@@ -17,9 +17,9 @@ from ptxcore.sources import read_bytes
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
 _PATIENCE = 300  # seconds for one compilation
 _LONGEST = 64 << 20  # bytes of a module
-_ENTRY = re.compile(r"(?<![\w$.])\.entry\s+([\w$]+)")
+_ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
 #: Strings and comments; either may hold what looks like the other.
-_NO_CODE = re.compile(r'"[^"\r\n]*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
 
 
 class Module(NamedTuple):

@@ -15,9 +15,9 @@ Whoever reads such a file then says what is wrong with it.
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
+from ptxmm.kernels.document import tree_of
 from ptxmm.kernels.toml import LONGEST
 
 #: In text that is no TOML: `ptx` anywhere, also in a name; the other words by themselves.
@@ -31,7 +31,7 @@ _WORDS = _LAUNCH | {"entry", "cluster", "dynamic_shared", "params", "check", "bo
 #: Checks that no other tool has.
 _CHECKS = frozenset({"forall", "race_free", "no_deadlock", "no_trap", "terminates", "assertions"})
 #: Integers of more digits are refused by Python, and they are legal in a file of another tool.
-_MANY_DIGITS = re.compile(r"\d{400,}")
+_MANY_DIGITS = re.compile(r"\d(?:_?[\dA-Fa-f]){400,}+")
 _CHUNK = 1 << 20
 
 
@@ -45,8 +45,8 @@ def holds_kernel_tests(path: str) -> bool:
         return False  # most files of other tools, without reading them as TOML
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        tree = tomllib.loads(_MANY_DIGITS.sub("1", text))
-    except (ValueError, RecursionError):
+        tree = tree_of(_MANY_DIGITS.sub("1", text))
+    except ValueError:
         return _mentioned(data) or _PATH.fullmatch(data) is not None
     if not tree:
         return _mentioned(data)  # a test of which every line is a comment

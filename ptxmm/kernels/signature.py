@@ -14,7 +14,8 @@ from ptxmm.kernels.launch import Buffer, Scalar, Triple
 from ptxmm.kernels.modules import Module, bare
 
 _PARAMETER = re.compile(
-    r"\.param\s+(?:\.align\s+\d+\s+)?\.(?P<type>\w+)\s*(?P<pointer>\.ptr\b)?[^,\[]*?(?P<name>[\w$%]+)\s*(?:\[(?P<count>\d+)\])?\s*$"
+    r"\s*+\.param\s*+(?:\.align\s++\d++\s*+)?+\.(?P<type>\w++)\s*+(?P<pointer>\.ptr\b)?+(?:\s*+\.\w++(?:\s++\d++)?+)*+"
+    r"\s*+(?P<name>[\w$%]++)\s*+(?:\[\s*+(?P<count>\d{1,9}+)\s*+\])?+\s*+\Z"
 )
 _MOST_THREADS, _MOST_CLUSTER = 1024, 16
 #: More threads than anybody waits for.
@@ -46,7 +47,7 @@ def formals(text: str, entry: str) -> list[Formal] | None:
     for part in (head["list"] or "").split(","):
         if not part.strip():
             continue
-        p = _PARAMETER.search(part)
+        p = _PARAMETER.match(part)
         if p is None or p["type"] not in WIDTHS:
             return None
         found.append(Formal(p["name"], p["type"], int(p["count"]) if p["count"] else None, p["pointer"] is not None))

@@ -17,7 +17,7 @@ from ptxcore.machine.run.surroundings import Thread
 #: Bits of integers by the length that stands before their conversion; 64 for all others.
 _BITS = {"": 32, "h": 16, "hh": 8}
 _LONGEST_TEXT = 1 << 16
-_CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
+_CONVERSION = re.compile(r"%([-+ #0]*+)(\*|\d++)?+(?:\.(\*|\d++))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
 
 
 def call_extern(thread: Thread, name: str, call: Call) -> None:
@@ -68,7 +68,8 @@ def _vprintf(thread: Thread, form: int, arguments: int) -> int:
             width = str(_signed(taken(4), 32))
         if precision == "*":
             precision = str(_signed(taken(4), 32))
-        shape = _Shape(flags, width or "", "" if precision is None else f".{precision}")
+        exact = precision is not None and not precision.startswith("-")  # a negative one counts as none
+        shape = _Shape(flags, _field(width or ""), f".{_field(precision)}" if exact else "")
         if kind in "fFeEgGaA":
             return _float_text(shape, kind, taken(8))
         if kind == "s":
@@ -85,6 +86,11 @@ def _vprintf(thread: Thread, form: int, arguments: int) -> int:
 
     thread.launch.output.append(_CONVERSION.sub(convert, text))
     return count
+
+
+def _field(number: str) -> str:
+    """A width or a precision, no larger than a text may be."""
+    return number if len(number.lstrip("-0")) < len(str(_LONGEST_TEXT)) else f"{'-' * (number[0] == '-')}{_LONGEST_TEXT}"
 
 
 class _Shape(NamedTuple):

@@ -22,8 +22,9 @@ from unittest import mock
 
 #: Methods that look at every character of their string, and are never told of a part of it.
 _WHOLE = frozenset(
-    "decode encode expandtabs join lower lstrip replace rsplit rstrip split splitlines strip translate upper".split()
-)
+    ["decode", "encode", "expandtabs", "join", "lower", "lstrip", "replace", "rsplit", "rstrip", "split", "splitlines",
+     "strip", "translate", "upper"]
+)  # fmt: skip
 #: Functions of `re` that take a pattern first.
 _OF_RE = ("match", "fullmatch", "search", "finditer", "findall")
 
@@ -113,13 +114,19 @@ class _Step(NamedTuple):
 _State = tuple[int, int, tuple[int, ...], tuple[int, ...]]
 
 
+def tree_of(pattern: re.Pattern[Any]) -> list[Any]:
+    """A pattern as `re` parses it."""
+    flags = pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags
+    return list(_parser.parse(pattern.pattern, flags))
+
+
 class Matcher:
     """A pattern as a program for a machine that tries one way after the other."""
 
     def __init__(self, pattern: re.Pattern[Any]) -> None:
-        tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE if isinstance(pattern.pattern, bytes) else pattern.flags)
+        tree = tree_of(pattern)
         self.flags, self.groups, self.loops = pattern.flags, pattern.groups, 0
-        self.program = self._program(list(tree))
+        self.program = self._program(tree)
 
     def match(self, text: Any, start: int, end: int, work: Work, whole: bool = False) -> tuple[int, ...] | None:
         """The spans of all groups, where the pattern matches at `start`."""

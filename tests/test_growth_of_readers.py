@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,64 +72,111 @@ PTX = ".version 8.5\n.target sm_90\n.address_size 64\n"
 BODY = f"{PTX}.visible .entry k() {{\n.reg .b32 r;\n.reg .pred p;\n"
 HEAD = "PTX t\n{ x=0; }\n"
 TOML = 'ptx = "a.ptx"\ngrid = 1\nblock = 1\n'
-READERS: dict[str, tuple[Reader, list[Frame], list[str]]] = {
+#: What is read by whom, between what, and of what units; `¦` stands between units.
+READERS: dict[str, tuple[Reader, list[Frame], str]] = {
     "litmus": (
         litmus,
-        [("", ""), (f"{HEAD}P0@cta 0 {{ st.weak.u32 [x], 1; ", "}\nexists x=1\n"), (f"{HEAD} P0 ;\n", "\n"),
-         (f"{HEAD} P0 ;\n st.weak x, 1 ;\nexists ", "x=1"), ("PTX t\n{", "}\n P0 ;\n")],
-        ["a", " ", "\n", '"', "(", "(*", "*)", "/*", "//", "{", "}", "[", ";", "|", "a|", "x=0;", "x=1 /\\ ", "x &", "P0|", "@cta 0,",
-         "st.weak.u32 [x], 1;\n", "l: bra l;\n", "ld.weak.u32 %r0, [y];\n", "a%", "9", ".u32 y[3];", "~", "scopes:", "0:r0=&"],
+        [
+            ("", ""),
+            (HEAD + "P0@cta 0 { st.weak.u32 [x], 1; ", "}\nexists x=1\n"),
+            (HEAD + " P0 ;\n", "\n"),
+            (HEAD + " P0 ;\n st.weak x, 1 ;\nexists ", "x=1"),
+            ("PTX t\n{", "}\n P0 ;\n"),
+        ],
+        'a¦ ¦\n¦"¦(¦(*¦*)¦/*¦//¦{¦}¦[¦;¦|¦a|¦x=0;¦x=1 /\\ ¦x &¦P0|¦@cta 0,¦st.weak.u32 [x], 1;\n¦l: bra l;\n¦'
+        "ld.weak.u32 %r0, [y];\n¦a%¦9¦.u32 y[3];¦~¦scopes:¦0:r0=&",
     ),
     "header of Dat3M": (
         litmus,
-        [("PTX t\n", f"\n{{ x=0; }}\n P0 ;\n st.weak x, 1 ;\nexists x=1\n"), ("PTX t\n", "")],
-        ['"a"', '"', '"a\n', '"\n', "a=b\n", "a", "a.", "(* a *)", "(*", "// a\n", '"a" b "c"\n', "a-", "=", "Expect=ok\n"],
+        [
+            ("PTX t\n", "\n{ x=0; }\n P0 ;\n st.weak x, 1 ;\nexists x=1\n"),
+            ("PTX t\n", ""),
+        ],
+        '"a"¦"¦"a\n¦"\n¦a=b\n¦a¦a.¦(* a *)¦(*¦// a\n¦"a" b "c"\n¦a-¦=¦Expect=ok\n',
     ),
     "PTX": (
         lint,
-        [("", ""), (BODY, ""), (BODY, "\nret;\n}\n"), (f"{PTX}.section .debug_str {{\n.b8 95,", "\n}\n"),
-         (f"{PTX}.section .debug_str {{\n.b32 ", ",1\n}\n"), (f"{PTX}.global .u32 a[] = {{", "}};\n"), (f"{PTX}.visible .entry k(", ")\n{{ret;}}\n")],
-        ["a", "a ", "%", " ", "\n", "/*", "/**", "//", '"', "#", "{", "}", "(", ")", "[", ",", ";", "|", "@", ".", ":", "::", "a:", "a:\n", "0", "1,",
-         "95,a\n.b8 ", "a-b,", "$", "<", ".b8 1\n", "a:\n.b32 1\n", ".loc 1 2 3\n", ".param .u32 a,", ".reg .b32 a<9>;", ".section .a {\n", "add.u32 r, r, 1;\n",
-         "ld.relaxed.gpu.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n", "l: ld.relaxed.gpu.local.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n@p bra l;\n",
-         "l: ld.volatile.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n@p bra l;\n", "bra l;\n", "call f, (r);\n", "@p ", "mov.b32 r, {a,", "é", "\0", ".pragma \"a\";", ".file 1 \"a\"\n",
-         ".visible .func f() {\n", ".global .u32 a;\n", "st.weak.u32 [r], 1;\nst.relaxed.gpu.u32 [r], 1;\n", ".extern .func f;\n", "a+", "(1+", "!", "-"],
+        [
+            ("", ""),
+            (BODY, ""),
+            (BODY, "\nret;\n}\n"),
+            (PTX + ".section .debug_str {\n.b8 95,", "\n}\n"),
+            (PTX + ".section .debug_str {\n.b32 ", ",1\n}\n"),
+            (PTX + ".global .u32 a[] = {", "}};\n"),
+            (PTX + ".visible .entry k(", ")\n{{ret;}}\n"),
+        ],
+        'a¦a ¦%¦ ¦\n¦/*¦/**¦//¦"¦#¦{¦}¦(¦)¦[¦,¦;¦|¦@¦.¦:¦::¦a:¦a:\n¦0¦1,¦95,a\n.b8 ¦a-b,¦$¦<¦.b8 1\n¦a:\n.b32 1\n¦'
+        ".loc 1 2 3\n¦.param .u32 a,¦.reg .b32 a<9>;¦.section .a {\n¦add.u32 r, r, 1;\n¦"
+        "ld.relaxed.gpu.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n¦"
+        "l: ld.relaxed.gpu.local.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n@p bra l;\n¦"
+        "l: ld.volatile.u32 r, [r];\nsetp.eq.u32 p, r, 0;\n@p bra l;\n¦bra l;\n¦call f, (r);\n¦@p ¦mov.b32 r, {a,¦é¦"
+        '\0¦.pragma "a";¦.file 1 "a"\n¦.visible .func f() {\n¦.global .u32 a;\n¦'
+        "st.weak.u32 [r], 1;\nst.relaxed.gpu.u32 [r], 1;\n¦.extern .func f;\n¦a+¦(1+¦!¦-",
     ),
     "signature": (
         signature,
-        [("", ""), (".entry k(.param .u64", " x)"), (".entry k(", ")"), (".entry k(.param .b8 a[", "])")],
-        ["a", " ", ".", "%", "/*", "*/", "//", '"', "(", ")", "[", "]", ",", "1", ".entry", ".entry k(", ".param", ".align", ".align 8 ", ".ptr", ".param .u64 x,"],
+        [
+            ("", ""),
+            (".entry k(.param .u64", " x)"),
+            (".entry k(", ")"),
+            (".entry k(.param .b8 a[", "])"),
+        ],
+        'a¦ ¦.¦%¦/*¦*/¦//¦"¦(¦)¦[¦]¦,¦1¦.entry¦.entry k(¦.param¦.align¦.align 8 ¦.ptr¦.param .u64 x,',
     ),
     "TOML": (
         kernel_file,
-        [("", ""), (TOML, ""), (f'{TOML}check.forall = "', '"\n'), (f"{TOML}check.forall = '", "'\n"), (f"{TOML}a = [", "]\n"), (f"{TOML}a = ", "\n"),
-         (f'{TOML}check.race_free = true\nparams.a = {{type = "u32", values = [', "]}\n"), (f"{TOML}[", "]\n"), (f"{TOML}a", " = 1\n"), (f"{TOML}[a", "]\n")],
-        ["a", "1", "1,", "a.", ".a", "a.b", '"', '"a",', "'", "{", "[", "[[", "]", "}", "=", "a=", "#", "\n", " ", "\t", "\r", "a = 1\n", "[a]\n", "[[a]]\n", "\\", "\\u0041",
-         "(", ")", "x[0] == 1 && ", "x[", "!", "-", "1 + ", "[[variant]]\nname='a'\n", "{a=", "a:", "a[0] == ", "0x", "é", "\0", '"""', "'''", "1_"],
+        [
+            ("", ""),
+            (TOML, ""),
+            (TOML + 'check.forall = "', '"\n'),
+            (TOML + "check.forall = '", "'\n"),
+            (TOML + "a = [", "]\n"),
+            (TOML + "a = ", "\n"),
+            (TOML + 'check.race_free = true\nparams.a = {type = "u32", values = [', "]}\n"),
+            (TOML + "[", "]\n"),
+            (TOML + "a", " = 1\n"),
+            (TOML + "[a", "]\n"),
+        ],
+        'a¦1¦1,¦a.¦.a¦a.b¦"¦"a",¦\'¦{¦[¦[[¦]¦}¦=¦a=¦#¦\n¦ ¦\t¦\r¦a = 1\n¦[a]\n¦[[a]]\n¦\\¦\\u0041¦(¦)¦'
+        "x[0] == 1 && ¦x[¦!¦-¦1 + ¦[[variant]]\nname='a'\n¦{a=¦a:¦a[0] == ¦0x¦é¦\0¦\"\"\"¦'''¦1_",
     ),
     "recognition of TOML": (
         recognised,
-        [("", ""), (TOML, ""), ("a = 1\n", ""), ("a = ", "\n")],
-        ["a", "1", "=", "a=1\n", "[", "a.", "ptx", "cu", "\\", ".toml", "\n", "a.toml\n", " ", "\0", '"', "block", "block_", "123 "],
+        [
+            ("", ""),
+            (TOML, ""),
+            ("a = 1\n", ""),
+            ("a = ", "\n"),
+        ],
+        'a¦1¦=¦a=1\n¦[¦a.¦ptx¦cu¦\\¦.toml¦\n¦a.toml\n¦ ¦\0¦"¦block¦block_¦123 ',
     ),
     "cat": (
         cat,
-        [("", ""), ("let a = ", "\nacyclic a\n"), ('"t"\nacyclic po as x\n', "")],
-        ["a", "a ", "a|", "po|", "po;", "po+", "po^-1", "(", ")", "(*", "*)", "//", "(* a", '"', "'", "-", "a-", "~", "[", "]", "\n", " ", "let a = po\n", "let rec a = po and b = ",
-         "acyclic po\n", "and ", "=", "(po|", "let f(x) = ", "f(", "flag ~empty po as a\n", "if ", "0", "show a\n", "include ", "po \\ ", "po & ", "po * ", "_"],
+        [
+            ("", ""),
+            ("let a = ", "\nacyclic a\n"),
+            ('"t"\nacyclic po as x\n', ""),
+        ],
+        "a¦a ¦a|¦po|¦po;¦po+¦po^-1¦(¦)¦(*¦*)¦//¦(* a¦\"¦'¦-¦a-¦~¦[¦]¦\n¦ ¦let a = po\n¦let rec a = po and b = ¦"
+        "acyclic po\n¦and ¦=¦(po|¦let f(x) = ¦f(¦flag ~empty po as a\n¦if ¦0¦show a\n¦include ¦po \\ ¦po & ¦po * ¦_",
     ),
     "baseline": (
         baseline,
-        [("", ""), ('{"ptxmm-baseline": 1, "findings": [', "]}")],
-        ["[", "{", '{"a":', '"', "1", "1,", "\\", "\n", " ", "é", "-",
-         json.dumps({"test": "a", "kind": "b", "place": "c", "count": 1}) + ","],
+        [
+            ("", ""),
+            ('{"ptxmm-baseline": 1, "findings": [', "]}"),
+        ],
+        '[¦{¦{"a":¦"¦1¦1,¦\\¦\n¦ ¦é¦-¦{"test": "a", "kind": "b", "place": "c", "count": 1},',
     ),
     "list": (
         listed,
-        [("", ""), ("# tests\n", "\n")],
-        ["a", "a\n", "\n", "\r", "\r\n", " ", "#", "#\n", "a/", "./", ".\n", "@a\n", "\0", "é", "a.toml:", "a.toml:b\n"],
+        [
+            ("", ""),
+            ("# tests\n", "\n"),
+        ],
+        "a¦a\n¦\n¦\r¦\r\n¦ ¦#¦#\n¦a/¦./¦.\n¦@a\n¦\0¦é¦a.toml:¦a.toml:b\n",
     ),
-}  # fmt: skip
+}
 CASES = [
     pytest.param(name, number, id=f"{name}-{number}")
     for name, (_, frames, _) in READERS.items()
@@ -143,7 +189,7 @@ def test_twice_the_input_is_twice_the_work(name: str, frame: int, tmp_path: Path
     reader, frames, units = READERS[name]
     before, after = frames[frame]
     steep = {}
-    for unit in units:
+    for unit in units.split("¦"):
         texts = [before + unit * (size // len(unit)) + after for size in (SIZE, 2 * SIZE)]
         small, large = (_work(reader, text, tmp_path) for text in texts)
         if large > MOST * small:

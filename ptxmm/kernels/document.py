@@ -28,7 +28,8 @@ _QUOTES = re.compile(r"\"\"\"\n?|'''\n?|\"|'")
 _MOST = 50  # findings of one file that are worth showing
 #: A key of so many parts: `tomllib` takes the square of their number, and no test has one.
 _DEEP_KEY = re.compile(
-    r"""(?:^|[{,])[ \t]*+\[{0,2}[ \t]*+((?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100})""", re.MULTILINE
+    r"""(?:^|[{,])[ \t]*+\[{0,2}[ \t]*+((?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100})""",
+    re.MULTILINE,
 )
 #: No integer of a test has more digits, and those of TOML have 64 bits. Python writes none of more than 4,300.
 _MOST_DIGITS = 100

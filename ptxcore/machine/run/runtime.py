@@ -90,7 +90,9 @@ def _vprintf(thread: Thread, form: int, arguments: int) -> int:
 
 def _field(number: str) -> str:
     """A width or a precision, no larger than a text may be."""
-    return number if len(number.lstrip("-0")) < len(str(_LONGEST_TEXT)) else f"{'-' * (number[0] == '-')}{_LONGEST_TEXT}"
+    return (
+        number if len(number.lstrip("-0")) < len(str(_LONGEST_TEXT)) else f"{'-' * (number[0] == '-')}{_LONGEST_TEXT}"
+    )
 
 
 class _Shape(NamedTuple):

@@ -200,11 +200,9 @@ class Checker:
         return outcome
 
     def lost(self, item: Item, reason: str) -> Outcome:
-        """For a test whose worker died more than once."""
+        """For a test whose worker died: of itself, or more than once."""
         path = str(item)
-        return self._failure(
-            path, "error", f"{plain(path)}: error: its worker process {reason}, twice; was memory short?"
-        )
+        return self._failure(path, "error", f"{plain(path)}: error: its worker process {reason}; was memory short?")
 
 
 def stem(path: str) -> str:

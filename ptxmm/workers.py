@@ -9,7 +9,8 @@ What it promises:
   - an item that takes longer than `limit` seconds is stopped for good: its worker is killed and replaced, `late` gives
     its result;
   - a worker that dies (killed, out of memory) takes nothing with it: what it had finished is there, what it had not is
-    given to others; the item that it was at is tried once more, then `lost` gives its result;
+    given to others; the item that it was at is tried once more, then `lost` gives its result. One that aborts or crashes did
+    so itself, as a solver without memory does, and would again: its item is not tried any more;
   - leaving the `with` block, by whatever way, kills and reaps every worker.
 
 Each worker has a pipe of its own, so that a killed worker can break no queue and no lock that others need. Items are
@@ -33,6 +34,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
+from ptxcore.clock import LONGEST
+
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -40,6 +43,10 @@ _AHEAD = 0.010  # seconds of work to send ahead
 _MOST_AHEAD = 32
 _SLOW = 0.05  # an item that runs longer has what waits behind it taken over by idle workers
 _MOST_START_FAILURES = 5
+#: Signals by which a process ends itself.
+_OWN_DOING = frozenset(
+    getattr(signal, name) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE") if hasattr(signal, name)
+)
 
 
 class WorkersFailed(Exception):
@@ -75,7 +82,7 @@ class Workers(Generic[Item, Answer]):
     ) -> None:
         self._task, self._items, self._late, self._lost = task, items, late, lost
         self._jobs = max(1, min(jobs, len(items)))
-        self._limit = limit
+        self._limit = None if limit is None else min(limit, LONGEST)
         # Where fork is safe, workers start with everything imported; elsewhere they import for themselves.
         self._context: BaseContext = get_context(start_method or ("fork" if sys.platform == "linux" else "spawn"))
         self._workers: list[_Worker] = []
@@ -161,9 +168,11 @@ class Workers(Generic[Item, Answer]):
         elif worker.queue:
             index = worker.queue[0]
             self._deaths[index] = self._deaths.get(index, 0) + 1
-            if self._deaths[index] >= 2:
+            code = worker.process.exitcode
+            if self._deaths[index] >= 2 or (code is not None and -code in _OWN_DOING):
                 worker.queue.popleft()
-                self._settle(index, self._lost(self._items[index], _how_ended(worker.process.exitcode)))
+                again = ", twice" if self._deaths[index] >= 2 else ""
+                self._settle(index, self._lost(self._items[index], _how_ended(code) + again))
         self._remove(worker)
         self._start()
 

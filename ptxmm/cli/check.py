@@ -186,17 +186,15 @@ class _Run:
 
     def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
-        if self._options.timeout is None and min(jobs, len(paths)) <= 1:
-            from ptxmm.cli.interrupt import PromptInterrupt
-
-            with PromptInterrupt(self._end, nothing_to_lose=len(paths) == 1):
-                yield from map(self._checker, paths)
+        if not paths:
             return
         import gc
 
+        # Also of a single test: a solver that runs out of memory ends its process, and none hears of Ctrl-C.
         from ptxmm.workers import Workers
 
-        self._checker.warm()
+        if len(paths) > 1:
+            self._checker.warm()
         gc.freeze()  # what is shared with the workers stays shared
         timeout = self._options.timeout
         limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that

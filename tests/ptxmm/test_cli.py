@@ -349,9 +349,39 @@ def test_a_check_is_terminated_even_where_a_solver_lets_no_other_thread_run(fold
     wait_until_idle(process)
     process.terminate()
     try:
-        assert process.communicate(timeout=PATIENCE) == ("", "") and process.returncode == -signal.SIGTERM
+        assert process.communicate(timeout=PATIENCE) == ("", "") and process.returncode == 128 + signal.SIGTERM
     finally:
         process.kill()
+
+
+ABORTS = """
+import os
+from ptxmm.checker import Checker
+from ptxmm.cli.main import entry
+before = Checker._check
+def check(self, path):
+    if path == "no.litmus":  # like a solver without memory
+        os.abort()
+    return before(self, path)
+Checker._check = check
+entry()
+"""
+
+
+@pytest.mark.parametrize(
+    "tests", [["no.litmus"], ["good.litmus", "no.litmus", "good.litmus"]], ids=["alone", "among others"]
+)
+@pytest.mark.parametrize("options", [[], ["--jobs", "1"], ["--timeout", "1e7"]], ids=" ".join)
+def test_a_solver_without_memory_ends_its_test_and_not_the_report(
+    folder: Path, tests: list[str], options: list[str]
+) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", ABORTS, "check", *tests, *options, "--format", "json"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    verdicts = [test["verdict"] for test in json.loads(process.stdout)["tests"]]
+    assert process.returncode == 2 and verdicts == ["error" if test == "no.litmus" else "ok" for test in tests]
+    assert "no.litmus: error: its worker process was killed (SIGABRT); was memory short?" in process.stderr
 
 
 def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> None:

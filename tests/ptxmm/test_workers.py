@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -101,8 +102,27 @@ def test_a_limit_is_a_time_of_the_clock() -> None:
 
 def test_an_item_that_kills_its_worker_twice_is_lost_and_no_other_is() -> None:
     found = run(die_at_three, 40)
-    assert found[3] == "lost 3: was killed (SIGKILL)"
+    assert found[3] == "lost 3: was killed (SIGKILL), twice"
     assert found[:3] + found[4:] == [i for i in range(40) if i != 3]
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
+def test_an_item_that_ends_its_worker_itself_is_not_tried_again(number: signal.Signals, tmp_path: Path) -> None:
+    def fall(i: int) -> int:
+        if i == 3:
+            faulthandler.disable()  # pytest's
+            with (tmp_path / "tried").open("a") as tried:
+                tried.write("x")
+            os.kill(os.getpid(), number)
+        return i
+
+    found = run(fall, 6)
+    assert found[3] == f"lost 3: was killed ({number.name})" and found[:3] + found[4:] == [0, 1, 2, 4, 5]
+    assert (tmp_path / "tried").read_text() in ("x", "xx")  # twice where an idle worker had taken it over
+
+
+def test_a_limit_may_be_longer_than_the_system_can_wait() -> None:
+    assert run(square, 3, limit=1e300) == [0, 1, 4]
 
 
 def test_an_exception_loses_one_item() -> None:

@@ -16,23 +16,32 @@ if TYPE_CHECKING:
 MODES = ("ptxas", "manual")
 
 
-def lint(path: str | PathLike[str], *, mode: str = "ptxas", warnings: bool = True) -> list[Diagnostic]:
+def lint(
+    path: str | PathLike[str], *, mode: str = "ptxas", warnings: bool = True, timeout: float | None = None
+) -> list[Diagnostic]:
     """What is wrong with the PTX module in a file: errors, and warnings about concurrent code, in the order of their
-    places. Raises OSError where the file cannot be read, ValueError for another mode than `MODES`."""
-    return lint_text(read(path), mode=mode, warnings=warnings)
+    places. Raises OSError where the file cannot be read, ValueError for another mode than `MODES`, and
+    `ptxcore.clock.OutOfTime` where checking it takes longer than `timeout` seconds."""
+    return lint_text(read(path), mode=mode, warnings=warnings, timeout=timeout)
 
 
-def lint_text(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[Diagnostic]:
+def lint_text(
+    text: str, *, mode: str = "ptxas", warnings: bool = True, timeout: float | None = None
+) -> list[Diagnostic]:
     """As `lint`, of a module that is at hand as text."""
     from ptxcore.check.module import read_and_check
+    from ptxcore.clock import limited
 
     if mode not in MODES:
         raise ValueError(f"mode is one of {' '.join(MODES)}, not {mode!r}")
-    module, found = read_and_check(text, manual=mode == "manual")
-    if warnings:
-        from ptxcore.check.concurrency import warn
+    with limited(timeout) as clock:
+        module, found = read_and_check(text, manual=mode == "manual")
+        if warnings:
+            from ptxcore.check.concurrency import warn
 
-        found += warn(module)
+            found += warn(module)
+        if clock is not None:
+            clock.look()  # what came late is no answer, however little was left to do
     return sorted(found, key=lambda d: d.span)
 
 

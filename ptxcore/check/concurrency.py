@@ -7,8 +7,10 @@ through registers that are written once, as compilers write them; what they cann
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
+from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic, Span, brief
 from ptxcore.isa.targets import target, version
 from ptxcore.places import SCOPES
@@ -120,6 +122,7 @@ class _Body:
         self.memory: list[int] = []
         interesting = False
         for i, instruction in enumerate(self.instructions):
+            tick()
             for name in _written(instruction):
                 self.writers[name] = None if name in self.writers else instruction
             if instruction.opcode in _ACCESSES:
@@ -270,6 +273,7 @@ class _Body:
     def loops(self) -> Iterator[Loop]:
         for i, instruction in enumerate(self.instructions):
             first = self.labels.get(_goal(instruction), i + 1)
+            tick()
             if i - _LONGEST_WAIT < first <= i:
                 yield Loop(first, i)
 
@@ -304,19 +308,23 @@ class _Body:
         starts = [loop.last + 1, *(e for e in exits if e > loop.last)]
         if any(self.instructions[i].opcode in _FENCES for i in after):
             return True
-        return all(self.fence_first(start) for start in starts)
+        return all(self.fence_first[start] for start in starts)
 
-    def fence_first(self, start: int) -> bool:
-        """Whether nothing that needs order comes before a fence, from `start` on."""
-        for instruction in self.instructions[start:]:
-            if instruction.opcode in _FENCES:
-                return True
+    @cached_property
+    def fence_first(self) -> list[bool]:
+        """Whether nothing that needs order comes before a fence, from each instruction on."""
+        found = [False]
+        for instruction in reversed(self.instructions):
             private = any(m.partition("::")[0] in _PRIVATE for m in instruction.modifiers)
-            if instruction.opcode in _ACCESSES and not private:
-                return bool({"acquire", "acq_rel"}.intersection(instruction.modifiers))
-            if instruction.opcode in ("ret", "exit") and instruction.guard is None:
-                return False
-        return False
+            if instruction.opcode in _FENCES:
+                found.append(True)
+            elif instruction.opcode in _ACCESSES and not private:
+                found.append(bool({"acquire", "acq_rel"}.intersection(instruction.modifiers)))
+            elif instruction.opcode in ("ret", "exit") and instruction.guard is None:
+                found.append(False)
+            else:
+                found.append(found[-1])
+        return found[::-1]
 
 
 def _goal(instruction: Instruction) -> str:

@@ -6,6 +6,7 @@ import re
 
 from ptxcore.check.context import Context
 from ptxcore.check.functions import check_gates
+from ptxcore.clock import tick
 from ptxcore.diagnostics import Span
 from ptxcore.isa.difference import Difference
 from ptxcore.syntax.lexer import blank_comments
@@ -74,6 +75,7 @@ class Debugging:
         self.context.gate(section.span, ".section", "2.0")
         wrong: list[tuple[int, str, str, str | None]] = []
         for index, (label, type_, values) in enumerate(section.lines):
+            tick()
             trouble = self._label(label) if label else self._values(type_, values)
             if trouble is not None:
                 wrong.append((index, *trouble))

@@ -16,6 +16,7 @@ from ptxcore.check.header import check_header, check_misplaced
 from ptxcore.check.instructions import Instructions
 from ptxcore.check.places import word_span
 from ptxcore.check.symbols import Callable
+from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic, Span
 from ptxcore.syntax.tree import (
     AnyStatement,
@@ -80,6 +81,7 @@ class _Checker:
         actions = self.ACTIONS
         last = len(statements) - 1
         for at in range(header, len(statements)):
+            tick()
             s = statements[at]
             kind = type(s)
             if kind is Instruction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ptxcore.clock import tick
 from ptxcore.syntax.directives import read_label_sum
 from ptxcore.syntax.lexer import NAME, Bad, Cursor, integer_literal
 from ptxcore.syntax.tree import Immediate, Name, Operand, Section, Vector, Wrapped
@@ -51,6 +52,7 @@ def _lines(cursor: Cursor) -> list[Line]:
     lines: list[Line] = []
     position = cursor.stop
     while True:
+        tick()
         m = _ROW.match(source, position)
         if m is not None:
             kind, text = key = m[1], m[2]

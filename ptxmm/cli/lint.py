@@ -13,46 +13,50 @@ if TYPE_CHECKING:
 
     from ptxcore.diagnostics import Diagnostic
 
-_ERRORS, _UNREADABLE = 1, 2
+_SOUND, _ERRORS, _UNREADABLE, _UNDECIDED = range(4)
+#: Which of them counts, of many files: as for `ptxmm check`.
+_WORST = (_UNREADABLE, _ERRORS, _UNDECIDED, _SOUND)
 
 
 def lint(options: Namespace) -> int:
-    """Runs the command; gives its exit status: 0 without errors, 1 with one, 2 where a file cannot be read."""
+    """Runs the command; gives its exit status: 0 without errors, 1 with one, 2 where a file cannot be read, 3 where one was not
+    checked to its end."""
     report = _Json() if options.format == "json" else _Text()
-    status = 0
+    seen = {_SOUND}
     try:
         for path in _progress(options.paths, options.format):
-            found = _findings(path, options.mode, report)
-            if found is None:
-                status = _UNREADABLE
-            elif status == 0 and any(d.severity == "error" for d in found):
-                status = _ERRORS
+            seen.add(_file(path, options.mode, options.timeout, report))
     finally:  # what was finished before an interruption is still said
         report.end()
-    return status
+    return next(status for status in _WORST if status in seen)
 
 
-def _findings(path: str, mode: str, report: _Text | _Json) -> list[Diagnostic] | None:
-    """What was found in a file, reported; None where it cannot be read or where the checker itself fails."""
+def _file(path: str, mode: str, timeout: float | None, report: _Text | _Json) -> int:
+    """Checks a file and reports it; gives its status."""
+    from ptxcore.clock import OutOfTime
     from ptxmm.linting import lint_text, read
+    from ptxmm.result import out_of_time
 
     try:
         text = read(path)
     except OSError as error:
         report.broken(path, f"{path}: error: cannot read: {error.strerror or error}")
-        return None
+        return _UNREADABLE
     try:
-        found = lint_text(text, mode=mode)
+        found = lint_text(text, mode=mode, timeout=timeout)
+    except OutOfTime:
+        report.broken(path, f"{path}: error: undecided: {out_of_time(timeout)}")
+        return _UNDECIDED
     except MemoryError:
-        report.broken(path, f"{path}: error: not enough memory for a file of this size")
-        return None
+        report.broken(path, f"{path}: error: undecided: out of memory")
+        return _UNDECIDED
     except Exception as error:
         from ptxmm.defects import defect
 
         report.broken(path, defect(path, error, "the module", f"lint --as {mode}"))
-        return None
+        return _UNREADABLE
     report.add(path, text, found)
-    return found
+    return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
 
 
 def _progress(paths: list[str], form: str) -> Any:

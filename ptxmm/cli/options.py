@@ -180,7 +180,8 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
         "authors of concurrent code should know. Modules are taken as relocatable.",
         epilog=_ending(
-            "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; 130 interrupted",
+            "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
+            "3 a file that was not checked to its end; 130 interrupted",
             "ptxmm lint kernel.ptx",
             "ptxmm lint *.ptx --as manual --format json",
         ),
@@ -195,6 +196,7 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         default="ptxas",
         help="who judges where the two differ (default: %(default)s)",
     )
+    lint.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each file; it is undecided then")
     lint.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 
 

@@ -14,6 +14,7 @@ import pytest
 from waiting import PATIENCE, when_read
 
 import ptxmm
+from ptxcore.clock import Clock, OutOfTime, measured
 from ptxmm import linting
 from ptxmm.cli.main import main
 
@@ -106,6 +107,48 @@ def test_text_shows_place_line_caret_and_hint_and_counts(folder: Path, capsys: p
     assert rest[-2:] == ["3 files: 2 errors, 1 warning", ""]
 
 
+def test_a_file_that_takes_too_long_is_undecided_and_the_others_are_checked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "long.ptx").write_text(GOOD.replace("ret;", "add.u32 r, r, 1;\n" * 20_000), encoding="utf-8")
+    short = ("--timeout", "0.001")
+    assert status(*short, "long.ptx") == 3
+    assert capsys.readouterr().err == "long.ptx: error: undecided: out of time after 0.001 s\n"
+    assert documents(capsys, *short, "long.ptx")["files"] == [
+        {"path": "long.ptx", "diagnostics": [], "error": "long.ptx: error: undecided: out of time after 0.001 s"}
+    ]
+    assert status("--timeout", "1e300", "long.ptx", "missing.ptx", "bad.ptx") == 2
+    assert status("--timeout", "0", "good.ptx") == 2
+
+
+@pytest.mark.parametrize(("others", "code"), [(["good"], 3), (["bad"], 1), (["bad", "missing"], 2)])
+def test_what_is_undecided_counts_less_than_what_is_wrong(
+    folder: Path, others: list[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = linting.lint_text
+
+    def short(text: str, **options: Any) -> Any:
+        if text == WARNED:
+            raise OutOfTime
+        return whole(text, **options)
+
+    monkeypatch.setattr(linting, "lint_text", short)
+    assert status("warned.ptx", *(f"{name}.ptx" for name in others)) == code
+
+
+def test_no_phase_of_checking_goes_on_for_long_without_a_look_at_the_clock() -> None:
+    """Each kind of line, many times: the steps grow with them."""
+    for form in (GOOD.replace("ret;", "{}"), GOOD + ".section .debug_str {\n{}}\n"):
+        ticks = []
+        for count in (100, 200):
+            with measured(Clock(None)) as clock:
+                ptxmm.linting.lint_text(
+                    form.replace("{}", ".b8 1,2\n" * count if "section" in form else "l: bra l;\n" * count)
+                )
+            ticks.append(clock.ticks)
+        assert ticks[1] - ticks[0] >= 100, form
+
+
 def test_one_sound_module_is_worth_no_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status("good.ptx")
     assert capsys.readouterr() == ("", "")
@@ -179,7 +222,7 @@ def test_a_file_that_is_too_long_is_refused(
     assert "not a PTX module" in capsys.readouterr().err
 
 
-def broken(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[Any]:
+def broken(text: str, **options: Any) -> list[Any]:
     if "membar" in text:
         raise ZeroDivisionError("by hand")
     return []
@@ -205,12 +248,12 @@ def test_a_defect_of_ours_is_told_as_one_and_the_rest_is_checked(
 def test_too_little_memory_is_no_defect(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hungry(text: str, *, mode: str = "ptxas", warnings: bool = True) -> list[Any]:
+    def hungry(text: str, **options: Any) -> list[Any]:
         raise MemoryError
 
     monkeypatch.setattr(linting, "lint_text", hungry)
-    assert status("good.ptx") == 2
-    assert capsys.readouterr().err == "good.ptx: error: not enough memory for a file of this size\n"
+    assert status("good.ptx") == 3
+    assert capsys.readouterr().err == "good.ptx: error: undecided: out of memory\n"
 
 
 # In Python.

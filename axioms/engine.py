@@ -8,6 +8,7 @@ from typing import Any
 from axioms.cat.model import Model
 from axioms.encode.cut_off import unbounded
 from axioms.errors import UnsupportedProgram
+from axioms.passes import reduced
 from axioms.program import Program
 from axioms.witness.fitted import fitted
 from axioms.witness.races import FREED, MISUSE, UNSET, wanted_flags
@@ -15,8 +16,6 @@ from axioms.witness.result import Decision, states_to_list
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 
-#: Programs of so many events at most are decided as they are: that takes less time than to find out what is settled.
-_SMALL = 64
 _BOTH = frozenset((True, False))
 #: So many outcomes are asked for with values that nothing determines.
 _FEW = 4
@@ -61,7 +60,7 @@ def decide(
         quick = _by_one_outcome(program, model, deadline)
         if quick is not None:
             return quick
-    asked = with_tearing(_settled(program, model) if engine == "solve" else program, model)
+    asked = with_tearing(reduced(program, model) if engine == "solve" else program, model)
     fit = fitted(model, asked, wanted_flags(model, races))
     decision = _decided(asked, fit, engine, backend, deadline, steps, max_states, witnesses, races, settles)
     if decision.stopped is not None and not partial:
@@ -130,15 +129,6 @@ def _depends(
         decision.stopped = error
         return
     decision.undefined = decision.undefined or reason
-
-
-def _settled(program: Program, model: Model) -> Program:
-    """The program with what reads are known to return put in: see `axioms.analysis.constant_reads`."""
-    if program.size <= _SMALL or program.kinds.isdisjoint(("barrier", "atom", "red")):
-        return program
-    from axioms.analysis.constant_reads import MODELS
-
-    return program.settled() if model.name in MODELS else program
 
 
 def _decided(

@@ -22,6 +22,7 @@ from axioms.events.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow, Numbers
+from axioms.models.options import passes_off
 from ptxcore.clock import tick
 from ptxcore.machine.ir.effects import Dependencies, Effect, Requirement
 from ptxcore.values import terms
@@ -81,6 +82,7 @@ class Program:
         settlement: Settlement | None = None,
     ) -> None:
         self.unroll, self.assemble, self.kernels, self.options = unroll, assemble, tuple(kernels), options
+        self.off = passes_off(options)  # names of passes that are left out, see `axioms.passes`
         self.settlement = settlement
         self._given = threads, objects, views, observed, condition, filter, definitions
         self.objects, self.space = tuple(objects), AddressSpace(objects, views)
@@ -162,7 +164,7 @@ class Program:
             other.assemble = lambda threads, layout: assemble(threads, layout).asking(condition)
         return other._again(self.layout, self.options, self.settlement)
 
-    def settled(self) -> Program:
+    def settled(self, *, slices: bool = True) -> Program:
         """The program with what its reads can only return put in: see `axioms.analysis.constant_reads`."""
         from axioms.analysis.constant_reads import Settling
 
@@ -172,7 +174,7 @@ class Program:
         found = settling.settlement()
         if not found.sources:
             return self
-        if self.size > _LARGE and not ends_matter:
+        if slices and self.size > _LARGE and not ends_matter:
             from axioms.analysis.slicing import dropped
 
             finals = ((number, first, first + size) for number, first, size in map(_bytes_of, self._finals()))

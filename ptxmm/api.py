@@ -97,6 +97,7 @@ def check(
     progress: str | None = None,
     resident: int | None = None,
     options: Iterable[str] = (),
+    without: Iterable[str] = (),
 ) -> Result:
     """Decides a test under a model: a litmus test, or a kernel test.
 
@@ -110,7 +111,8 @@ def check(
     `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`. `progress`: who is scheduled fairly, as `obe` or
     `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many CTAs run at once; None: what a kernel test says
     itself, else `fair` and all. `options`: readings of the manual that differ from ours, by the names of
-    `ptxmm check --help`.
+    `ptxmm check --help`. `without`: passes that are left out, by the names of `axioms.passes`: answers are the same, as far as
+    there are any, and take longer.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -123,10 +125,14 @@ def check(
         progress_named(progress)
     if resident is not None and resident < 1:
         raise ValueError(f"resident must be at least 1, not {resident}")
+    from axioms.passes import left_out
     from litmus.test import PROPERTIES, Test
     from ptxcore.clock import limited
 
-    options, asked = frozenset(options), dict.fromkeys([*checks, *(["race_free"] if races else [])])
+    options, asked = (
+        frozenset([*options, *left_out(without)]),
+        dict.fromkeys([*checks, *(["race_free"] if races else [])]),
+    )
     unknown = [check for check in asked if check not in PROPERTIES]
     if unknown:
         raise ValueError(f"a check must be one of {', '.join(PROPERTIES)}, not '{unknown[0]}'")

@@ -272,6 +272,29 @@ def _answers() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _passes() -> str:
+    from axioms.passes import PASSES
+
+    rows = [f"| `{p.name}` | {p.says} | [{p.home}](../{p.home}) |" for p in PASSES]
+    return "\n".join(["| Pass | It | Where, and why it is sound |", "|---|---|---|", *rows]) + "\n"
+
+
+def _rooms(folder: str) -> str:
+    """The rooms of a folder, from the lowest, with what their heads say."""
+    import ast
+
+    from test_rooms import ORDERS
+
+    rows = []
+    for room in ORDERS[folder].split():
+        base = folder.replace(".", "/") + "/" + room
+        path = base + ("/__init__.py" if (ROOT / base).is_dir() else ".py")
+        head = (ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or "").split("\n\n")[0]
+        shown = base if (ROOT / base).is_dir() else path
+        rows.append(f"| [{shown}](../{shown}) | {' '.join(head.split())} |")
+    return "\n".join(["| Room | What it is for |", "|---|---|", *rows]) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
@@ -284,6 +307,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "chapter-nine": lambda: _manual("CHAPTER_9"),
     "readings": _readings,
     "answers": _answers,
+    "passes": _passes,
+    "rooms": lambda: _rooms("axioms"),
+    "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),
 }
 
 

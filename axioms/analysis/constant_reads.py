@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.analysis.barrier_order import BarrierOrder, Spot, implies
+from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
 from axioms.events.event import Event, Thread
 from axioms.events.kinds import ACCESSES, spans_of
@@ -40,8 +41,6 @@ from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
-#: The models of which that is so.
-MODELS = frozenset(("ptx-6.0", "ptx-7.5", "ptx-9.0"))
 #: Operations that may be exchanged with others of their kind, on integers.
 _EXCHANGEABLE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Effects by which nobody synchronises with anybody, unless their semantics are of more than `relaxed`.
@@ -51,6 +50,11 @@ _PLAIN = frozenset(("load", "store", "atom", "red", "collective", "input", "stop
 Key = tuple[int, int]
 #: Bytes of an object: its number, the first, how many, and through which mapping.
 Bytes = tuple[int, int, int, int]
+
+
+def follows_causality(model: Model) -> bool:
+    """Whether that is so of a model: of those that ship. Of others nobody knows."""
+    return bool(model.shipped)
 
 
 class Settlement(NamedTuple):

@@ -220,6 +220,8 @@ class Encoding:
 
     def _break_symmetry(self) -> list[Class]:
         """Fixes the order in which interchangeable threads write, for executions in which all threads end."""
+        if "symmetry" in self.program.off:
+            return []
         found = classes(self.program, self.model, self.bounds.ordered)
         for c in found:
             for a, b in itertools.pairwise(c.writes):

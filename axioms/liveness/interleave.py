@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from typing import Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
-from axioms.analysis.constant_reads import MODELS
+from axioms.analysis.constant_reads import follows_causality
 from axioms.cat.model import Model
 from axioms.liveness.graph import END, IDLE, Access, Graph, Place, Unsuited
 from axioms.liveness.limits import Limits
@@ -323,7 +323,7 @@ class Interleavings:
 
     def _is_coherent(self, model: Model) -> bool:
         """Whether all accesses to what threads share are morally strong, under a model with coherence for those."""
-        known = model.name in MODELS and (self.schedule.waits is None or model.uses("api"))
+        known = follows_causality(model) and (self.schedule.waits is None or model.uses("api"))
         return known and all(map(self._is_strong, self._shared()))
 
     def _users(self) -> dict[Place, set[int]]:

@@ -23,13 +23,20 @@ OF_PROGRAMS = {
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS}
+#: How the option of a program begins that leaves out a pass: see `axioms.passes`.
+WITHOUT = "without="
 
 
 def of_models(options: Iterable[str]) -> frozenset[str]:
     """Those that a model is read with."""
-    return frozenset(o for o in options if o not in OF_PROGRAMS)
+    return frozenset(o for o in options if o not in OF_PROGRAMS and not o.startswith(WITHOUT))
 
 
 def of_programs(options: Iterable[str]) -> frozenset[str]:
     """Those that a program is built with."""
-    return frozenset(o for o in options if o in OF_PROGRAMS)
+    return frozenset(o for o in options if o in OF_PROGRAMS or o.startswith(WITHOUT))
+
+
+def passes_off(options: Iterable[str]) -> frozenset[str]:
+    """The names of the passes that are left out."""
+    return frozenset(o.removeprefix(WITHOUT) for o in options if o.startswith(WITHOUT))

@@ -44,4 +44,4 @@ def facts_of(program: Program) -> Facts:
 
 def fitted(model: Model, program: Program, flags: frozenset[str]) -> Model:
     """`model` for this program: simplified, with those of its flags that are asked for."""
-    return specialised(model, facts_of(program), flags)
+    return specialised(model, Facts() if "specialise" in program.off else facts_of(program), flags)

@@ -142,6 +142,29 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
     _add_readings(check)
+    check.add_argument(
+        "--passes",
+        dest="readings",
+        action="extend",
+        type=_passes,
+        metavar="LIST",
+        help="for debugging: the passes to run, with commas, or none; -NAME for all but that one (docs/engine.md names them)",
+    )
+
+
+def _passes(text: str) -> list[str]:
+    """The options that leave out the others."""
+    from axioms.passes import PASSES, left_out
+
+    names, every = [name for name in text.split(",") if name and name != "none"], [p.name for p in PASSES]
+    out = [name.removeprefix("-") for name in names if name.startswith("-")]
+    try:
+        left_out(name.removeprefix("-") for name in names)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if 0 < len(out) < len(names):
+        raise argparse.ArgumentTypeError(f"names of passes to run, or each with - of those not to run, not '{text}'")
+    return left_out(out or [name for name in every if name not in names])
 
 
 def _add_readings(check: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from axioms.analysis.noop_updates import Noops, holds, noop_places
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import Thread
 from axioms.events.launches import Kernel
+from axioms.models.options import passes_off
 from axioms.sat.proving import impossible
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
@@ -84,7 +85,7 @@ class Explored:
     ) -> None:
         """`noops`: see `axioms.analysis.noop_updates`. Raises what `ptxmm.kernels.build.build` raises."""
         self.launches, self.noops = launches, noops or {}
-        self.own_aliases = "mapa-alias" in options
+        self.own_aliases, self.off = "mapa-alias" in options, passes_off(options)
         self.memory = Memory()
         self.threads: list[Thread] = []
         self.info: list[ThreadInfo] = []
@@ -109,7 +110,7 @@ class Explored:
         check_count(launch.entry, code.parameters, launch.params)
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
         arguments = [self.memory.buffer(p) if isinstance(p, Buffer) else p.value for p in launch.params]
-        kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible)
+        kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible, self.off)
         self.memory.variables(launch.text, program.layout, kernel.constant)
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)
@@ -219,7 +220,7 @@ def explored(launches: Sequence[Launch], options: frozenset[str] = frozenset()) 
     `ptxmm.kernels.build.build` raises."""
     plain = Explored(launches, options=options)
     if any(thread.execution.cuts for thread in plain.threads):
-        noops = noop_places(plain.threads, plain.memory)
+        noops = {} if "noop-updates" in plain.off else noop_places(plain.threads, plain.memory)
         if noops:
             found = Explored(launches, noops, options)
             if holds(found.threads, found.memory, noops):

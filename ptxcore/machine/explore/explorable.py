@@ -9,7 +9,7 @@ Special registers are registers that are known at the start; a thread is the sha
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,8 +37,8 @@ from ptxcore.machine.ir.private_memory import Constants, Private
 from ptxcore.machine.ir.steps import CHANGING, RegisterInfo, Step, ThreadCode, asking, assembled
 from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, PARAM
-from ptxcore.machine.loops.control_flow import Shape, kernel_blocks, pruned
-from ptxcore.machine.loops.duplicates import without_repetition
+from ptxcore.machine.loops.control_flow import Shape, kernel_blocks
+from ptxcore.machine.loops.passes import Traits, after_passes
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.mem2reg import direct, promotable
 from ptxcore.machine.lower.module import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
@@ -115,12 +115,16 @@ class Explorable:
 
 
 def explorable(
-    program: Program, entry: str, parameters: bytes, impossible: Impossible = lambda condition: False
+    program: Program,
+    entry: str,
+    parameters: bytes,
+    impossible: Impossible = lambda condition: False,
+    off: Collection[str] = (),
 ) -> Explorable:
     """A kernel of a module, ready to explore, with the bytes of its parameters. `impossible` is asked whether what leads to
-    an assertion's failure excludes itself. Raises InputError for what cannot be explored wherever it stands; most of that
-    is refused when a thread comes to it."""
-    return _Maker(program, entry, parameters).result(impossible)
+    an assertion's failure excludes itself. `off` are names of passes that are left out (`axioms.passes`). Raises InputError for
+    what cannot be explored wherever it stands; most of that is refused when a thread comes to it."""
+    return _Maker(program, entry, parameters, off).result(impossible)
 
 
 @dataclass(slots=True)
@@ -151,8 +155,8 @@ class _Instance:
 
 
 class _Maker:
-    def __init__(self, program: Program, entry: str, parameters: bytes) -> None:
-        self.program, self.entry, self.parameters = program, entry, parameters
+    def __init__(self, program: Program, entry: str, parameters: bytes, off: Collection[str]) -> None:
+        self.program, self.entry, self.parameters, self.off = program, entry, parameters, off
         self.blocks: list[_Building] = []
         self.widths: list[int] = []
         self.names: list[str] = []
@@ -170,7 +174,8 @@ class _Maker:
         while self.waiting:  # the outermost calls first, lest one recursion leave nothing to the others
             self.expand(*self.waiting.popleft())
         constants = self.constants()
-        drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
+        if "impossible-assertions" not in self.off:
+            drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
         last = len(self.blocks) - 1
         number = {end: last, last: end}  # the end of the thread comes last
         order = list(range(len(self.blocks)))
@@ -183,8 +188,7 @@ class _Maker:
             Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
-        shapes = without_repetition(pruned(shapes, matters), looks)
-        made = kernel_blocks(shapes, len(self.widths))
+        made = kernel_blocks(after_passes(shapes, Traits(matters, looks), self.off), len(self.widths))
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)
@@ -234,7 +238,9 @@ class _Maker:
         for parameter in (*code.parameters, *code.results):
             if parameter.slot is not None:
                 self.widths[first + parameter.slot] = 8 * parameter.size
-        places, made.is_promoted = promotable(code, self.program)
+        places, made.is_promoted = frozenset[tuple[int, int]](), False
+        if "mem2reg" not in self.off:
+            places, made.is_promoted = promotable(code, self.program)
         made.promoted = {place: self.register("the stack", 8 * place[1]) for place in sorted(places)}
         return made
 

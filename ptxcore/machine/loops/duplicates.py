@@ -20,21 +20,11 @@ from collections.abc import Callable, Collection, Sequence
 from ptxcore.machine.ir.loop_nest import nest
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.loops.control_flow import Shape, live_registers, only_looks_at, successors
-from ptxcore.machine.loops.retries import without_retries
 from ptxcore.syntax.printer import print_operand
 
 #: Comparisons of integers that hold where others do not.
 _OPPOSITES = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 _TOKEN = re.compile(r"[%\w$.]+|\S")
-
-
-def without_repetition(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
-    """The shapes without blocks that repeat others. `looks` knows the steps that change nothing, neither for others nor in
-    memory of the thread's own."""
-    found = straightened(shapes)
-    found = _turned_back(found, looks)
-    found = straightened(_looking_once(found, looks))
-    return _waits_inside(straightened(without_retries(found, looks)), looks)
 
 
 # Straight lines.
@@ -111,7 +101,7 @@ def _predecessor_counts(shapes: Sequence[Shape]) -> list[int]:
 # Turned loops.
 
 
-def _turned_back(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+def unrotated(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
     """Where the end of a loop's turn repeats what stands before the loop, the loop begins with it, if it only looks then. Other
     loops stay as they are, since their turns are counted."""
     made = list(shapes)
@@ -135,7 +125,7 @@ def _turned_back(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list
 # Waits that begin a turn.
 
 
-def _waits_inside(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+def waits_inside(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
     """A wait that begins a turn of another loop is a loop inside that one: its turns are not the other's."""
     made = list(shapes)
     following = [successors(shape) for shape in made]
@@ -146,7 +136,7 @@ def _waits_inside(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> lis
         if header and inner and any(b not in inner for b in ends):
             apart = _begun_before(made, header, inner)
             if only_looks_at(apart, header, looks):
-                return _waits_inside(apart, looks)
+                return waits_inside(apart, looks)
     return made
 
 
@@ -180,7 +170,7 @@ def _begun_before(shapes: Sequence[Shape], header: int, inner: Collection[int]) 
 # Looking again.
 
 
-def _looking_once(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+def one_poll(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
     """Leaves out looks behind which the same look follows where they found nothing."""
     made = list(shapes)
     changed = True

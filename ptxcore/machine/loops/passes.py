@@ -1,0 +1,48 @@
+"""The passes over the control flow of a kernel, in their order: each is a function from blocks to blocks.
+
+What makes a pass sound stands at the head of the file that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import NamedTuple
+
+from ptxcore.machine.ir.steps import Step
+from ptxcore.machine.loops.control_flow import Shape, pruned
+from ptxcore.machine.loops.duplicates import one_poll, straightened, unrotated, waits_inside
+from ptxcore.machine.loops.retries import without_retries
+
+Shapes = Sequence[Shape]
+
+
+class Traits(NamedTuple):
+    """What passes ask of steps: `matters` knows those that are observable in themselves, `is_pure` those that change nothing,
+    neither for others nor in memory of the thread's own."""
+
+    matters: Callable[[Step], bool]
+    is_pure: Callable[[Step], bool]
+
+
+class Pass(NamedTuple):
+    """What it does says `axioms.passes`."""
+
+    name: str
+    run: Callable[[Shapes, Traits], Shapes]
+
+
+PASSES = (
+    Pass("dead-code", lambda s, t: pruned(s, t.matters)),
+    Pass("unrotate", lambda s, t: unrotated(straightened(s), t.is_pure)),
+    Pass("one-poll", lambda s, t: straightened(one_poll(s, t.is_pure))),
+    Pass("retries", lambda s, t: straightened(without_retries(s, t.is_pure))),
+    Pass("inner-waits", lambda s, t: waits_inside(s, t.is_pure)),
+)
+
+
+def after_passes(shapes: Shapes, traits: Traits, off: Container[str] = ()) -> Shapes:
+    """The blocks after all passes but those whose names are in `off`."""
+    for one in PASSES:
+        if one.name not in off:
+            shapes = one.run(shapes, traits)
+    return shapes

@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What stands in each folder, from what everybody may import to what imports everything.
 ORDERS = {
     "": "ptxcore litmus axioms ptxmm",
-    "axioms": "errors cat models sat events analysis program passes sync witness encode explain oracle liveness dependence engine",
+    "axioms": """
+        errors cat models sat events analysis program passes sync witness encode explain oracle liveness dependence engine
+    """,
     "ptxcore.machine": "ir loops lower run explore",
 }
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.

@@ -135,10 +135,11 @@ Proposition = Compare | Not | And | Or | Implies | Literal
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`quantifier` is `exists`, `~exists` or `forall`."""
+    """`quantifier` is `exists`, `~exists` or `forall`. Not `asked` is what no file says: it stands for one that has none."""
 
     quantifier: str = "exists"
     proposition: Proposition = Literal(True)
+    asked: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

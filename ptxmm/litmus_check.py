@@ -18,7 +18,7 @@ from litmus.formats.printer import write_proposition
 from litmus.test import PROPERTIES
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
-from ptxmm.answers import OUT_OF_TIME, Coverage, coverage_of, settle, told, verdict_of
+from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, settle, told, verdict_of
 from ptxmm.pipeline import build
 from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 
@@ -168,7 +168,7 @@ def _answer(question: Question, decision: Decision, result: Result) -> None:
         result.observation = observation_of(result.positive, result.negative)
         _tell_undefined(question, result, decision.undefined, decision.culprits)
         return
-    _judge_condition(question, decision, result.checks[0])
+    _judge_condition(question, decision, result)
     for checked in result.checks[1:]:
         from ptxmm import judging
 
@@ -191,7 +191,11 @@ def _tell_undefined(question: Question, result: Result, reason: str, culprits: S
     result.culprits = [str(event) for event in culprits]
 
 
-def _judge_condition(question: Question, decision: Decision, checked: Checked) -> None:
+def _judge_condition(question: Question, decision: Decision, result: Result) -> None:
+    checked = result.checks[0]
+    if not (question.test.condition.asked or question.test.checks or len(result.checks) > 1):
+        checked.message = NOTHING_ASKED
+        return
     coverage, existential = coverage_of(decision), checked.kind == "exists"
     shown = (decision.negative if checked.kind == "forall" else decision.positive) > 0
     settle(checked, coverage, shown=shown, existential=existential, stopped=decision.stopped)

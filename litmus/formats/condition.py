@@ -63,7 +63,7 @@ class Tail:
     __slots__ = ("checks", "condition", "filter", "observed", "reader", "tree")
 
     def __init__(self, reader: PropositionReader) -> None:
-        self.condition = Condition()
+        self.condition = Condition(asked=False)
         self.checks: tuple[str, ...] = ()
         self.filter: Proposition | None = None
         self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()

@@ -33,6 +33,7 @@ def read_head(source: Source) -> tuple[Head, int]:
     if name is None:
         raise source.error(word.start(), word.end(), "the test has no name", "write 'PTX NAME'")
     comments: list[str] = []
+    quotes = _Quotes(text)
     meta: list[tuple[str, str]] = []
     at = _skip(source, name.end())
     while True:
@@ -42,7 +43,7 @@ def read_head(source: Source) -> tuple[Head, int]:
         if character == "{":
             return (name[0], tuple(comments), tuple(meta)), at
         if character == '"':
-            end = text.find('"', at + 1)
+            end = quotes.closing(at)
             if end < 0:
                 raise source.error(at, at + 1, "this quoted comment is never closed", "close it with '\"'")
             comments.append(text[at + 1 : end])
@@ -50,6 +51,46 @@ def read_head(source: Source) -> tuple[Head, int]:
         else:
             at = _read_meta(source, at, meta)
         at = _skip(source, at)
+
+
+class _Quotes:
+    """Where quoted comments end: at the first quote behind which the header can go on. Published tests have quotes within
+    their comments, as in `"Fig. 4 of "A Paper", corrected"`. No such comment holds a `KEY=value` line, which somebody may
+    have meant."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.last = text.rfind('"')  # the last quote that closes a comment and no other comment follows
+        while self.last >= 0 and not self._ends(self.last):
+            self.last = text.rfind('"', 0, self.last)
+
+    def closing(self, opening: int) -> int:
+        """The quote that closes a comment; where none does, the first that might; -1 where there is none at all."""
+        text = self.text
+        first = at = text.find('"', opening + 1)
+        line = text.find("\n", opening)
+        while at >= 0:
+            while 0 <= line < at:
+                if first < line and _META.match(text, line + 1):
+                    return first
+                line = text.find("\n", line + 1)
+            follows = self._after(at)
+            if self._ends(at) or (text.startswith('"', follows) and follows < self.last):
+                return at
+            at = text.find('"', at + 1)
+        return first
+
+    def _after(self, quote: int) -> int:
+        blank = _BLANK.match(self.text, quote + 1)
+        return blank.end() if blank else quote + 1
+
+    def _ends(self, quote: int) -> bool:
+        """Whether what stands behind a quote belongs to the header, and is no other quote."""
+        start = self._after(quote)
+        if start == len(self.text) or self.text.startswith(("{", "//", "(*"), start):
+            return True
+        meta = _META.match(self.text, start)
+        return meta is not None and ("\n" in self.text[quote:start] or '"' not in meta[2])
 
 
 def _read_meta(source: Source, at: int, meta: list[tuple[str, str]]) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from litmus.formats.header import read_head
 from litmus.formats.placement import places
 from litmus.formats.program import fits_table, shows_ptx
+from litmus.formats.source import Source
 from litmus.test import (
     AddressOf,
     And,
@@ -24,6 +26,7 @@ from litmus.test import (
     Test,
     Thread,
 )
+from ptxcore.diagnostics import InputError
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Declaration, Instruction, Label
 
@@ -46,9 +49,11 @@ def write(test: Test) -> str:
     """
     lines = [f"PTX {_checked(test.name, _NAME, 'name')}"]
     for comment in test.comments:
-        if '"' in comment or "\r" in comment:
-            raise ValueError(f"a comment with a quote or a carriage return cannot be written: {comment!r}")
+        if "\r" in comment:
+            raise ValueError(f"a comment with a carriage return cannot be written: {comment!r}")
         lines.append(f'"{comment}"')
+    if any('"' in comment for comment in test.comments) and not _reads_back(lines, test.comments):
+        raise ValueError(f"comments with such quotes cannot be written: {test.comments!r}")
     for key, value in test.meta:
         if _opens_comment(value) or "\n" in value or "\r" in value or value != value.strip():
             raise ValueError(f"this value of {key} cannot be written: {value!r}")
@@ -61,9 +66,19 @@ def write(test: Test) -> str:
         lines.append(f"locations [{' '.join(f'{_term(term)};' for term in test.observed)}]")
     if test.filter is not None:
         lines.append(f"filter {write_proposition(test.filter)}")
-    lines.append(f"{test.condition.quantifier} {write_proposition(test.condition.proposition)}")
+    if test.condition.asked:
+        lines.append(f"{test.condition.quantifier} {write_proposition(test.condition.proposition)}")
     lines += test.checks
     return "\n".join(lines) + "\n"
+
+
+def _reads_back(lines: list[str], comments: tuple[str, ...]) -> bool:
+    """Whether what is written of comments is read as these comments."""
+    try:
+        (_, found, _), _ = read_head(Source("\n".join([*lines, "{"]), ""))
+    except InputError:
+        return False
+    return found == comments
 
 
 def _checked(word: str, pattern: re.Pattern[str], what: str) -> str:

@@ -193,7 +193,7 @@ def test_a_deep_proposition_is_written_without_recursion() -> None:
     [
         Test("two words", (Thread("P0", Place(0, 0, 0, 0), ()),)),
         Test("a//b", (Thread("P0", Place(0, 0, 0, 0), ()),)),
-        Test("t", (Thread("P0", Place(0, 0, 0, 0), ()),), comments=('a "quoted" word',)),
+        Test("t", (Thread("P0", Place(0, 0, 0, 0), ()),), comments=('quoted" {',)),
         Test("t", (Thread("P0", Place(0, 0, 0, 0), ()),), meta=(("Key", "two\nlines"),)),
         Test("t", (Thread("P0", Place(0, 0, 0, 0), ()), Thread("P1", Place(1, 0, 1, 0), ()))),
     ],

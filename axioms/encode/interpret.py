@@ -170,10 +170,9 @@ class Interpreter:
     def _product(self, a: Members, b: Members, way: int) -> Relation:
         must = [b.must if a.must >> i & 1 else 0 for i in range(self.size)]
         may: dict[int, Row] = {}
-        for i in bits(a.must):
+        for i in bits(a.must) if b.may else ():
             tick()
-            if b.may:
-                may[i] = dict(b.may)
+            may[i] = dict(b.may)
         for i, literal in a.may.items():
             tick()
             row = dict.fromkeys(bits(b.must), literal)

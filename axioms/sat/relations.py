@@ -178,11 +178,11 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
     certain = certain_sequence(a, b)
     b_must, b_may = b.must, b.may
     for i, row in enumerate(a.must):
-        tick()
         within = -1 if mask is None else mask[i]
         within &= ~certain[i]
         if not within:
             continue
+        tick()
         if row and b_may:
             for k in bits(row):
                 second = b_may.get(k)
@@ -251,7 +251,7 @@ def restrict(a: Relation, domain: Members | None, codomain: Members | None, form
         certain, uncertain = codomain.must, codomain.may
         must = [row & certain for row in a.must]
         may = {}
-        for i, row in enumerate(a.must):
+        for i, row in enumerate(a.must if uncertain else ()):
             tick()
             for j, literal in uncertain.items():
                 if row >> j & 1:
@@ -317,10 +317,10 @@ class Executed:
         must = []
         may: dict[int, Row] = {}
         for i, row in enumerate(rows):
-            tick()
             sure = row & certain if certain >> i & 1 else 0
             must.append(sure)
             if row != sure:
+                tick()
                 new = {}
                 for j in bits(row & ~sure):
                     literal = self.pair(i, j)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
@@ -343,20 +342,23 @@ class Candidate:
         shown, relations = self._written
         relations = {**relations, **{name: self._pairs(rows, self.numbers()) for name, rows in (more or {}).items()}}
         threads = tuple((t.name, t.place) for t in self.program.threads)
-        judged = (self if more else self.unevaluated()).judged
+        judged = self.judged if more else self.unevaluated().judgement()
         return Execution(shown, {k: v for k, v in relations.items() if v}, threads, dict(state), title, judged)
 
     @functools.cached_property
     def judged(self) -> Judged:
         """What explanations ask, once for all the races of a candidate."""
+        return self.judgement()
+
+    def judgement(self) -> Judged:
         from axioms.witness.checker import Judged  # not where nobody looks at executions
 
         return Judged(self)
 
     def unevaluated(self) -> Candidate:
         """The same without what the model says of it, which is long: it is computed again where somebody asks."""
-        same = copy(self)
-        same._evaluation = None
+        same = object.__new__(Candidate)
+        same.__dict__.update(self.__dict__, _evaluation=None)
         same.__dict__.pop("_written", None)
         return same
 

@@ -35,6 +35,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from ptxcore.clock import LONGEST
+from ptxmm.endings import how_ended
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -172,7 +173,7 @@ class Workers(Generic[Item, Answer]):
             if self._deaths[index] >= 2 or (code is not None and -code in _OWN_DOING):
                 worker.queue.popleft()
                 again = ", twice" if self._deaths[index] >= 2 else ""
-                self._settle(index, self._lost(self._items[index], _how_ended(code) + again))
+                self._settle(index, self._lost(self._items[index], how_ended(code) + again))
         self._remove(worker)
         self._start()
 
@@ -268,15 +269,6 @@ class Workers(Generic[Item, Answer]):
                 self._settle(index, self._late(self._items[index], now - worker.since))
                 self._remove(worker)
                 self._start()
-
-
-def _how_ended(code: int | None) -> str:
-    if code is not None and code < 0:
-        try:
-            return f"was killed ({signal.Signals(-code).name})"
-        except ValueError:
-            return f"was killed (signal {-code})"
-    return f"ended with status {code}"
 
 
 def _die_with(parent: int) -> None:

@@ -48,14 +48,10 @@ class SatBackend:
     """
 
     def __init__(self, formula: Formula, deadline: float | None = None) -> None:
-        from pysat.solvers import Cadical153, Glucose4, Minisat22
-
-        kind: Any = Minisat22
-        if len(formula.clauses) > _LARGE:
-            kind = Cadical153 if deadline is None else Glucose4
-        self.solver: Any = kind(bootstrap_with=_ticking(formula.clauses))
+        is_large = len(formula.clauses) > _LARGE
+        self.solver = _solver(_ticking(formula.clauses), is_large, deadline is not None)
         self.size, self.deadline = formula.size, deadline
-        self.can_stop = kind is not Cadical153
+        self.can_stop = not is_large or deadline is not None
 
     def add(self, clause: Sequence[int]) -> None:
         self.size = max(self.size, *map(abs, clause))
@@ -91,6 +87,17 @@ class SatBackend:
 
     def close(self) -> None:
         self.solver.delete()
+
+
+def _solver(clauses: Iterator[Sequence[int]], is_large: bool, must_stop: bool) -> Any:
+    """The solver that is best for so many clauses."""
+    if not is_large:
+        from axioms.sat.minisat import new_minisat
+
+        return new_minisat(clauses)
+    from pysat.solvers import Cadical153, Glucose4
+
+    return (Glucose4 if must_stop else Cadical153)(bootstrap_with=clauses)
 
 
 def _ticking(clauses: Sequence[Sequence[int]]) -> Iterator[Sequence[int]]:

@@ -188,9 +188,14 @@ class _Run:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
         if not paths:
             return
+        if len(paths) == 1 and self._options.timeout is None:
+            from ptxmm.alone import AVAILABLE, alone
+
+            if AVAILABLE:
+                yield alone(self._checker, paths[0], self._checker.lost)
+                return
         import gc
 
-        # Also of a single test: a solver that runs out of memory ends its process, and none hears of Ctrl-C.
         from ptxmm.workers import Workers
 
         if len(paths) > 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import signal
@@ -10,11 +11,14 @@ from typing import NoReturn, TextIO
 
 _INTERRUPTED = 130
 _NOT_WRITTEN = _DEFECT = 2
+#: After so many new objects circles are looked for.
+_OBJECTS = 20_000
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
 def entry() -> NoReturn:
     """The console script."""
+    gc.set_threshold(_OBJECTS)  # a run makes many, of which few are in circles
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began, as `>&-` does
             nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)

@@ -20,7 +20,7 @@ as what was looked at (`Coverage`):
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -113,6 +113,12 @@ def settle(
 def told(stopped: Exception | None) -> str:
     """Why a search ended early: out of time, or beyond what it does."""
     return str(stopped or "") or OUT_OF_TIME
+
+
+def own_verdict_of(checks: Sequence[Checked]) -> str:
+    """The verdict of what a test itself asks; empty where nothing else was asked."""
+    own = [c for c in checks if not c.besides]
+    return verdict_of(own) if len(own) < len(checks) else ""
 
 
 def verdict_of(checks: Iterable[Checked]) -> str:

@@ -96,8 +96,14 @@ def _unexpected(result: Result) -> Iterator[Finding]:
 
 
 def _expectation(result: Result) -> Finding:
-    message = f"the verdict is {result.verdict}, and {result.expectation.replace('|', ' or ')} was expected"
-    return _of(result, "expectation", message, place=f"{result.verdict}, not {result.expectation}")
+    verdict = result.own or result.verdict
+    message = f"the verdict is {verdict}{besides(result)}, and {result.expectation.replace('|', ' or ')} was expected"
+    return _of(result, "expectation", message, place=f"{verdict}, not {result.expectation}")
+
+
+def besides(result: Result) -> str:
+    """What is said where the verdict is another one than that of what the test itself asks."""
+    return " without what was asked besides" if result.own not in ("", result.verdict) else ""
 
 
 def _left_open(result: Result) -> Iterator[Finding]:

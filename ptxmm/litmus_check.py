@@ -18,7 +18,7 @@ from litmus.formats.printer import write_proposition
 from litmus.test import PROPERTIES
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
-from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, settle, told, verdict_of
+from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, own_verdict_of, settle, told, verdict_of
 from ptxmm.pipeline import build
 from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 
@@ -117,7 +117,7 @@ def check(
     )
     for kind in (p for p in PROPERTIES if p in test.checks or p in checks):
         place = _spot_of(test, kind) if kind in test.checks else spot
-        result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind))
+        result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind, besides=kind not in test.checks))
     start = time.perf_counter()
     deadline = deadline_after(timeout)
     try:
@@ -180,6 +180,7 @@ def _answer(question: Question, decision: Decision, result: Result) -> None:
     if result.verdict != "no" and question.misuse is not None:
         _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
         return
+    result.own = own_verdict_of(result.checks)
     if result.checks[0].holds is not None:
         result.observation = observation_of(result.positive, result.negative)
     if result.verdict == "undecided":

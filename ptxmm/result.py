@@ -64,7 +64,7 @@ class Loop(NamedTuple):
 class Checked:
     """One check of a test. `text` is the check as written, `spot` where. `holds` is None where that was not decided; where it
     is True, `bounded` says that it rests on a bound. `hangs`: it does not hold for no other reason than that no execution
-    ends.
+    ends. `besides`: the test itself does not ask for it.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
     the outcome; `story`, the execution, a line for each step; `waits`, who waits or goes round for ever, for programs.
@@ -76,6 +76,7 @@ class Checked:
     holds: bool | None = None
     bounded: bool = False
     hangs: bool = False
+    besides: bool = False
     message: str = ""
     spots: list[tuple[Spot, str]] = field(default_factory=list)
     state: dict[str, int] = field(default_factory=dict)
@@ -141,7 +142,8 @@ class Result:
     verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the forbidden outcome would be
     allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where the condition stands.
     `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says it
-    should have; where several are right, `|` stands between them.
+    should have; where several are right, `|` stands between them. `own` is the verdict of what the test itself asks, where
+    more was asked besides; that must be expected too.
 
     `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`, `at`), the
     `reason`, and the steps of the `execution` in which nothing orders them.
@@ -173,6 +175,7 @@ class Result:
     why_witness: Witness | None = None
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
+    own: str = ""
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
     satisfied: list[bool] = field(default_factory=list)
@@ -194,11 +197,14 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether the test answers as it says it should."""
+        """Whether the test answers as it says it should: what is asked besides makes none pass that does not by itself."""
+        return self._is_expected(self.verdict) and (not self.own or self._is_expected(self.own))
+
+    def _is_expected(self, verdict: str) -> bool:
         expected = self.expectation.split("|")
-        if self.verdict == "bounded" and self.bounded_ok and "ok" in expected:
+        if verdict == "bounded" and self.bounded_ok and "ok" in expected:
             return True
-        return self.verdict in expected or (self.hangs and "hangs" in expected)
+        return verdict in expected or (self.hangs and "hangs" in expected)
 
     @property
     def hangs(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, RaceEvent
 from ptxcore.clock import OutOfTime, deadline_after
-from ptxmm.answers import OUT_OF_TIME, told, verdict_of
+from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.judging import JUDGES
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
@@ -46,8 +46,9 @@ def check(
 ) -> Result:
     """Decides a kernel test; `asked`: properties to check besides what it says of others itself; with `why` or `explain`,
     what the checks forbid comes with its reason. Raises InputError, and UnsupportedProgram for what is not decided."""
-    more = (kind for kind in asked if all(c.kind != kind for c in test.checks))
-    test = replace(test, checks=(*test.checks, *(Check(kind, spot=test.checks[0].spot) for kind in more)))
+    own = test.checks
+    more = (kind for kind in asked if all(c.kind != kind for c in own))
+    test = replace(test, checks=(*own, *(Check(kind, spot=own[0].spot) for kind in more)))
     test = replace(
         test,
         progress=test.progress if progress is None else progress,
@@ -63,7 +64,10 @@ def check(
         expectation="|".join(test.expect),
         spot=test.checks[0].spot if test.checks else None,
         of_kernel=True,
-        checks=[Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c)) for c in test.checks],
+        checks=[
+            Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c), besides=i >= len(own))
+            for i, c in enumerate(test.checks)
+        ],
     )
     start = time.perf_counter()
     deadline = deadline_after(timeout)
@@ -156,7 +160,7 @@ def _answer(question: Question, result: Result) -> Decision:
     if verdict != "no" and question.misuse is not None:
         _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
         return decision
-    result.verdict = verdict
+    result.verdict, result.own = verdict, own_verdict_of(result.checks)
     if verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
     return decision

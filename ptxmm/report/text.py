@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import bound_of, event_text, undefined_by_race
+from ptxmm.findings import besides, bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
 from ptxmm.result import VERDICTS, Result
 
@@ -96,6 +96,8 @@ class TextReport:
             notes.append("see the message")
         elif not result.passed and result.verdict != "undecided":
             expected = f"expected {result.expectation.replace('|', ' or ')}"
+            if others := besides(result):
+                expected += f", and it is {result.own}{others}"
             notes.append(f"{expected}, but known" if result.known else self._paint("bad", expected))
         elif result.passed and result.expectation != "ok":
             notes.append("as expected")

@@ -17,6 +17,7 @@ from ptxcore.diagnostics import InputError
 from ptxmm.answers import CHECKS, Coverage, answer
 from ptxmm.checker import digest
 from ptxmm.cli.main import main
+from ptxmm.findings import findings
 from ptxmm.result import Result
 
 HONESTY = Path(__file__).resolve().parents[3] / "shared" / "defects" / "honesty"
@@ -278,6 +279,32 @@ def test_what_is_accepted(column: str, expect: str, bounded_ok: bool, status: in
     file = tmp_path / "t.litmus"
     file.write_text(litmus(column, "forall (x = 1)").replace("PTX t\n", f"PTX t\nExpect={expect}\n"))
     assert main(["check", str(file), "--unroll", "2", *(["--bounded-ok"] if bounded_ok else [])]) == status
+
+
+@pytest.mark.parametrize("expect", ["ok", "bounded", "no", "undefined", "hangs", "ok|bounded", "no|hangs"])
+@pytest.mark.parametrize("column", LOOPS)
+def test_what_is_asked_besides_makes_no_test_pass(column: str, expect: str) -> None:
+    """Whatever it finds: a race that makes the verdict `no` is not what a test meant that expects its condition to fail."""
+    text = litmus(column, "forall (x = 1)", "st.weak.u32 [z], 1;").replace("PTX t\n", f"PTX t\nExpect={expect}\n")
+    alone = ptxmm.check(ptxmm.parse(text), unroll=2)
+    for checks in (("race_free",), ("terminates", "race_free"), ("no_trap",)):
+        asked = ptxmm.check(ptxmm.parse(text), unroll=2, checks=checks)
+        assert alone.passed or not asked.passed
+        assert asked.verdict == "no" or "race_free" not in checks or column == "all cut"
+    assert (alone.verdict, column) in zip(UNIVERSAL.values(), UNIVERSAL, strict=True)
+
+
+def test_a_kernel_that_fails_in_another_way_than_it_says_is_told_of(tmp_path: Path) -> None:
+    made = kernel("complete", forall="px[0] == 1", expect="no")
+    assert made.check().verdict == "ok" and not made.check(checks=["race_free"]).passed
+    raced = f"{HEAD} st.global.u32 [%rd2], 1; ret; SECOND: st.global.u32 [%rd2], 1; ret; }}"
+    word = {"type": "u32", "elements": 1}
+    raced_ = ptxmm.Kernel(
+        raced, entry="k", grid=2, block=1, params={"px": word, "pn": word}, forall="pn[0] == 1", expect="no"
+    )
+    result = raced_.check(checks=["race_free"])
+    assert (result.verdict, result.own, result.passed) == ("no", "ok", False)
+    assert findings(result)[0].message == "the verdict is ok without what was asked besides, and no was expected"
 
 
 def test_a_test_that_fails_otherwise_too_does_not_hang() -> None:

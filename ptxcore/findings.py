@@ -33,5 +33,6 @@ WARNINGS = {
     "cta-scope-global": "an access with `.cta` scope to a `.global` location, which other CTAs reach too",
     "weak-atomic": "a weak access to a location that the same function also accesses atomically or with strong semantics",
     "membar": "a `membar`, which is `fence.sc` of its scope, where `fence.acq_rel` exists",
-    "relaxed-spin": "a loop that waits with relaxed accesses, and no fence before the next access behind it",
+    "relaxed-spin": "a loop that waits with relaxed accesses, and no fence before the next access behind it; an "
+    "`atom` that says nothing of its order is relaxed",
 }

@@ -103,7 +103,7 @@ class _Operands:
                     yield self._wrong(copy, at.guard, f"an asynchronous copy whose {end} lies in another state space")
         for at in to if copy.combine is None and named[0][2] == "cluster" and named[1][0] == "shared" else ():
             if self._owner(at) == self.place.cta:
-                message = "a bulk copy from shared memory to that of the same CTA, and another is needed"
+                message = "a bulk copy from shared memory to that of the same CTA: it must go to that of another one"
                 yield self._wrong(copy, at.guard, message)
 
     def _lies_in(self, at: Place, space: str, part: str) -> bool:

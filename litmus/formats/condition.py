@@ -49,11 +49,20 @@ _TOKEN = re.compile(
 )
 _OPERATOR, _REGISTER, _WORD, _BRACKETED, _NUMBER, _OTHER = 1, 3, 4, 7, 8, 9
 _COMPARISONS = frozenset(("=", "==", "!=", "<", "<=", ">", ">="))
+_COMPARED = re.compile(r"\s*+(?:[=<>]|!=)")
 _BINDING = {"=>": 1, "\\/": 2, "/\\": 3}
 _OPEN_BRACKET = re.compile(r"\s*+\[")
 _CLOSE_BRACKET = re.compile(r"\s*+\]")
 _PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
 _END = re.compile(r"\s*+;?\s*+")
+#: How other languages write what conditions have.
+_FOREIGN = re.compile(r"\s*+(&&?+|\|\|?+|->|,|!|(?:and|or|not|AND|OR|NOT)\b)", re.ASCII)
+_MEANT = {
+    **dict.fromkeys(("&", "&&", "and", ","), ("/\\", "as in x = 1 /\\ y = 1")),
+    **dict.fromkeys(("|", "||", "or"), ("\\/", "as in x = 1 \\/ y = 1")),
+    **dict.fromkeys(("!", "not"), ("~", "as in ~(x = 1)")),
+    "->": ("=>", "as in x = 1 => y = 1"),
+}
 _PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall", *PROPERTIES)
 
 
@@ -157,6 +166,8 @@ class PropositionReader:
                 operators.append((token[1], token.start(1)))
                 at = here
                 continue
+            if (token[_WORD] or token[_OTHER]) in ("!", "not") and not _COMPARED.match(text, here):
+                self._refuse_foreign(at)
             if kind in (_WORD, 6) and token[4] in ("true", "false") and token[6] is None:
                 values.append((Literal(token[4] == "true"), 0))
                 at = here
@@ -175,6 +186,7 @@ class PropositionReader:
                 operators.pop()
                 at = token.end()
             if token is None or word not in _BINDING:
+                self._refuse_foreign(at)
                 self._reduce(values, operators, 0)
                 if operators:
                     opening = operators[-1][1]
@@ -184,6 +196,13 @@ class PropositionReader:
             self._reduce(values, operators, binding)
             operators.append((word, token.start(1)))
             at = token.end()
+
+    def _refuse_foreign(self, at: int) -> None:
+        """Raises InputError where an operator of another language stands."""
+        found = _FOREIGN.match(self.source.text, at)
+        if found is not None:
+            operator, example = _MEANT[found[1].lower()]
+            raise self.source.error(*found.span(1), f"'{found[1]}' is written '{operator}' in a condition", example)
 
     def _reduce(self, values: list[tuple[Proposition, int]], operators: list[tuple[str, int]], binding: int) -> None:
         """Apply the waiting operators that bind more tightly than `binding`, back to the last '('."""
@@ -229,6 +248,8 @@ class PropositionReader:
             message = "a comparison is wanted here: = == != < <= > >="
             raise source.error(*place, message, "as in '1:r0 == 1'")
         last = _TOKEN.match(text, operator.end())
+        if operator[1] == "<" and last is not None and last[1] == ">":
+            raise source.error(operator.start(1), last.end(1), "'<>' is written '!=' in a condition", "as in 'x != 1'")
         ampersand = last is not None and last[1] == "&"
         if last is not None and ampersand:
             last = _TOKEN.match(text, last.end())

@@ -32,6 +32,7 @@ from ptxcore.syntax.tree import (
 #: Opcodes that read or write memory, and the operand that is the address.
 _ACCESSES = {"ld": 1, "st": 0, "atom": 1, "red": 0}
 _FENCES = frozenset(("fence", "membar", "bar", "barrier"))
+_ORDERS = frozenset(("relaxed", "acquire", "release", "acq_rel"))
 _STRONG = frozenset(("relaxed", "acquire", "release", "acq_rel", "volatile", "mmio"))
 #: Opcodes whose result is the address in their first source, perhaps with a constant added.
 _COPIES = frozenset(("mov", "cvta", "add"))
@@ -263,10 +264,14 @@ class _Body:
                 if "volatile" in instruction.modifiers:
                     yield _volatile(instruction, "a loop waits with a volatile load", "ld.acquire")
                 elif not self.ordered_behind(load, loop):
+                    said = "relaxed" in instruction.modifiers
+                    how = "a relaxed access" if said else f"'{instruction.opcode}', which is relaxed by default"
                     yield _warning(
                         "relaxed-spin",
-                        modifier_span(instruction, instruction.modifiers.index("relaxed")),
-                        "a loop waits with a relaxed access, and no fence follows it: what it waits for is not ordered",
+                        modifier_span(instruction, instruction.modifiers.index("relaxed"))
+                        if said
+                        else instruction.span,
+                        f"a loop waits with {how}, and no fence follows it: what it waits for is not ordered",
                         "use .acquire here, or a fence.acq_rel of the same scope behind the loop",
                     )
 
@@ -296,10 +301,22 @@ class _Body:
                 reached.add(writer)
                 origin = self.instructions[writer]
                 if origin.opcode in ("ld", "atom"):
-                    if "relaxed" in origin.modifiers or "volatile" in origin.modifiers:
+                    said = "relaxed" in origin.modifiers or "volatile" in origin.modifiers
+                    if said or (_is_relaxed_by_default(origin) and self.repeats(origin, where)):
                         yield writer
                 else:
                     waiting += [o.name for o in origin.operands[1:] if isinstance(o, Name)]
+
+    def repeats(self, atom: Instruction, where: dict[str, int]) -> bool:
+        """Whether an atomic does the same in each turn of a loop, as one that waits does, not one that tries again with what it
+        has read: all that it writes and compares with is known before. `where` has the loop's own writers."""
+        for operand in atom.operands[2:]:
+            writer = where.get(operand.name) if isinstance(operand, Name) else None
+            if writer is not None:
+                origin = self.instructions[writer]
+                if origin.opcode != "mov" or not isinstance(origin.operands[1], Immediate):
+                    return False
+        return True
 
     def ordered_behind(self, load: int, loop: Loop) -> bool:
         """Whether a fence or barrier stands behind a load before the next access that is not the loop's own."""
@@ -325,6 +342,12 @@ class _Body:
             else:
                 found.append(found[-1])
         return found[::-1]
+
+
+def _is_relaxed_by_default(instruction: Instruction) -> bool:
+    """Whether an atomic says nothing of its order, which makes it relaxed (PTX ISA 9.0, section 9.7.13.4)."""
+    private = any(m.partition("::")[0] in _PRIVATE for m in instruction.modifiers)
+    return instruction.opcode == "atom" and not private and not _ORDERS.intersection(instruction.modifiers)
 
 
 def _goal(instruction: Instruction) -> str:

@@ -32,6 +32,7 @@ from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Buffer, Launch, Triple
 from ptxmm.kernels.memory import Memory
+from ptxmm.kernels.source import in_source
 
 
 class ThreadInfo(NamedTuple):
@@ -98,9 +99,10 @@ class Explored:
             try:
                 self.launch(number, launch)
             except InputError as error:
-                if not error.text:
-                    error.path, error.text = launch.path, launch.text
-                raise
+                if error.text:
+                    raise
+                error.path, error.text = launch.path, launch.text
+                raise (in_source(error, launch) if launch.source else error) from None
         self.on_heap()
 
     def launch(self, number: int, launch: Launch) -> None:

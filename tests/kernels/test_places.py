@@ -120,6 +120,35 @@ def test_lines_of_compiled_ptx_are_never_lines_of_the_source(tmp_path: Path) -> 
     assert {file for file, _, _ in found} == {"k.cu"}
 
 
+#: Mistakes in the PTX that a compiler made: what is written in place of the last store, and what is said of it.
+WRONG = {
+    "add.u32 r, q, 1;": "'q' is not declared",
+    "tcgen05.wait::ld.sync.aligned;": "",
+    "bogus.u32 r;": "unknown instruction 'bogus'",
+    "mov.u32 r, r, r, r;": "",
+}
+
+
+@pytest.mark.usefixtures("nvcc")
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("lines", [True, False])
+def test_errors_in_compiled_ptx_stand_at_lines_of_the_source(tmp_path: Path, wrong: str, lines: bool) -> None:
+    test = written(tmp_path, "cu", lines=lines)
+    text = (tmp_path / "k.ptx").read_text()
+    at = text.rindex("st.")
+    (tmp_path / "k.ptx").write_text(text[:at] + wrong + text[text.index(";", at) + 1 :])
+    line = text.count("\n", 0, at) + 1
+    result = Checker(Settings())(str(test)).result
+    assert result.verdict == "error" and result.error is not None
+    first = result.error.split("\n")[0]
+    assert (
+        f"k.cu:{4 if lines else ''}".rstrip(":") + (":" if not lines else "") in first
+        and "error: " + WRONG[wrong] in first
+    )
+    assert f"(k.cu.ptx:{line}: {wrong})" in first.replace(str(tmp_path) + "/", "")
+    assert ("out[0] = x[0]" in result.error) == lines
+
+
 @pytest.mark.usefixtures("nvcc")
 def test_ptx_in_a_file_is_pointed_at_where_its_source_is_gone(tmp_path: Path) -> None:
     found = places(written(tmp_path, "ptx", source=False))

@@ -184,3 +184,37 @@ def test_a_caret_stands_under_the_fault() -> None:
     assert lines[0] == "mp.litmus:5:9: error: the test has no thread P2"
     assert lines[2].index("^") == lines[1].index("2:r0")
     assert lines[2].count("^") == len("2:r0")
+
+
+#: How other languages write operators of conditions, and what is meant.
+FOREIGN = [
+    *(
+        (f"{left}x=0 {word} x=1{right}", word, "/\\")
+        for word in ("&&", "&", "and", "AND", ",")
+        for left, right in (("", ""), "()")
+    ),
+    *((f"{left}x=0 {word} x=1{right}", word, "\\/") for word in ("||", "|", "or") for left, right in (("", ""), "()")),
+    *((f"{left}x=0 {word} x=1{right}", word, "=>") for word in ("->",) for left, right in (("", ""), "()")),
+    *(
+        (f"{left}{word} (x=0){right}", word, "~")
+        for word in ("!", "not")
+        for left, right in (("", ""), "()", ("x=1 /\\ ", ""))
+    ),
+    ("(x <> 0)", "<>", "!="),
+    ("(x=0 && (x=1 || x=2))", "&&", "/\\"),
+]
+
+
+@pytest.mark.parametrize(("condition", "word", "meant"), FOREIGN, ids=[c for c, _, _ in FOREIGN])
+def test_operators_of_other_languages_are_told_by_ours(condition: str, word: str, meant: str) -> None:
+    for part in ("exists", "~exists", "forall", "filter"):
+        text = f"PTX t\n{{ x=0; }}\n P0@cta 0,gpu 0 ;\n st.weak.u32 [x], 1 ;\n{part} {condition}\n"
+        with pytest.raises(InputError) as caught:
+            read(text)
+        (found,) = caught.value.diagnostics
+        assert found.message == f"'{word}' is written '{meant}' in a condition"
+        assert text.split("\n")[4][found.span.column - 1 : found.span.end - 1] == word
+
+
+def test_a_location_may_have_the_name_of_such_an_operator() -> None:
+    read("PTX t\n{ not=0; and=0; }\n P0@cta 0,gpu 0 ;\n st.weak.u32 [not], 1 ;\nexists not = 1 /\\ and = 0\n")

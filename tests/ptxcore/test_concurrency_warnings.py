@@ -27,6 +27,7 @@ def codes(body: str, version: str = "8.0", target: str = "sm_90") -> list[tuple[
     return [(d.code, d.span.line - head.count("\n")) for d in warn(module)]
 
 
+CAS = "W: atom.global.cas.b32 %r1, [flag], {}, {}; setp.ne.s32 %p1, %r1, 0; @%p1 bra W;\n"
 SPIN = "W: ld.{}.u32 %r1, [flag]; setp.eq.u32 %p1, %r1, 0; @%p1 bra W;\n"
 
 
@@ -52,6 +53,20 @@ SPIN = "W: ld.{}.u32 %r1, [flag]; setp.eq.u32 %p1, %r1, 0; @%p1 bra W;\n"
         ),
         ("mov.u32 %r1, 0;\nW: add.u32 %r1, %r1, 1; ld.relaxed.gpu.global.u32 %r2, [flag]; setp.lt.u32 %p1, %r1, 9; "
          "@%p1 bra W;", []),
+        # An atomic that says nothing of its order, as nvcc writes atomicCAS
+        (CAS.format("0", "1") + "st.global.u32 [data], 1;", [("relaxed-spin", 1)]),
+        (CAS.format("%r4", "%r5") + "st.global.u32 [data], 1;", [("relaxed-spin", 1)]),
+        ("mov.u32 %r3, 1;\n" + CAS.format("0", "%r3") + "ld.global.u32 %r4, [data];", [("relaxed-spin", 2)]),
+        (CAS.format("0", "1") + "membar.gl;\nst.global.u32 [data], 1;", [("membar", 2)]),
+        (CAS.format("0", "1") + "fence.acq_rel.gpu;\nst.global.u32 [data], 1;", []),
+        (CAS.format("0", "1").replace("global", "acquire.gpu.global") + "st.global.u32 [data], 1;", []),
+        ("W: mov.u32 %r2, 0; mov.u32 %r3, 1; atom.global.cas.b32 %r1, [flag], %r2, %r3; setp.ne.s32 %p1, %r1, 0; @%p1 bra W;\n"
+         "st.global.u32 [data], 1;", [("relaxed-spin", 1)]),
+        ("W: atom.global.add.u32 %r1, [flag], 0; setp.ne.s32 %p1, %r1, 4; @%p1 bra W;\nst.global.u32 [data], 1;",
+         [("relaxed-spin", 1)]),
+        # ... and one that tries again with what it has read, as an atomic addition of floats does, waits for nobody
+        ("ld.volatile.global.u32 %r1, [flag];\nW: mov.u32 %r2, %r1; add.u32 %r3, %r2, 1;\n"
+         "atom.global.cas.b32 %r1, [flag], %r2, %r3; setp.ne.s32 %p1, %r1, %r2; @%p1 bra W;\nst.global.u32 [data], 1;", []),
         # Volatile stores
         ("fence.acq_rel.gpu;\nst.volatile.global.u32 [flag], 1;", [("volatile-synchronization", 2)]),
         ("fence.acq_rel.gpu;\nst.global.u32 [data], 1;\nst.volatile.global.u32 [flag], 1;", []),

@@ -55,9 +55,17 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
     if found is None or isinstance(found, Misfit):
         raise explain(instruction, found, dialect)
     if not uses:
-        name = ".".join((opcode, *modifiers[: opcode in _FAMILIES]))
-        raise fail(instruction.span, f"'{name}' is not supported in litmus tests")
+        raise fail(instruction.span, f"'{_refused(opcode, modifiers, dialect)}' is not supported in litmus tests")
     raise fail(instruction.span, f"'.{uses[0].space}' memory is not supported in litmus tests")
+
+
+def _refused(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> str:
+    """The name of an instruction that threads may not have: as much of it as no instruction has that they may."""
+    forms = [form for form in dialect.forms.get(opcode, ()) if explored(form)]
+    for length in range(opcode in _FAMILIES, len(modifiers)):
+        if not any(form.pattern.by_word.keys() >= set(modifiers[:length]) for form in forms):
+            return ".".join((opcode, *modifiers[:length]))
+    return ".".join((opcode, *modifiers))
 
 
 def _accesses(use: Use) -> bool:

@@ -8,15 +8,16 @@ from random import Random
 import pytest
 from exploring import SPECIAL, VARIABLES
 
-from ptxcore.diagnostics import InputError
+from ptxcore.diagnostics import InputError, Span
 from ptxcore.isa.form import Expected, Form, Misfit, Use
 from ptxcore.isa.table import SECTIONS, TYPED, candidates, forms_of
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.explore.concrete import run
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.lower.code import Variable, prepare
-from ptxcore.machine.lower.executable import explored
+from ptxcore.machine.lower.executable import explored, lookup
 from ptxcore.syntax.reader import read_statements
+from ptxcore.syntax.tree import Instruction
 
 FORMS = [form for section in SECTIONS for form in forms_of(section) if explored(form) and not form.only]
 WORDS = re.compile(r"(\{)?\.([^.{}]+)(?(1)\})")
@@ -113,3 +114,32 @@ def test_every_form_is_explored(section: str) -> None:
             for answer in ANSWERS:
                 ended = run(code, lambda effect, answer=answer: answer).status  # type: ignore[misc]
                 assert stops or ended == "finished", text
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_what_is_refused_is_named_by_what_nothing_else_has(section: str) -> None:
+    """The message for an instruction that threads may not have names no other that they may, and is a part of it from its
+    beginning."""
+    random = Random(section)
+    allowed: dict[str, set[tuple[str, ...]]] = {}
+    for form in forms_of(section):
+        for other in TYPED.forms[form.mnemonic] if form.mnemonic not in allowed and form not in FORMS else ():
+            made = allowed.setdefault(form.mnemonic, set())
+            if explored(other) and not other.only:
+                made |= {tuple(modifiers(other, random)) for _ in range(20)}
+    for form in forms_of(section):
+        if explored(form) or form.only:
+            continue
+        for _ in range(5):
+            words = tuple(modifiers(form, random))
+            name = ".".join((form.mnemonic, *words))
+            try:
+                lookup(Instruction(form.mnemonic, words, (), None, Span(1, 1, 2)))
+            except InputError as error:
+                message = error.diagnostics[0].message
+                if "is not supported" not in message or "memory is" in message:
+                    continue
+                told = message.split("'")[1]
+                assert (name + ".").startswith(told + "."), message
+                rest = tuple(told.split(".")[1:])
+                assert not [other for other in allowed[form.mnemonic] if other[: len(rest)] == rest], message

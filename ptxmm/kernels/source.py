@@ -1,0 +1,35 @@
+"""What is wrong with PTX that nvcc made just now: told of the CUDA source, since the PTX is in no file."""
+
+from __future__ import annotations
+
+import os
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxcore.machine.lower.inlining import source_of
+from ptxcore.sources import read_bytes
+from ptxcore.syntax.reader import read_module
+from ptxmm.kernels.launch import Launch
+
+_LONGEST = 16 << 20  # bytes of a source
+
+
+def in_source(error: InputError, launch: Launch) -> InputError:
+    """The same findings at lines of the source, where the module says from which they come; of others, the source as a whole.
+    What the PTX says there stands beside each."""
+    try:
+        source = read_bytes(launch.source, _LONGEST, "CUDA source").decode("utf-8", "replace")
+    except OSError:
+        return error
+    module, _ = read_module(launch.text)
+    places = source_of(module, {d.span.line for d in error.diagnostics})
+    lines, ptx = source.split("\n"), launch.text.split("\n")
+    found = []
+    for d in error.diagnostics:
+        file, line = places.get(d.span.line, ("", 0))
+        here = os.path.basename(file) == os.path.basename(launch.source) and 1 <= line <= len(lines)
+        code = lines[line - 1].rstrip() if here else ""
+        span = Span(line, len(code) - len(code.lstrip()) + 1, len(code) + 1) if here else Span(0, 0, 0)
+        said = f": {ptx[d.span.line - 1].strip()}" if 1 <= d.span.line <= len(ptx) else ""
+        message = f"{d.message} ({launch.path}:{d.span.line}{said})" if d.span.line else d.message
+        found.append(Diagnostic(span, message, d.hint, d.severity, d.code))
+    return InputError(dict.fromkeys(found), launch.source, source)

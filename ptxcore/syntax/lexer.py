@@ -71,10 +71,12 @@ def open_comment(text: str) -> int:
     at = text.rfind("/*")
     if at < 0 or text.find("*/", at + 2) >= 0:
         return -1
-    last = -1
-    for m in _COMMENT.finditer(text):
-        last = m.start()
-    return last if last >= 0 and text.startswith("/*", last) and not text.endswith("*/") else -1
+    end = 0
+    while (m := _COMMENT.search(text, end)) is not None:
+        comment, end = m[0], m.end()
+        if comment.startswith("/*") and not (len(comment) >= len("/**/") and comment.endswith("*/")):
+            return m.start()
+    return -1
 
 
 class Integer:

@@ -208,6 +208,8 @@ BROKEN: list[tuple[str, list[tuple[int, int, str]]]] = [
     (BODY + "ret; }\n}", [(3, 1, "this '}' closes nothing")]),
     (BODY + "ret;\n", [(3, 1, "'}' is missing at the end of the text")]),
     (BODY + "ret; /* a\n}\n", [(2, 6, "this comment has no '*/' at its end"), (4, 1, "'}' is missing")]),
+    (BODY + "ret; }\n/*/", [(3, 1, "this comment has no '*/' at its end")]),
+    (BODY + "/* ;/*/ ret; }\n", []),
     (".entry (.reg .b32 a) k() { ret; }", [(1, 8, "an .entry has no return parameters")]),
     (".entry k() .maxntid 1,2,3,4 { ret; }", [(1, 26, "'.maxntid' takes at most 3 numbers")]),
     (".entry k() .maxntid 8*8 { ret; }", [(1, 22, "'{' or ';' is missing behind the head of the .entry before '*'")]),

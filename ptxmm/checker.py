@@ -28,7 +28,8 @@ _SMALL = """PTX warm
 class Settings(NamedTuple):
     """What one command asks of every test. `drawings` are of `svg` and `dot`; `digest`: whether a hash of the test is
     wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an answer that rests on a bound is accepted
-    where `ok` is expected; `checks`: what is asked of every test, `progress`: who is scheduled fairly, see `ptxmm.check`."""
+    where `ok` is expected; `checks`: what is asked of every test, `progress` and `resident`: see
+    `ptxmm.check`."""
 
     model: str = "ptx-9.0"
     unroll: int = 4
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     bounded_ok: bool = False
     checks: tuple[str, ...] = ()
     progress: str | None = None
+    resident: int | None = None
     options: frozenset[str] = frozenset()
 
 
@@ -157,6 +159,7 @@ class Checker:
                 why=why,
                 checks=wanted.checks,
                 progress=wanted.progress,
+                resident=wanted.resident,
                 options=wanted.options,
             )
 

@@ -15,28 +15,56 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from ptxmm.baseline import Baseline
     from ptxmm.checker import Outcome, Settings
     from ptxmm.kernels.files import Item
 
+#: Settings with a value: what they mean.
 _SETTINGS = {
     "model": "the memory model of litmus tests and kernel tests",
     "timeout": "seconds for each of them",
     "unroll": "how many times a loop body may execute, where a test does not say so itself",
     "engine": "solve or enumerate",
+    "backend": "z3 or sat",
+    "progress": "who is scheduled fairly, as obe or cta=obe,gpu=fair",
+    "resident": "how many CTAs run at once",
+    "baseline": "a file of known findings, which do not fail",
 }
+_FLAGS = {
+    "bounded-ok": "accept what holds within the bounds of loops",
+    "races": "search for races of every kind; one fails the test",
+}
+_LISTS = {
+    "check": "check this of every test, too: race_free, no_deadlock, terminates, no_trap",
+    "reading": "another reading of the manual, by its name in ptxmm check --help",
+}
+_BASELINE = pytest.StashKey["Baseline | None"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`ptxmm = false` in the ini file, or `--no-ptxmm`, leaves these files alone; `ptxmm_model` and its like, or
-    `--ptxmm-model`, say how tests are checked; `ptxmm_bounded_ok` accepts what holds within the bounds of loops."""
+    `--ptxmm-model`, say how tests are checked, as the options of `ptxmm check` do."""
     group = parser.getgroup("ptxmm", "litmus tests and kernel tests")
     group.addoption("--no-ptxmm", action="store_true", help="collect no litmus tests and no kernel tests")
     parser.addini("ptxmm", "collect litmus tests and kernel tests", type="bool", default=True)
     for name, what in _SETTINGS.items():
         group.addoption(f"--ptxmm-{name}", metavar=name.upper(), help=what)
         parser.addini(f"ptxmm_{name}", what)
-    group.addoption("--ptxmm-bounded-ok", action="store_true", help="accept what holds within the bounds of loops")
-    parser.addini("ptxmm_bounded_ok", "accept what holds within the bounds of loops", type="bool", default=False)
+    for name, what in _FLAGS.items():
+        group.addoption(f"--ptxmm-{name}", action="store_true", help=what)
+        parser.addini(_ini(name), what, type="bool", default=False)
+    for name, what in _LISTS.items():
+        group.addoption(f"--ptxmm-{name}", metavar="NAME", action="append", default=[], help=what)
+        parser.addini(_ini(name), what, type="args", default=[])
+
+
+def _ini(name: str) -> str:
+    return f"ptxmm_{name.replace('-', '_')}"
+
+
+def _said(config: pytest.Config, name: str) -> Any:
+    """What an option says, or else the ini file."""
+    return config.getoption(f"--ptxmm-{name}") or config.getini(_ini(name))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> TestFile | None:
@@ -121,10 +149,13 @@ class ModelTest(pytest.Item):
 
         if self.problem is not None:
             raise NotAsExpected(f"{self.item}: error: {self.problem}")
-        settings = settings_of(self.config)
+        settings, baseline = settings_of(self.config), _baseline(self.config)
         outcome = Checker(settings)(self.item)
-        if findings(outcome.result):
-            raise NotAsExpected(_report(outcome, settings))
+        found = findings(outcome.result)
+        if baseline is not None:
+            found = baseline.marked(outcome.result.path, found)
+        if not all(finding.known for finding in found):
+            raise NotAsExpected(_report(outcome._replace(findings=tuple(found)), settings))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from ptxmm.report import harmless
@@ -139,20 +170,50 @@ class ModelTest(pytest.Item):
 
 def settings_of(config: pytest.Config) -> Settings:
     """How tests are checked. Raises UsageError for a setting that is none."""
-    from ptxmm.checker import Settings
+    from argparse import ArgumentTypeError
 
-    said = {name: config.getoption(f"--ptxmm-{name}") or config.getini(f"ptxmm_{name}") for name in _SETTINGS}
-    accepted = config.getoption("--ptxmm-bounded-ok") or config.getini("ptxmm_bounded_ok")
-    settings = Settings(tell=True, bounded_ok=bool(accepted))
+    from axioms.models.options import OPTIONS
+    from litmus.test import PROPERTIES
+    from ptxmm.checker import Settings
+    from ptxmm.cli.options import positive_number, progress, seconds
+
+    readers = {"timeout": seconds, "unroll": positive_number, "progress": progress, "resident": positive_number}
+    given: dict[str, Any] = {}
     try:
-        if said["timeout"]:
-            settings = settings._replace(timeout=float(said["timeout"]))
-        if said["unroll"]:
-            settings = settings._replace(unroll=int(said["unroll"]))
-    except ValueError as error:
+        for name in _SETTINGS.keys() - {"baseline"}:
+            if said := _said(config, name):
+                given[name] = readers.get(name, str)(said)
+        for name, known in (("engine", ("solve", "enumerate")), ("backend", ("z3", "sat"))):
+            if given.get(name, known[0]) not in known:
+                raise ArgumentTypeError(f"{name} is {' or '.join(known)}, not '{given[name]}'")
+        for name, names in (("check", PROPERTIES), ("reading", tuple(OPTIONS))):
+            for said in _said(config, name):
+                if said not in names:
+                    raise ArgumentTypeError(f"{name} is one of {', '.join(names)}, not '{said}'")
+    except ArgumentTypeError as error:
         raise pytest.UsageError(f"ptxmm: {error}") from None
-    given = {name: said[name] for name in ("model", "engine") if said[name]}
-    return settings._replace(**given)
+    return Settings(
+        tell=True,
+        bounded_ok=bool(_said(config, "bounded-ok")),
+        races=bool(_said(config, "races")),
+        checks=tuple(_said(config, "check")),
+        options=frozenset(_said(config, "reading")),
+        **given,
+    )
+
+
+def _baseline(config: pytest.Config) -> Baseline | None:
+    """The known findings, read once. A path of the ini file is seen from there. Raises UsageError."""
+    if _BASELINE not in config.stash:
+        from ptxmm.baseline import Baseline
+
+        option, said = config.getoption("--ptxmm-baseline"), _said(config, "baseline")
+        folder = config.invocation_params.dir if option else (config.inipath or config.rootpath / "x").parent
+        try:
+            config.stash[_BASELINE] = Baseline.read(str(folder / said)) if said else None
+        except (OSError, ValueError) as error:
+            raise pytest.UsageError(f"ptxmm: baseline {said}: {error}") from None
+    return config.stash[_BASELINE]
 
 
 def _report(outcome: Outcome, settings: Settings) -> str:

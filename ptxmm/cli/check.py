@@ -72,6 +72,7 @@ def check(options: Namespace) -> int:
         bounded_ok=options.bounded_ok,
         checks=tuple(options.check),
         progress=options.progress,
+        resident=options.resident,
     )
     found = expand(find(options.paths, TESTS))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.

@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _progress(text: str) -> str:
+def progress(text: str) -> str:
     """A progress model, by its name."""
     from axioms.liveness.progress import progress_named
 
@@ -135,10 +135,16 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     check.add_argument(
         "--progress",
-        type=_progress,
+        type=progress,
         metavar="MODEL",
         help="who is scheduled fairly: fair, hsa, obe, hsa_obe, lobe or unfair, or by scope, as in cta=obe,gpu=fair "
         "(default: what a test says, else fair)",
+    )
+    check.add_argument(
+        "--resident",
+        type=positive_number,
+        metavar="N",
+        help="so many CTAs run at once, for terminates and no_deadlock (default: what a test says, else all)",
     )
     check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
     _add_readings(check)

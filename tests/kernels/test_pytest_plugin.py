@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 
 import pytest
 from files import PTX, TOML
 from spoilt import SPOILT
 
 pytest_plugins = "pytester"
+
+# `pytester` forgets what a run imports, and would leave the next one with classes of two generations.
+for package in map(importlib.import_module, ("ptxcore", "litmus", "axioms", "ptxmm")):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
 
 LITMUS = """PTX MP
 { x = 0; y = 0; }
@@ -84,9 +92,90 @@ def test_settings_come_from_the_ini_file_and_from_options(project: pytest.Pytest
 
 
 def test_a_setting_that_is_none_is_refused(project: pytest.Pytester) -> None:
-    result = run(project, "mp.litmus", "--ptxmm-timeout", "soon")
-    assert result.ret != 0
-    result.stdout.fnmatch_lines(["*ptxmm: could not convert*soon*"])
+    for name, said, message in (
+        ("timeout", "soon", "a number of seconds is needed, not 'soon'"),
+        ("timeout", "-1", "must be a positive number of seconds"),
+        ("unroll", "0", "must be at least 1"),
+        ("engine", "magic", "engine is solve or enumerate, not 'magic'"),
+        ("backend", "cvc", "backend is z3 or sat, not 'cvc'"),
+        ("progress", "sometimes", "sometimes"),
+        ("resident", "none", "a whole number is needed"),
+        ("check", "liveness", "check is one of race_free"),
+        ("reading", "mine", "reading is one of"),
+        ("baseline", "missing.json", "baseline missing.json: "),
+    ):
+        result = run(project, "mp.litmus", f"--ptxmm-{name}", said)
+        assert result.ret != 0
+        assert f"ptxmm: {message}" in result.stdout.str().replace("\n", " ") or message in result.stdout.str(), name
+
+
+RACE = """PTX race
+{ x = 0; }
+P0@cta 0,gpu 0 { st.weak.u32 [x], 1; }
+P1@cta 1,gpu 0 { st.weak.u32 [x], 2; }
+exists (x = 1)
+"""
+WAITS = """PTX waits
+{ x = 0; }
+P0@cta 0,gpu 0 { W: ld.relaxed.gpu.u32 %r0, [x]; setp.eq.u32 %p0, %r0, 0; @%p0 bra W; }
+P1@cta 1,gpu 0 { st.relaxed.gpu.u32 [x], 1; }
+forall (x = 1)
+"""
+
+
+def test_everything_that_the_command_line_asks_may_be_asked_here(project: pytest.Pytester) -> None:
+    """By an option, and by the ini file."""
+    project.path.joinpath("race.litmus").write_text(RACE, encoding="utf-8")
+    project.path.joinpath("waits.litmus").write_text(WAITS, encoding="utf-8")
+    for test, options in (
+        ("race", ["races"]),
+        ("race", ["check=race_free"]),
+        ("waits", ["check=terminates", "progress=unfair"]),
+        ("waits", ["check=terminates", "resident=1"]),
+    ):
+        words = [f"--ptxmm-{option}" for option in options]
+        project.makeini("[pytest]\n")
+        run(project, f"{test}.litmus").assert_outcomes(passed=1)
+        run(project, f"{test}.litmus", *words).assert_outcomes(failed=1)
+        lines = [f"ptxmm_{option if '=' in option else option + '=true'}" for option in options]
+        project.makeini("\n".join(["[pytest]", *lines]))
+        run(project, f"{test}.litmus").assert_outcomes(failed=1)
+    project.makeini("[pytest]\n")
+    run(project, "waits.litmus", "--ptxmm-check=terminates", "--ptxmm-progress=fair").assert_outcomes(passed=1)
+
+
+def test_known_findings_do_not_fail(project: pytest.Pytester) -> None:
+    from ptxmm.cli.main import main
+
+    project.path.joinpath("race.litmus").write_text(RACE, encoding="utf-8")
+    tests = [str(project.path / "race.litmus"), str(project.path / "weak.litmus")]
+    assert main(["check", tests[0], "--races", "--write-baseline", str(project.path / "known.json")]) == 1
+    run(project, *tests, "--ptxmm-races", "--ptxmm-baseline", "known.json").assert_outcomes(passed=1, failed=1)
+    project.makeini("[pytest]\nptxmm_races = true\nptxmm_baseline = known.json\n")
+    run(project, *tests).assert_outcomes(passed=1, failed=1)
+
+
+def test_command_line_python_and_pytest_ask_the_same() -> None:
+    """What changes an answer can be said in each of them."""
+    import inspect
+
+    import ptxmm
+    from ptxmm.checker import Settings
+    from ptxmm.cli.options import parser
+    from ptxmm.pytest_plugin import _FLAGS, _LISTS, _SETTINGS
+
+    asked = {"model", "unroll", "timeout", "engine", "backend", "races", "checks", "progress", "resident", "options"}
+    python = set(inspect.signature(ptxmm.check).parameters)
+    command = set(vars(parser().parse_args(["check", "x"])))
+    plugin = {*_SETTINGS, *_FLAGS, *_LISTS}
+    names = {"checks": "check", "options": "readings"}
+    assert asked <= python and asked <= set(Settings._fields)
+    assert {names.get(name, name) for name in asked} | {"bounded_ok", "baseline"} <= command
+    assert {{"options": "reading"}.get(name, names.get(name, name)) for name in asked} | {
+        "bounded-ok",
+        "baseline",
+    } <= plugin
+    assert asked <= set(inspect.signature(ptxmm.Kernel.check).parameters) - {"self"}
 
 
 def test_it_can_be_switched_off(project: pytest.Pytester) -> None:

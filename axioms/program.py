@@ -17,14 +17,14 @@ from axioms.errors import UnsupportedProgram
 from axioms.events import event as making
 from axioms.events.definitions import Definitions
 from axioms.events.event import WILD, Collector, Event, Thread, Trouble
-from axioms.events.kinds import ACCESSES, maker_of, spans_of
+from axioms.events.kinds import ALL_ACCESSES, maker_of, spans_of
 from axioms.events.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.events.preconditions import obligations
 from axioms.events.static import known_relations
 from axioms.events.value_sets import LaterFlow, Numbers
 from axioms.models.options import passes_off
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import Dependencies, Effect, Requirement
+from ptxcore.machine.ir.effects import WRITES, Dependencies, Effect, Requirement
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -228,7 +228,7 @@ class Program:
     def _accesses(self) -> Iterator[tuple[int, Effect]]:
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
-                if effect.kind in ACCESSES:
+                if effect.kind in ALL_ACCESSES:
                     yield t, effect
 
     def written(self, write: Event, cell: int) -> Numbers:
@@ -239,7 +239,7 @@ class Program:
             if self._carried is None:
                 self._carried = Carried(self.cells, self.events, self.written)
             return self._carried.numbers(write, cell)
-        if write.effect.kind not in ("store", "atom", "red"):
+        if write.effect.kind not in WRITES:
             return None
         if self._values is None:
             self._values = {(t, e.index): e.value for t, e in self._accessed}
@@ -342,8 +342,7 @@ class Program:
                 maker = maker_of(effect)
                 if maker is None:
                     instruction = effect.instruction
-                    name = ".".join((instruction.opcode, *instruction.modifiers))
-                    raise UnsupportedProgram(f"line {instruction.span.line}: '{name}' is not supported yet")
+                    raise UnsupportedProgram(f"line {instruction.span.line}: '{instruction.name}' is not supported yet")
                 tick()
                 made[effect.index] = maker(collector, t, effect)
 
@@ -469,10 +468,9 @@ def _own_dependency(pairs: dict[str, list[tuple[int, int, Value]]], effect: Effe
     """Inside an atomic: the new value is computed from the old, and a compare-and-swap writes only if the old one is right."""
     assert write.partner is not None
     pair = write.partner.index, write.index, 1
-    modifiers = effect.instruction.modifiers
-    if "cas" in modifiers:
+    if effect.operation == "cas":
         pairs["ctrl"].append(pair)
-    elif "exch" not in modifiers:
+    elif effect.operation != "exch":
         pairs["data"].append(pair)
 
 

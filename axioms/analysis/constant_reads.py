@@ -32,10 +32,10 @@ from axioms.analysis.barrier_order import BarrierOrder, Spot, implies
 from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
 from axioms.events.event import Event, Thread
-from axioms.events.kinds import ACCESSES, spans_of
+from axioms.events.kinds import ALL_ACCESSES, spans_of
 from axioms.events.memory import AddressSpace
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.effects import ACCESSES, NO_EVENTS, UPDATES, Effect
 from ptxcore.places import includes
 from ptxcore.values import terms
 from ptxcore.values.spread import spread
@@ -44,7 +44,7 @@ from ptxcore.values.terms import Term, Value
 #: Operations that may be exchanged with others of their kind, on integers.
 _EXCHANGEABLE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Effects by which nobody synchronises with anybody, unless their semantics are of more than `relaxed`.
-_PLAIN = frozenset(("load", "store", "atom", "red", "collective", "input", "stop"))
+_PLAIN = ACCESSES | NO_EVENTS
 
 #: An effect of a thread.
 Key = tuple[int, int]
@@ -140,7 +140,7 @@ class Settling:
         vague: list[tuple[int, int, int]] = []
         for t, thread in enumerate(self.threads):
             for e in thread.execution.effects:
-                if e.kind in ACCESSES and e.guard != 0:
+                if e.kind in ALL_ACCESSES and e.guard != 0:
                     at = self._place(t, e)
                     if at is None:
                         vague += self._anywhere(t, e)
@@ -152,7 +152,7 @@ class Settling:
         return {at: found[at] for at in _apart(found, vague)}
 
     def _place(self, thread: int, e: Effect) -> Bytes | None:
-        if type(e.address) is not int or e.kind not in ("load", "store", "atom", "red"):
+        if type(e.address) is not int or e.kind not in ACCESSES:
             return None
         if e.proxy != "generic" or e.agent >= 0 or (e.kind == "load") == (e.value is not None):
             return None
@@ -162,7 +162,7 @@ class Settling:
 
     def _anywhere(self, thread: int, e: Effect) -> list[tuple[int, int, int]]:
         """The bytes that an access may touch whose place is not known: object, first and end."""
-        if e.kind not in ACCESSES and e.kind != "mbarrier":
+        if e.kind not in ALL_ACCESSES and e.kind != "mbarrier":
             return [(number, 0, o.size) for number, o in enumerate(self.space.objects)]
         found = []
         for s in spans_of(e):
@@ -253,7 +253,7 @@ class Settling:
     def _may_be_exchanged(self, a: Access) -> bool:
         """Whether it is an operation that always happens, may be exchanged with others, and gives nobody anything."""
         e = a.effect
-        if e.kind not in ("atom", "red") or e.semantics != "relaxed" or e.result is None or a.writes != 1:
+        if e.kind not in UPDATES or e.semantics != "relaxed" or e.result is None or a.writes != 1:
             return False
         return _operation(e) is not None and e.result not in self._used and a.key not in self._used
 
@@ -322,7 +322,7 @@ def _used_by(e: Effect) -> set[Term]:
         elif type(found) is Term:
             plain.append(found)
     symbols = _symbols(plain)
-    if e.result in symbols and e.kind in ("atom", "red"):
+    if e.result in symbols and e.kind in UPDATES:
         rest = _symbols([v for v in plain if v is not e.value])
         if e.result not in rest:
             symbols.discard(e.result)
@@ -331,10 +331,8 @@ def _used_by(e: Effect) -> set[Term]:
 
 def _operation(e: Effect) -> tuple[str, str] | None:
     """What an atomic operation does, where it may be exchanged with others that do the same."""
-    words = e.instruction.modifiers
-    kind = words[-1] if words else ""
-    found = [w for w in words if w in _EXCHANGEABLE]
-    return (found[0], kind) if found and kind[:1] in ("u", "s", "b") and kind[1:].isdigit() else None
+    is_integer = e.type[:1] in ("u", "s", "b") and e.type[1:].isdigit()
+    return (e.operation, e.type) if e.operation in _EXCHANGEABLE and is_integer else None
 
 
 def _apart(found: Mapping[Bytes, object], vague: Iterable[tuple[int, int, int]]) -> list[Bytes]:

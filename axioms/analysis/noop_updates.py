@@ -25,7 +25,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Protocol
 
 from ptxcore.machine.explore.heap import on_heap
-from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.effects import ACCESSES, Effect
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.places import Place, includes
 
@@ -47,7 +47,6 @@ class Memory(Protocol):
 #: Numbers that may stand at an address; None where not all are known.
 Noops = Mapping[int, frozenset[int] | None]
 
-_SIMPLE = frozenset(("load", "store", "atom", "red"))
 #: Effects that go to memory otherwise, at more addresses than one.
 _WIDE = frozenset(("copy", "clear", "discard", "mbarrier"))
 
@@ -80,7 +79,7 @@ def holds(threads: Sequence[Thread], memory: Memory, assumed: Noops) -> bool:
 def _effects(threads: Sequence[Thread]) -> Iterator[tuple[Place, Effect]]:
     for thread in threads:
         for effect in thread.execution.effects:
-            if effect.kind in _SIMPLE or effect.kind in _WIDE:
+            if effect.kind in ACCESSES or effect.kind in _WIDE:
                 yield thread.place, effect
 
 
@@ -90,13 +89,15 @@ def _nothing(effect: Effect) -> frozenset[int]:
 
 
 def _flow(threads: Sequence[Thread], memory: Memory) -> LaterFlow:
-    from axioms.events.kinds import ACCESSES, spans_of
+    from axioms.events import kinds
     from axioms.events.memory import AddressSpace
     from axioms.events.value_sets import LaterFlow
 
-    accesses = [(t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind in ACCESSES]
+    accesses = [
+        (t, e) for t, thread in enumerate(threads) for e in thread.execution.effects if e.kind in kinds.ALL_ACCESSES
+    ]
     space = AddressSpace(memory.objects, memory.views)
-    return LaterFlow(space, accesses, lambda e: [(span.address, span.size) for span in spans_of(e)])
+    return LaterFlow(space, accesses, lambda e: [(span.address, span.size) for span in kinds.spans_of(e)])
 
 
 def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], Numbers]) -> bool:
@@ -105,7 +106,7 @@ def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], 
     scopes: set[tuple[str, Place]] = set()
     for place, e in _effects(threads):
         if type(e.address) is not int or e.kind == "copy":
-            found = numbers(e) if e.kind in _SIMPLE else None
+            found = numbers(e) if e.kind in ACCESSES else None
             if found is None or any(n < address + size and address < n + e.width // 8 for n in found):
                 return False
             continue

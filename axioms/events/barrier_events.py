@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from axioms.events.event import READ_TAGS, WRITE_TAGS, Collector, Event, Maker, Span, scope_tag, tags_of
 from ptxcore.machine.ir.effects import Effect, Requirement
-from ptxcore.syntax.tree import Sink
 from ptxcore.values import terms
 
 #: Bytes of an mbarrier object.
@@ -80,7 +79,7 @@ def returns(effect: Effect) -> bool:
     """Whether an operation on an mbarrier object gives its thread what it found there."""
     if effect.agent >= 0 or effect.operation not in ("arrive", "arrive_drop", "wait"):
         return False
-    return effect.operation == "wait" or not isinstance(effect.instruction.operands[0], Sink)
+    return effect.returns
 
 
 def is_of_state(requirement: Requirement, effects: Sequence[Effect]) -> bool:

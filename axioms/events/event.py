@@ -13,7 +13,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
-from ptxcore.machine.ir.effects import Effect, Requirement, ThreadExecution
+from ptxcore.machine.ir.effects import ACCESSES, Effect, Requirement, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.places import Place as Placement
 from ptxcore.syntax.tree import Instruction
@@ -150,9 +150,7 @@ def _access_spans(effect: Effect) -> tuple[Span, ...]:
 
 
 #: What the effects of each kind access, in bytes; kinds that access no memory are not listed.
-SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(
-    ("load", "store", "atom", "red"), _access_spans
-)
+SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(ACCESSES, _access_spans)
 
 
 #: Of so many addresses at most, each is tried.

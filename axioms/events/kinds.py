@@ -12,6 +12,7 @@ from importlib import import_module
 from types import ModuleType
 
 from axioms.events.event import Maker, Span
+from ptxcore.machine.ir import effects
 from ptxcore.machine.ir.effects import Effect
 
 #: The kinds that each file of this folder has in its `MAKERS`.
@@ -25,7 +26,7 @@ HOMES = {
     "heap": "malloc free",
 }
 #: Of those, the kinds that access memory: they are in `SPANS` of their file, too.
-ACCESSES = frozenset(("load", "store", "atom", "red", "copy", "clear", "discard"))
+ALL_ACCESSES = effects.ACCESSES | {"copy", "clear", "discard"}
 #: Accesses that threads do themselves, or that are part of an asynchronous operation, in whose file they are then.
 BACKGROUND = frozenset(("store", "red"))
 

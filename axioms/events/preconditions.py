@@ -144,7 +144,7 @@ def _barrier_objects(collector: Collector) -> Iterator[Trouble]:
                 continue
             for at in collector.places[t, effect.index][0]:
                 thing = collector.space.objects[at.object]
-                name = ".".join((effect.instruction.opcode, *effect.instruction.modifiers))
+                name = effect.instruction.name
                 if thing.space != "shared":
                     message = f"{name} on an object that is not in shared memory"
                     yield Trouble(t, at.guard, _MISPLACED, message, effect.instruction)
@@ -165,9 +165,7 @@ def _constants(collector: Collector) -> Iterator[Trouble]:
 def _read_only(collector: Collector, relations: Mapping[str, Rows]) -> Iterator[Trouble]:
     """What `ldu` reads is written by nobody, unless behind it in its thread or in a kernel before or after (section
     9.7.9.10)."""
-    reads = [
-        e for e in collector.events if e.kind == "R" and e.effect is not None and e.effect.instruction.opcode == "ldu"
-    ]
+    reads = [e for e in collector.events if e.kind == "R" and e.effect is not None and e.effect.fixed]
     if not reads:
         return
     after = _reached(collector, relations)

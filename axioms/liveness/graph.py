@@ -19,13 +19,12 @@ from ptxcore.diagnostics import InputError
 from ptxcore.machine.explore.engine import Thread as Machine
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.symbolic import thread_type
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Effect
+from ptxcore.machine.ir.effects import ACCESSES, NO_DEPENDENCIES, Effect
 from ptxcore.machine.ir.private_memory import Memory, Top
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import Value
 
 #: What a graph has: accesses, and what no interleaving is about.
-_ACCESSES = frozenset(("load", "store", "atom", "red"))
 _PASSED = frozenset(("fence", "proxy_fence"))
 #: So many nodes of a thread at most; waiting loops and exchanges have few.
 _MOST_NODES = 500
@@ -120,11 +119,11 @@ class Graph:
         effect = effects[key.done]
         written = _written(effect)
         if following is not None:
-            rest = next((i for i in range(key.done + 1, len(effects)) if effects[i].kind in _ACCESSES), None)
+            rest = next((i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES), None)
             if rest is None:
                 return Edge(self._settle(following, after, _fences(effects[key.done :])), written)
         else:
-            rest = next(i for i in range(key.done + 1, len(effects)) if effects[i].kind in _ACCESSES)
+            rest = next(i for i in range(key.done + 1, len(effects)) if effects[i].kind in ACCESSES)
         between = _fences(effects[key.done : rest])
         return Edge(self._node(key._replace(answers=answers, done=rest, fences=between), effects[rest]), written)
 
@@ -141,7 +140,7 @@ class Graph:
             seen.add(entry)
             known = self._states.setdefault(entry, state)
             effects, following, after = self._run(number, known, ())
-            first = next((i for i, e in enumerate(effects) if e.kind in _ACCESSES), None)
+            first = next((i for i, e in enumerate(effects) if e.kind in ACCESSES), None)
             if first is not None:
                 return self._node(_Key(*entry, (), first, fences + _fences(effects[:first])), effects[first], fresh)
             fences += _fences(effects)
@@ -183,7 +182,7 @@ class Graph:
         asked: list[Effect] = []
 
         def answer(effect: Effect, width: int) -> Value:
-            if effect.kind not in _ACCESSES:
+            if effect.kind not in ACCESSES:
                 raise Unsuited
             found = next(given, None)
             if found is None:
@@ -200,7 +199,7 @@ class Graph:
             pass
         except InputError:
             raise Unsuited from None
-        if any(e.kind not in _ACCESSES and e.kind not in _PASSED for e in machine.effects if e.guard != 0):
+        if any(e.kind not in ACCESSES and e.kind not in _PASSED for e in machine.effects if e.guard != 0):
             raise Unsuited
         if machine.requirements and any(r.guard != 0 and r.condition != 1 for r in machine.requirements):
             raise Unsuited

@@ -32,10 +32,11 @@ from axioms.encode.encoding import Encoding
 from axioms.events.event import Event
 from axioms.liveness.blocking import Blocking, Stop
 from axioms.sat.formula import BOTH, FALSE
+from ptxcore.machine.ir.effects import ACCESSES, FENCES
 from ptxcore.values import terms
 
 #: Effects that may be done again and again.
-_PLAIN = frozenset(("load", "store", "atom", "red", "fence", "proxy_fence"))
+_PLAIN = ACCESSES | FENCES
 
 
 class Lasso:

@@ -18,11 +18,11 @@ from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.explore.state import State
-from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect
 from ptxcore.values.terms import Value
 
 #: What an execution is written out of.
-PLAIN = frozenset(("load", "store", "atom", "red", "fence", "proxy_fence"))
+PLAIN = ACCESSES | FENCES
 #: So many copies are evaluated: of three, the middle one has a copy on either side.
 COPIES = 3
 

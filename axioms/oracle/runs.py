@@ -114,7 +114,7 @@ class Runs:
         by_index = {e.index: e for e in trace.effects}
         wanted = {*effect.data_dependencies}
         # An exchange and a compare-and-swap write an operand as it is: not what they read.
-        if effect.answer is not None and not {"exch", "cas"} & set(effect.instruction.modifiers):
+        if effect.answer is not None and effect.operation not in ("exch", "cas"):
             wanted.add(effect.index)
         for index in wanted:
             source = by_index[index]

@@ -169,6 +169,11 @@ class Instruction:
         self.text = text
         self.start = start
 
+    @property
+    def name(self) -> str:
+        """`opcode.modifier.modifier`."""
+        return ".".join((self.opcode, *self.modifiers))
+
     def _key(self) -> tuple[object, ...]:
         return self.opcode, self.modifiers, self.operands, self.guard
 

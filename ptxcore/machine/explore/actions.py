@@ -9,7 +9,7 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, Effect, Requirement
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, UPDATES, Dependencies, Effect, Requirement
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.values.packed import join, split
 from ptxcore.values.spread import spread
@@ -138,6 +138,7 @@ class Actions:
         if vector:
             return self._load_vector(how, address, int(vector[1:]))
         effect = self._access("load", how, address)
+        effect.fixed = how.form.mnemonic == "ldu"
         return self._result(effect, effect.width)
 
     def _load_vector(self, how: Use, address: Value, count: int) -> tuple[Value, ...]:
@@ -150,7 +151,7 @@ class Actions:
             value: Value = 0
             if targets[i] is not None:  # what is dropped is not read (section 9.7.9.8)
                 effect = self._access("load", how, add(address, i * how.width // 8, 64))
-                effect.group = first
+                effect.group, effect.fixed = first, how.form.mnemonic == "ldu"
                 value = self._answered(effect, effect.width)
                 depends = {effect.index: 1}
             values.append(value)
@@ -190,12 +191,13 @@ class Actions:
     def modify(self, kind: str, how: Use, address: Value, write: Callable[[Any], tuple[Any, Value]]) -> Any:
         """An atomic read-modify-write: `write(old)` gives the new value and the condition under which it is written. Of a
         vector or packed type, one effect an element. See `ptxcore.isa.thread.Thread` for `kind`."""
-        if kind != "atom" and kind != "red":
+        if kind not in UPDATES:
             return self._mbarrier(kind, how, address, write)
         vector = how.words.get("vec")
         if vector or how.type in _PACKED:
             return self._modify_elements(kind, how, address, write, int(vector[1:]) if vector else 0)
         effect = self._access(kind, how, address)
+        effect.operation, effect.type = how.op, how.type
         effect.returns = kind == "atom" and self._step.targets != (None,)
         result = self._result(effect, effect.width)
         old = resize(result, effect.width, how.width, False)
@@ -220,6 +222,7 @@ class Actions:
             for j in range(parts):
                 effect = self._access(kind, how, add(address, (i * parts + j) * width // 8, 64))
                 effect.group, effect.width, effect.returns = first, width, returns
+                effect.operation, effect.type = how.op, how.type
                 if count:
                     self._of_element(effect, i)
                 effects.append(effect)
@@ -241,6 +244,7 @@ class Actions:
         """An operation on a barrier object."""
         effect = self._access("mbarrier", how, address)
         effect.operation = kind
+        effect.returns = kind == "wait" or any(target is not None for target in self._step.targets)
         old = self._result(effect, how.width)
         if kind == "wait":
             self._wait = effect

@@ -18,7 +18,7 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.explore.actions import Actions, Answer, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Cut, Dependencies, Effect, FinalRegister, Stuck, Turn
+from ptxcore.machine.ir.effects import NO_DEPENDENCIES, UPDATES, Cut, Dependencies, Effect, FinalRegister, Stuck, Turn
 from ptxcore.machine.ir.private_memory import Mark, Memory, Top
 from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
@@ -323,7 +323,7 @@ class Thread(Actions):
 
     def _is_noop(self, effect: Effect, condition: Value) -> bool:
         """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
-        if effect.kind not in ("atom", "red") or effect.result is None or effect.value is None:
+        if effect.kind not in UPDATES or effect.result is None or effect.value is None:
             return False
         if type(effect.address) is not int or effect.address not in self.noops:
             return False
@@ -498,7 +498,7 @@ def _leaves_all(effect: Effect) -> Value:
         return 1
     happens = conj(effect.guard, effect.writes)
     found = effect.result if effect.answer is None else effect.answer
-    if effect.kind in ("atom", "red") and found is not None and effect.value is not None:
+    if effect.kind in UPDATES and found is not None and effect.value is not None:
         happens = conj(happens, negate(eq(effect.value, found)))
     return negate(happens)
 

@@ -23,6 +23,17 @@ Dependencies = Mapping[int, Value]
 
 NO_DEPENDENCIES: Dependencies = {}
 
+# Traits: what kinds of effects have in common.
+
+#: Accesses to memory, of one value at one address.
+ACCESSES = frozenset(("load", "store", "atom", "red"))
+#: Those of them that write, and those that read and write at once.
+WRITES, UPDATES = ACCESSES - {"load"}, frozenset(("atom", "red"))
+#: Fences, of memory and of proxies.
+FENCES = frozenset(("fence", "proxy_fence"))
+#: Effects that are no events: what others do does not depend on when they happen.
+NO_EVENTS = frozenset(("input", "stop", "collective"))
+
 
 @dataclass(kw_only=True, slots=True)
 class Effect:
@@ -66,7 +77,7 @@ class Effect:
     value: Value | None = None
     # atom, red, copy: the condition, given `guard`, under which it writes (a failing compare-and-swap does not).
     writes: Value = 1
-    returns: bool = True  # atom: False when its destination is the sink `_`
+    returns: bool = True  # atom, mbarrier: False when its destination is the sink `_`
     answer: int | None = None  # concrete runs: the number that came back (`result` is None then)
 
     # fence: `mbarrier_init`, `shared::cta`, `shared::cluster` where it is about some operations only
@@ -75,8 +86,12 @@ class Effect:
     # mbarrier: `init`, `inval`, `expect_tx`, `complete_tx`, `arrive`, `arrive_drop`, `increment` (an arrival more is expected:
     # `cp.async.mbarrier.arrive` without `.noinc`, when it is issued), `wait`; grid, host: what is done; stop: `trap`, `brkpt`,
     # or what the assertion says that fails; input: the special register that is asked, `try_wait` where a wait may say no
-    # although the phase is over
+    # although the phase is over; atom, red: what is done to the old value, as `add`, `exch`, `cas`
     operation: str = ""
+    type: str = ""  # atom, red: of what is computed with, as `u32`
+    fixed: bool = (
+        False  # load: nobody writes what it reads, unless behind it in its thread or in another kernel (`ldu`)
+    )
     complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
 
     # barrier

@@ -29,19 +29,17 @@ def alone(task: Callable[[Item], Answer], item: Item, lost: Callable[[Item, str]
     life, mine = os.pipe()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        child = os.fork()
-        if child == 0:
-            os.close(answers)
-            os.close(mine)
-            _work(task, item, answer, life)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    os.close(answer)
-    os.close(life)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until somebody would kill the process for it
+    child = os.fork()
+    if child == 0:
+        os.close(answers)
+        os.close(mine)
+        _work(task, item, answer, life)
     ended = False
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        os.close(answer)
+        os.close(life)
         told = _all_of(answers)
         _, status = os.waitpid(child, 0)
         ended = True

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import axioms.program
-from axioms import engine
+from axioms import engine, passes
 from axioms.engine import decide
 from axioms.models import load
 from axioms.program import Program
@@ -117,21 +117,21 @@ def _answer(decision: Decision) -> tuple[object, ...]:
 def _plainly(program: Program, model_name: str) -> Decision:
     """The answer where nothing is settled."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_settled", lambda program, model: program)
+        patch.setattr(engine, "reduced", lambda program, model: program)
         return decide(program, load(model_name), races=True)
 
 
 def _settled(program: Program, model_name: str) -> Decision:
     """The answer where reads are settled, as of programs that are not small."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_SMALL", 0)
+        patch.setattr(passes, "_SMALL", 0)
         return decide(program, load(model_name), races=True)
 
 
 def _without_the_rest(program: Program, model_name: str) -> Decision:
     """The answer where what is settled altogether is left out, as of large programs."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_SMALL", 0)
+        patch.setattr(passes, "_SMALL", 0)
         patch.setattr(axioms.program, "_LARGE", -1)
         return decide(program, load(model_name), races=True)
 

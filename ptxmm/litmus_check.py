@@ -221,6 +221,8 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
             replace(decision.why.execution, title=f"{question.title}  forbidden by {decision.why.axiom}")
         )
         return
+    if not decision.ends:
+        return  # what the check says of who waits is all that there is to say
     asked = question.test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
     if shown is not None:

@@ -43,6 +43,7 @@ let c-other-cta = (_ * _) \\ scta
 #: Where the model has the definitions that these are made of.
 _TAIL = {
     "c-cause": ("cause", "cause"),
+    "c-before": ("before", "cause | rmw; cause | cause; rmw^-1"),
     "c-base": ("causality-base", "causality-base"),
     "c-ms": ("ms", "ms"),
     "c-sync": ("sync", "sync"),
@@ -295,6 +296,8 @@ def _edge(g: Again, a: int, b: int, name: str) -> bool:
     return (a, b) in (g.pairs(own) if own else g.pairs(name))
 
 
+#: By which definition something is in no order.
+_ORDERS = {"cause": "c-cause", "before": "c-before", "causality-base": "c-base"}
 _AGAIN: dict[str, Callable[..., object]] = {
     "serial": lambda g: g.runs_serially(),
     "stale": _stale,
@@ -306,11 +309,8 @@ _AGAIN: dict[str, Callable[..., object]] = {
     "independent": lambda g, a, b: (a, b) in g.pairs("c-independent"),
     "dependent": lambda g, a, b, name: (a, b) in g.base(name),
     "older": lambda g, r, w: (r, w) in g.pairs("c-older"),
-    "unordered": lambda g, a, b, name: g.unrelated({"cause": "c-cause", "causality-base": "c-base"}[name], a, b),
-    "no order": lambda g, a, b, name: (
-        g.unrelated({"cause": "c-cause", "causality-base": "c-base"}[name], a, b)
-        and g.unrelated({"cause": "c-cause", "causality-base": "c-base"}[name], b, a)
-    ),
+    "unordered": lambda g, a, b, name: g.unrelated(_ORDERS[name], a, b),
+    "no order": lambda g, a, b, name: g.unrelated(_ORDERS[name], a, b) and g.unrelated(_ORDERS[name], b, a),
     "allowed": lambda g: not g.evaluation.violated(),
     "weak link": lambda g, w, r: (w, r) in g.pairs("c-weak-rf") and g.unrelated("c-sync", w, r),
     "no release": _no_release,

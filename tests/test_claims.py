@@ -218,6 +218,7 @@ def test_the_reasons_of_races_are_true(model: str, share: int, monkeypatch: pyte
 KERNELS = sorted((Path(__file__).resolve().parent / "kernels" / "museum").glob("*.toml"))
 
 
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the code of these kernels is in ../shared")
 @pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.campaign)])
 def test_what_is_said_of_kernels_that_fail_is_true(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = Compared()
@@ -228,6 +229,28 @@ def test_what_is_said_of_kernels_that_fail_is_true(share: int, monkeypatch: pyte
             failed += ptxmm.check(read(str(path)).test("buggy"), timeout=20).verdict != "ok"
     assert compared.wrong == []
     assert compared.sentences >= failed >= len(KERNELS[::share]) // 2, (failed, vars(compared))
+
+
+def test_nothing_is_said_twice_in_one_sentence() -> None:
+    """Under a model that knows of no kernels, many steps lack the same."""
+    path = LIBRARY / "kernels" / "host+sync-stream.litmus"
+    result = ptxmm.check(ptxmm.load(str(path)), "ptx-7.5", races=True)
+    lines = [race["reason"] for race in result.races] + (
+        ptxmm.check(ptxmm.load(str(path)), "ptx-7.5", why=True).why or {}
+    )["text"]
+    assert any("which the model makes nothing of" in line for line in lines)
+    for line in lines:
+        parts = line.split(", and ")
+        assert len(parts) == len(set(parts)), line
+
+
+def test_where_no_execution_ends_nothing_more_is_said_of_why() -> None:
+    """The check says who waits; `not explained` would be another thing."""
+    text = (
+        "PTX t\n{ x = 0; }\nP0 { L: ld.relaxed.gpu.u32 %r0, [x]; setp.eq.u32 %p, %r0, 0; @%p bra L; }\nforall (x = 1)\n"
+    )
+    result = ptxmm.check(ptxmm.parse(text), why=True)
+    assert result.hangs and result.why is None and "P0 waits for ever" in result.checks[0].message
 
 
 def test_every_sentence_about_published_tests_is_true() -> None:

@@ -87,9 +87,12 @@ class Ground:
         """Whether the model has such a definition, and does not relate the two by it."""
         return self.is_defined(name) and not self.related(name, a, b)
 
-    def orders(self, a: int, b: int) -> str:
-        """The definition by which the model orders two events: causality between accesses, and its base between others."""
+    def orders(self, a: int, b: int, *, racing: bool = False) -> str:
+        """The definition by which the model orders two events: causality between accesses, and its base between others. That of
+        races counts an atomic operation as one, where the model has such a definition."""
         accesses = {self.events[a].kind, self.events[b].kind} <= {"R", "W"}
+        if racing and accesses and self.judged.model.shipped and self.is_defined("before"):
+            return "before"
         return "cause" if accesses else "causality-base"
 
     def ends(self, names: tuple[str, ...], end: int) -> list[int]:

@@ -98,8 +98,8 @@ class Missing:
 
     # Two events.
 
-    def explained(self, before: int, after: int) -> Reason | None:
-        """Why nothing orders one event before another."""
+    def explained(self, before: int, after: int, *, racing: bool = False) -> Reason | None:
+        """Why nothing orders one event before another; `racing`: by the model's definition for races."""
         a, b = self.events[before], self.events[after]
         way = self.way(before, after)
         if way is None:
@@ -107,14 +107,14 @@ class Missing:
         else:
             lacks = way.lacks or (*self._through(a, b), *self._ignored(way, before, after))
             said = _of(lacks, tuple(i for leap in way.leaps for i in (leap.before, leap.after)))
-        head = Claim("unordered", (before, after), (self.ground.orders(before, after),))
+        head = Claim("unordered", (before, after), (self.ground.orders(before, after, racing=racing),))
         return self._kept(said._replace(head=head, involved=(before, after, *said.involved)))
 
     def unordered(self, one: int, other: int) -> Reason | None:
         """Why nothing orders two events that race: in the direction in which the least is missing."""
         pairs = [(one, other), (other, one)]
         before, after = min(pairs, key=lambda pair: self._rank(*pair))
-        return self.apart(one, other) or self._weak_one(before, after) or self.explained(before, after)
+        return self.apart(one, other) or self._weak_one(before, after) or self.explained(before, after, racing=True)
 
     def apart(self, one: int, other: int) -> Reason | None:
         """Why two strong accesses to one place are in no order: they do not take in each other's thread, or could not be
@@ -130,7 +130,7 @@ class Missing:
         return self._in_no_order(a, b, _of(lacks)._replace(claims=(*never, *(lack.claim for lack in lacks))))
 
     def _in_no_order(self, a: ExecutedEvent, b: ExecutedEvent, said: Reason) -> Reason | None:
-        head = Claim("no order", (a.index, b.index), (self.ground.orders(a.index, b.index),))
+        head = Claim("no order", (a.index, b.index), (self.ground.orders(a.index, b.index, racing=True),))
         return self._kept(said._replace(head=head, involved=(a.index, b.index, *said.involved)))
 
     def _weak_one(self, before: int, after: int) -> Reason | None:

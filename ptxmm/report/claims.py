@@ -141,7 +141,11 @@ class Words:
             (self._full(head.events[0]), self._full(head.events[1])) if head.kind in ("unordered", "no order") else None
         )
         self._pair = pair if pair and pair[0] != pair[1] else None
-        why = "; ".join(self._steps(claims)) if head.kind == "ahead" else ", and ".join(self._joined(claims))
+        why = (
+            "; ".join(self._steps(claims))
+            if head.kind == "ahead"
+            else ", and ".join(dict.fromkeys(self._joined(claims)))
+        )
         culprits = tuple((event, self.brief(claim)) for event, claim in reason.culprits)
         self._pair = None
         return Told(f"{text}{said}: {why}" if why else f"{text}{said}", tuple(dict.fromkeys(culprits)), reason.involved)

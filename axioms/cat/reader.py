@@ -20,6 +20,7 @@ import re
 from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
+from ptxcore.syntax.precedence import LEFT, Stacks, Waiting, levels
 
 
 class Expression(NamedTuple):
@@ -103,10 +104,11 @@ _UNSUPPORTED = frozenset(
      "from", "fun", "in", "instructions", "match", "procedure", "requires", "subset", "try", "undefined_unless",
      "when", "with", "yield"]
 )  # fmt: skip
-_BINARY = {"|": 1, ";": 2, "\\": 3, "&": 4, "*": 5}
+_LEVELS = levels((LEFT, "|"), (LEFT, ";"), (LEFT, "\\"), (LEFT, "&"), (LEFT, "*"))
+#: A branch reaches as far as it can; a complement binds more tightly than what has two operands.
+_BRANCH, _COMPLEMENT = 0, len(_LEVELS) + 1
 _POSTFIX = {"+": "plus", "^+": "plus", "^*": "star", "?": "opt", "^-1": "inverse"}
 _NODE = {"|": "union", ";": "sequence", "\\": "difference", "&": "intersection", "*": "product"}
-_PREFIX_BINDING = 6
 
 
 class _Token(NamedTuple):
@@ -319,131 +321,117 @@ class _Reader:
                 return
 
     def expression(self) -> Expression:
-        """Operator precedence over an explicit stack, so that nesting costs memory and never the interpreter's stack."""
-        operands: list[Expression] = []
-        pending: list[_Token] = []  # binary operators, "~", "(", "[", calls and branches that wait for their operands
+        """An expression; what waits for operands or is open has its token for a place."""
+        stacks: _Stacks = Stacks(_LEVELS, _applied)
         while True:
             # A prefix position: an operand must come.
             token = self.take()
-            if token.text in ("(", "[", "~") and token.kind == "op":
-                pending.append(token)
+            if token.kind == "op" and token.text in ("(", "["):
+                stacks.open(token.text, token)
+                continue
+            if token.kind == "op" and token.text == "~":
+                stacks.prefix("~", token, _COMPLEMENT)
                 continue
             if token.text == "if" and token.kind == "keyword":
                 option = _quoted(self.expect("string", "an option in quotes"))
                 self.expect_op("then")
-                pending.append(_Token("then", option, token.span))
+                stacks.open("if", token._replace(text=option))
                 continue
             if token.text == "{" and token.kind == "op":
-                operands.append(Expression("name", (), token.span, "{}"))
+                stacks.values.append(Expression("name", (), token.span, "{}"))
                 self.expect_op("}")
             elif token.kind == "name":
                 if self.next.text == "(" and self.next.kind == "op":
                     self.take()
-                    if self.take_if(")"):
-                        operands.append(Expression("call", (), token.span, token.text))
-                    else:
-                        pending += [_Token("call", token.text, token.span), _Token("arguments", "0", token.span)]
+                    if not self.take_if(")"):
+                        stacks.open("call", token)
                         continue
+                    stacks.values.append(Expression("call", (), token.span, token.text))
                 else:
-                    operands.append(Expression("name", (), token.span, token.text))
+                    stacks.values.append(Expression("name", (), token.span, token.text))
             else:
                 raise fail(token.span, f"expected a relation or a set, found '{token.text}'")
-            if not self._after_operand(operands, pending):
-                return operands[0]
+            if not self._after_operand(stacks):
+                return stacks.values[0]
 
-    def _after_operand(self, operands: list[Expression], pending: list[_Token]) -> bool:
+    def _after_operand(self, stacks: _Stacks) -> bool:
         """Postfix operators and closers behind an operand. True when another operand must follow."""
+        values, waiting = stacks.values, stacks.waiting
         while True:
             token = self.next
             if token.kind == "op":
                 if token.text in _POSTFIX or (token.text == "*" and not self._operand_follows()):
                     self.take()
-                    op = _POSTFIX.get(token.text, "star")
-                    operands[-1] = Expression(op, (operands[-1],), operands[-1].span)
+                    values[-1] = Expression(_POSTFIX.get(token.text, "star"), (values[-1],), values[-1].span)
                     continue
-                if token.text in _BINARY:
-                    self._reduce(operands, pending, _BINARY[token.text])
-                    pending.append(self.take())
+                if token.text in _LEVELS:
+                    stacks.binary(token.text, self.take())
                     return True
                 if token.text == "++":
                     raise fail(token.span, "'++' is not supported; use '|' between sets")
                 if token.text in (")", "]", ","):
-                    self._reduce(operands, pending, 0)
-                    if not pending:
+                    opened = stacks.innermost()
+                    if opened is None:
                         return False  # belongs to whoever asked for the expression
-                    if self._close(token, operands, pending):
+                    if self._close(token, opened, stacks):
                         continue
                     return True
             elif token.text == "else" and token.kind == "keyword":
-                self._reduce(operands, pending, 0)
-                if pending and pending[-1].kind == "then":
+                opened = stacks.innermost()
+                if opened is not None and opened.operator == "if":
                     self.take()
-                    pending[-1] = pending[-1]._replace(kind="else")
+                    waiting.pop()
+                    stacks.prefix("if", opened.place, _BRANCH, arity=2)
                     return True
                 raise fail(token.span, "'else' without an 'if'")
             elif token.text in _UNSUPPORTED:
                 raise _unsupported(token)
             elif token.kind == "name":
                 raise fail(token.span, f"expected an operator, found '{token.text}'", nearest(token.text, _KEYWORDS))
-            self._reduce(operands, pending, 0)
-            if pending:
-                if pending[-1].kind == "then":
-                    raise fail(pending[-1].span, "'if' without an 'else'")
-                opener = "(" if pending[-1].kind in ("call", "arguments") else pending[-1].text
-                raise fail(pending[-1].span, f"'{opener}' is never closed")
+            opened = stacks.innermost()
+            if opened is not None:
+                if opened.operator == "if":
+                    raise fail(opened.place.span, "'if' without an 'else'")
+                opener = "(" if opened.operator == "call" else opened.operator
+                raise fail(opened.place.span, f"'{opener}' is never closed")
             return False
 
-    def _close(self, token: _Token, operands: list[Expression], pending: list[_Token]) -> bool:
+    def _close(self, token: _Token, opened: Waiting[_Token], stacks: _Stacks) -> bool:
         """Handles `)`, `]` or `,` behind a whole operand. True when an operand is complete, False when one must follow."""
-        opener = pending[-1]
-        if opener.kind == "then":
-            raise fail(opener.span, "'if' without an 'else'")
-        if opener.kind == "arguments":
-            count = int(opener.text) + 1
+        values, waiting = stacks.values, stacks.waiting
+        if opened.operator == "if":
+            raise fail(opened.place.span, "'if' without an 'else'")
+        if opened.operator == "call" and token.text == ",":
             self.take()
-            if token.text == ",":
-                pending[-1] = _Token("arguments", str(count), opener.span)
-                return False
-            if token.text == "]":
-                raise fail(token.span, "expected ')', found ']'")
-            pending.pop()
-            called = pending.pop()
-            arguments = tuple(operands[-count:])
-            del operands[-count:]
-            operands.append(Expression("call", arguments, called.span, called.text))
-            return True
-        closer = ")" if opener.text == "(" else "]"
+            waiting[-1] = opened._replace(arity=opened.arity + 1)  # the arguments so far
+            return False
+        closer = "]" if opened.operator == "[" else ")"
         if token.text != closer:
             raise fail(token.span, f"expected '{closer}', found '{token.text}'")
         self.take()
-        pending.pop()
-        if opener.text == "[":
-            operands[-1] = Expression("identity", (operands[-1],), opener.span)
+        waiting.pop()
+        if opened.operator == "call":
+            arguments = tuple(values[-opened.arity - 1 :])
+            del values[-opened.arity - 1 :]
+            values.append(Expression("call", arguments, opened.place.span, opened.place.text))
+        elif opened.operator == "[":
+            values[-1] = Expression("identity", (values[-1],), opened.place.span)
         return True
 
     def _operand_follows(self) -> bool:
         after = self.tokens[self.at + 1]
-        return after.kind == "name" or (after.kind == "op" and after.text in ("(", "[", "~", "{"))
+        return after.kind == "name" or after.text == "if" or (after.kind == "op" and after.text in ("(", "[", "~", "{"))
 
-    @staticmethod
-    def _reduce(operands: list[Expression], pending: list[_Token], floor: int) -> None:
-        """Applies the pending operators that bind at least as tightly as `floor`; a branch reaches as far as it can."""
-        while pending and (pending[-1].kind == "op" or (floor == 0 and pending[-1].kind == "else")):
-            op = pending[-1].text
-            if pending[-1].kind == "else":
-                option = pending.pop()
-                otherwise, then = operands.pop(), operands.pop()
-                operands.append(Expression("if", (then, otherwise), option.span, option.text))
-                continue
-            if op == "~":
-                if floor > _PREFIX_BINDING:
-                    return
-                operands[-1] = Expression("complement", (operands[-1],), pending.pop().span)
-            elif op in _BINARY and _BINARY[op] >= floor:
-                right, left = operands.pop(), operands.pop()
-                operands.append(Expression(_NODE[op], (left, right), pending.pop().span))
-            else:
-                return
+
+_Stacks = Stacks[Expression, _Token]
+
+
+def _applied(waiting: Waiting[_Token], operands: list[Expression]) -> Expression:
+    token = waiting.place
+    if waiting.operator == "if":
+        return Expression("if", tuple(operands), token.span, token.text)
+    op = "complement" if waiting.operator == "~" else _NODE[waiting.operator]
+    return Expression(op, tuple(operands), token.span)
 
 
 __all__ = ["Axiom", "Binding", "Diagnostic", "Expression", "Include", "InputError", "Item", "Let", "read"]

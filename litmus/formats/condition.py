@@ -3,7 +3,7 @@
     prop := prop "=>" prop | prop "\\/" prop | prop "/\\" prop | "~" prop | "(" prop ")"
           | "true" | "false" | side CMP side
 
-from loose to tight; `=>` groups to the right. Read with a stack of its own, so that no nesting is too deep for Python.
+from loose to tight; `=>` groups to the right.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from litmus.test import (
     RegisterTerm,
 )
 from ptxcore.diagnostics import Span
+from ptxcore.syntax.precedence import RIGHT, RUN, Stacks, Waiting, levels
 
 #: Negations, implications, and changes between conjunction and disjunction inside each other: values that nest deeper
 #: could not be compared. Parentheses alone do not count.
@@ -50,7 +51,8 @@ _TOKEN = re.compile(
 _OPERATOR, _REGISTER, _WORD, _BRACKETED, _NUMBER, _OTHER = 1, 3, 4, 7, 8, 9
 _COMPARISONS = frozenset(("=", "==", "!=", "<", "<=", ">", ">="))
 _COMPARED = re.compile(r"\s*+(?:[=<>]|!=)")
-_BINDING = {"=>": 1, "\\/": 2, "/\\": 3}
+_LEVELS = levels((RIGHT, "=>"), (RUN, "\\/"), (RUN, "/\\"))
+_NEGATION = len(_LEVELS) + 1
 _OPEN_BRACKET = re.compile(r"\s*+\[")
 _CLOSE_BRACKET = re.compile(r"\s*+\]")
 _PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
@@ -150,8 +152,7 @@ class PropositionReader:
     def read(self, start: int) -> tuple[Proposition, int]:
         """A proposition and the offset after it."""
         text, source = self.source.text, self.source
-        values: list[tuple[Proposition, int]] = []  # with their depths
-        operators: list[tuple[str, int]] = []  # operators and open parentheses that wait, with their offsets
+        stacks: Stacks[tuple[Proposition, int], int] = Stacks(_LEVELS, self._applied)  # values with their depths
         at = start
         while True:
             # An operand is wanted.
@@ -162,39 +163,39 @@ class PropositionReader:
                     max(end - 1, 0), end, "the condition ends too early", "a proposition is missing here"
                 )
             kind, here = token.lastindex, token.end()
-            if kind == _OPERATOR and token[1] in "(~":
-                operators.append((token[1], token.start(1)))
+            if kind == _OPERATOR and token[1] == "(":
+                stacks.open("(", token.start(1))
+                at = here
+                continue
+            if kind == _OPERATOR and token[1] == "~":
+                stacks.prefix("~", token.start(1), _NEGATION)
                 at = here
                 continue
             if (token[_WORD] or token[_OTHER]) in ("!", "not") and not _COMPARED.match(text, here):
                 self._refuse_foreign(at)
             if kind in (_WORD, 6) and token[4] in ("true", "false") and token[6] is None:
-                values.append((Literal(token[4] == "true"), 0))
+                stacks.values.append((Literal(token[4] == "true"), 0))
                 at = here
             else:
                 compare, at = self._comparison(token)
-                values.append((compare, 0))
+                stacks.values.append((compare, 0))
             # An operator, a closing parenthesis, or the end.
             while True:
                 token = _TOKEN.match(text, at)
                 word = token[1] if token is not None else None
                 if token is None or word != ")":
                     break
-                self._reduce(values, operators, 0)
-                if not operators:
+                if stacks.innermost() is None:
                     raise source.error(*token.span(1), "')' without '('")
-                operators.pop()
+                stacks.waiting.pop()
                 at = token.end()
-            if token is None or word not in _BINDING:
+            if token is None or word is None or word not in _LEVELS:
                 self._refuse_foreign(at)
-                self._reduce(values, operators, 0)
-                if operators:
-                    opening = operators[-1][1]
-                    raise source.error(opening, opening + 1, "this '(' is never closed", "close it with ')'")
-                return values[0][0], at
-            binding = _BINDING[word]
-            self._reduce(values, operators, binding)
-            operators.append((word, token.start(1)))
+                opened = stacks.innermost()
+                if opened is not None:
+                    raise source.error(opened.place, opened.place + 1, "this '(' is never closed", "close it with ')'")
+                return stacks.values[0][0], at
+            stacks.binary(word, token.start(1))
             at = token.end()
 
     def _refuse_foreign(self, at: int) -> None:
@@ -204,32 +205,14 @@ class PropositionReader:
             operator, example = _MEANT[found[1].lower()]
             raise self.source.error(*found.span(1), f"'{found[1]}' is written '{operator}' in a condition", example)
 
-    def _reduce(self, values: list[tuple[Proposition, int]], operators: list[tuple[str, int]], binding: int) -> None:
-        """Apply the waiting operators that bind more tightly than `binding`, back to the last '('."""
-        while operators and operators[-1][0] != "(":
-            word, offset = operators[-1]
-            if word == "~":
-                operators.pop()
-                operand, depth = values.pop()
-                values.append((Not(operand), self._deeper(depth, offset)))
-                continue
-            tightness = _BINDING[word]
-            if tightness <= binding:
-                return
-            # A run of the same operator becomes one conjunction or disjunction.
-            length = 1
-            if word != "=>":
-                while length < len(operators) and operators[-1 - length][0] == word:
-                    length += 1
-            del operators[-length:]
-            parts = values[-length - 1 :]
-            del values[-length - 1 :]
-            depth = self._deeper(max(depth for _, depth in parts), offset)
-            operands = tuple(part for part, _ in parts)
-            if word == "=>":
-                values.append((Implies(*operands), depth))
-            else:
-                values.append((And(operands) if word == "/\\" else Or(operands), depth))
+    def _applied(self, waiting: Waiting[int], operands: list[tuple[Proposition, int]]) -> tuple[Proposition, int]:
+        depth = self._deeper(max(depth for _, depth in operands), waiting.place)
+        parts = tuple(part for part, _ in operands)
+        if waiting.operator == "~":
+            return Not(*parts), depth
+        if waiting.operator == "=>":
+            return Implies(*parts), depth
+        return (And(parts) if waiting.operator == "/\\" else Or(parts)), depth
 
     def _deeper(self, depth: int, offset: int) -> int:
         if depth >= MAX_DEPTH:

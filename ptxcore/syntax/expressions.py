@@ -1,10 +1,11 @@
-"""Constant expressions (PTX ISA 9.0, sections 4.5.4-4.5.6), evaluated while they are read, with stacks of their own."""
+"""Constant expressions (PTX ISA 9.0, sections 4.5.4-4.5.6), evaluated while they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from ptxcore.syntax.lexer import Bad, Cursor, Integer, bits_float, float_bits, hexadecimal_float, integer_literal, shown
+from ptxcore.syntax.precedence import LEFT, Stacks, Waiting, levels
 from ptxcore.syntax.tree import Float, Immediate
 
 _MASK = (1 << 64) - 1
@@ -14,17 +15,12 @@ WARP_SZ = 32
 #: A value on the stack: an integer, a double, or (as `Float`) a hexadecimal constant, whose bits stay what they are.
 Value = Integer | float | Float
 
-#: Binary operators by precedence (table 4); `?` and `:` come below all of them.
-_PRECEDENCE = {
-    operator: rank
-    for rank, operators in enumerate(
-        (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"),
-         ("+", "-"), ("*", "/", "%")),
-        start=2,
-    )
-    for operator in operators
-}  # fmt: skip
-_UNARY = 20
+#: Binary operators by precedence (table 4); `?` and `:` come below all of them, unary ones above.
+_LEVELS = levels(
+    (LEFT, "||"), (LEFT, "&&"), (LEFT, "|"), (LEFT, "^"), (LEFT, "&"), (LEFT, "== !="), (LEFT, "< > <= >="),
+    (LEFT, "<< >>"), (LEFT, "+ -"), (LEFT, "* / %"),
+)  # fmt: skip
+_CONDITIONAL, _UNARY = 0, 20
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b,
     ">": lambda a, b: a > b,
@@ -87,49 +83,46 @@ def _wrap(value: int, unsigned: bool) -> Integer:
 
 
 class _Evaluation:
-    """One expression: values and operators wait on stacks until what follows binds less tightly."""
+    """One expression; places are the first and the last offset of an operator."""
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.values: list[Value] = []
-        #: (precedence, operator, start, end). `(` has precedence 0, `?` and its `:` 1.
-        self.operators: list[tuple[int, str, int, int]] = []
+        self.stacks: Stacks[Value, tuple[int, int]] = Stacks(_LEVELS, _applied)
 
     def run(self) -> Value:
-        cursor = self.cursor
+        cursor, stacks = self.cursor, self.stacks
         while True:
             self._operand()
-            while cursor.text == ")" and any(operator == "(" for _, operator, _, _ in reversed(self.operators)):
-                self._reduce(1)
-                if self.operators[-1][1] != "(":
+            while cursor.text == ")" and any(w.operator == "(" for w in stacks.waiting):
+                opened = stacks.innermost()
+                if opened is None or opened.operator != "(":
                     raise cursor.missing("':'", "of a conditional")
-                self.operators.pop()
+                stacks.waiting.pop()
                 cursor.advance()
             if not self._operator():
                 break
-        self._reduce(1)
-        if self.operators:
-            operator = self.operators[-1][1]
-            raise cursor.missing("')'" if operator == "(" else "':'", f"to match the '{operator}'")
-        return self.values.pop()
+        opened = stacks.innermost()
+        if opened is not None:
+            raise cursor.missing("')'" if opened.operator == "(" else "':'", f"to match the '{opened.operator}'")
+        return stacks.values.pop()
 
     def _operand(self) -> None:
         """Prefix operators, opened parentheses, and the literal behind them."""
-        cursor = self.cursor
+        cursor, stacks = self.cursor, self.stacks
         while cursor.kind == "mark":
             text, start = cursor.text, cursor.start
             if text == "(":
                 cursor.advance()
                 if cursor.kind == "word":
-                    self.operators.append((_UNARY, self._cast(), start, cursor.start))
+                    stacks.prefix(self._cast(), (start, cursor.start), _UNARY)
                 else:
-                    self.operators.append((0, "(", start, start + 1))
+                    stacks.open("(", (start, start + 1))
             elif text in ("-", "+", "~", "!"):
-                self.operators.append((_UNARY, f"unary {text}", start, start + 1))
+                stacks.prefix(f"unary {text}", (start, start + 1), _UNARY)
                 cursor.advance()
             else:
                 raise cursor.missing("a constant")
-        self.values.append(self._literal())
+        stacks.values.append(self._literal())
         cursor.advance()
 
     def _cast(self) -> str:
@@ -165,49 +158,34 @@ class _Evaluation:
         cursor = self.cursor
         if cursor.kind != "mark":
             return False
-        text, start, stop = cursor.text, cursor.start, cursor.stop
-        rank = _PRECEDENCE.get(text)
-        if rank is not None:
-            self._reduce(rank)
-            self.operators.append((rank, text, start, stop))
+        text, place, stacks = cursor.text, (cursor.start, cursor.stop), self.stacks
+        if text in _LEVELS:
+            stacks.binary(text, place)
         elif text == "?":
-            self._reduce(2)
-            self.operators.append((1, "?", start, stop))
+            stacks.reduce(_CONDITIONAL + 1)  # conditionals group to the right
+            stacks.open("?", place)
         elif text == ":" and self._waits_for_colon():
-            while self.operators[-1][1] != "?":
-                self._apply()
-            self.operators[-1] = (1, "?:", start, stop)
+            stacks.innermost()
+            stacks.waiting.pop()
+            stacks.prefix("?:", place, _CONDITIONAL, arity=3)
         else:
             return False
         cursor.advance()
         return True
 
     def _waits_for_colon(self) -> bool:
-        for _, operator, _, _ in reversed(self.operators):
-            if operator == "?":
-                return True
-            if operator == "(":
-                return False
-        return False
+        return next((w.operator == "?" for w in reversed(self.stacks.waiting) if w.is_open), False)
 
-    def _reduce(self, rank: int) -> None:
-        """Applies what binds at least as tightly; conditionals associate to the right."""
-        operators = self.operators
-        while operators and operators[-1][0] >= rank and operators[-1][1] not in ("(", "?"):
-            self._apply()
 
-    def _apply(self) -> None:
-        _, operator, start, end = self.operators.pop()
-        values = self.values
-        if operator == "?:":
-            otherwise, then, condition = values.pop(), values.pop(), values.pop()
-            values.append(_conditional(condition, then, otherwise, start, end))
-            return
-        right = values.pop()
-        if operator.startswith("unary ") or operator[0] == ".":
-            values.append(_unary(operator.removeprefix("unary "), right, start, end))
-        else:
-            values.append(_binary(operator, values.pop(), right, start, end))
+def _applied(waiting: Waiting[tuple[int, int]], operands: list[Value]) -> Value:
+    operator, (start, end) = waiting.operator, waiting.place
+    if operator == "?:":
+        condition, then, otherwise = operands
+        return _conditional(condition, then, otherwise, start, end)
+    if waiting.arity == 1:
+        return _unary(operator.removeprefix("unary "), operands[0], start, end)
+    left, right = operands
+    return _binary(operator, left, right, start, end)
 
 
 def _whole(value: Value, operator: str, start: int, end: int) -> Integer:

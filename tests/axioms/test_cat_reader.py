@@ -55,6 +55,7 @@ def expression(text: str) -> str:
         ("po-loc ; a-b.c'", "(sequence po-loc a-b.c')"),
         ("{}", "{}"),
         ("_ * 0", "(product _ 0)"),
+        ('a * if "x" then b else c | d', "(product a (if:x b (union c d)))"),
         ("~~a", "(complement (complement a))"),
         ("[~a | b]", "(identity (union (complement a) b))"),
     ],

@@ -16,6 +16,8 @@ from axioms.witness.result import Decision, states_to_list
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 
+#: What waits for other threads.
+_MEETING = ("barrier", "collective")
 _BOTH = frozenset((True, False))
 #: So many outcomes are asked for with values that nothing determines.
 _FEW = 4
@@ -63,6 +65,11 @@ def decide(
     asked = with_tearing(reduced(program, model) if engine == "solve" else program, model)
     fit = fitted(model, asked, wanted_flags(model, races))
     decision = _decided(asked, fit, engine, backend, deadline, steps, max_states, witnesses, races, settles)
+    if decision.stopped is None and decision.undefined is None:
+        try:
+            _look_at_beginnings(program, model, decision, engine, backend, deadline, steps, races)
+        except OutOfTime as error:
+            decision.stopped = error
     if decision.stopped is not None and not partial:
         raise decision.stopped
     decision.unset = [r for r in decision.races if r.kind == UNSET]
@@ -82,6 +89,35 @@ def decide(
 
             tell_why(plain, model, decision, deadline)
     return decision
+
+
+def _look_at_beginnings(
+    program: Program,
+    model: Model,
+    decision: Decision,
+    engine: str,
+    backend: str | None,
+    deadline: float | None,
+    steps: int | None,
+    races: bool,
+) -> None:
+    """Adds what is wrong in executions that do not end."""
+    if (
+        all(t.execution.finishes == 1 for t in program.threads)
+        and program.kinds.isdisjoint(_MEETING)
+        and not program.kernels
+    ):
+        return
+    from axioms.liveness import beginnings
+
+    if not beginnings.may_not_end(program, model):
+        return
+    if engine == "enumerate":
+        from axioms.oracle.beginnings import look
+
+        look(with_tearing(program, model), model, decision, races=races, deadline=deadline, steps=steps)
+    else:
+        beginnings.look(program, model, decision, races=races, backend=backend, deadline=deadline)
 
 
 def _by_one_outcome(program: Program, model: Model, deadline: float | None) -> Decision | None:

@@ -37,7 +37,7 @@ CHECKS = {
     "~exists": (False, "an execution that ends so"),
     "never": (False, "an execution that ends so"),
     "exists": (True, "an execution that ends so"),
-    "race_free": (False, "an execution that ends, with a race"),
+    "race_free": (False, "an execution with a race, whether it ends or not"),
     "no_deadlock": (False, "an execution in which a thread waits at a barrier for ever"),
     "terminates": (False, "an execution in which a thread waits for ever"),
     "no_trap": (False, "an execution in which a thread traps, or fails an assertion"),

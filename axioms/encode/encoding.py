@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from axioms.cat.model import Model
 from axioms.encode.bounds import Bounds
@@ -20,7 +20,7 @@ from axioms.encode.inputs import inputs, samples
 from axioms.encode.races import Flags
 from axioms.encode.symmetry import Class, classes
 from axioms.encode.termination import executed_literals, forced_values
-from axioms.events.event import Event, what_is_read
+from axioms.events.event import Event, Misuse, what_is_read
 from axioms.events.value_sets import Numbers
 from axioms.program import Program
 from axioms.sat import relations
@@ -74,8 +74,16 @@ class Encoding:
         if ended:
             self.formula.add([self.finishes])
         self.symmetric = self._break_symmetry() if finite and ended and not self.inputs and not self.open else []
+        self.misuse = [*self.barriers.misuse, *self.mbarriers.misuse]
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
+
+    def note_misuse(self, more: Sequence[Misuse]) -> None:
+        """Misuse of barriers that only the caller knows of."""
+        if more:
+            self.misuse = [*self.misuse, *more]
+            self.troubles = self._troubles()
+            self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
 
     def _numbers(self, ended: bool) -> Callable[[Value], Numbers] | None:
         """What counts of mbarrier operations may be; None where there are no such operations."""
@@ -113,7 +121,7 @@ class Encoding:
     def _troubles(self) -> list[tuple[int, str]]:
         """What is undefined of barriers, accesses and instructions: the literal of each message."""
         by_message: dict[str, list[int]] = {}
-        for found in (*self.barriers.misuse, *self.mbarriers.misuse):
+        for found in self.misuse:
             by_message.setdefault(found.reason, []).append(found.literal)
         for t in self.program.troubles:
             by_message.setdefault(t.message, []).append(self.truth(t.condition))
@@ -122,7 +130,7 @@ class Encoding:
     def culprits(self, message: str, holds: Callable[[int], bool]) -> tuple[RaceEvent, ...]:
         """The instructions that make the behaviour undefined in an execution, where `holds` says which literals do."""
         names = [t.name for t in self.program.threads]
-        for found in (*self.barriers.misuse, *self.mbarriers.misuse):
+        for found in self.misuse:
             if found.reason == message and holds(found.literal):
                 effects = [(names[e.thread], e.effect) for e in found.events if e.effect is not None]
                 return tuple(dict.fromkeys(instruction_of(name, effect.instruction) for name, effect in effects))

@@ -15,11 +15,12 @@ from axioms.cat.model import Axiom, Model
 from axioms.encode.interpret import Interpreter
 from axioms.errors import EngineDefect
 from axioms.program import Program
-from axioms.sat.formula import FALSE, Formula
+from axioms.sat.formula import BOTH, FALSE, Formula
 from axioms.sat.relations import Relation
 from axioms.witness.candidate import Candidate
-from axioms.witness.races import Pair, Tellings, pair_of, race, raised
+from axioms.witness.races import Only, Pair, Tellings, pair_of, race, raised
 from axioms.witness.result import Race
+from ptxcore.values.terms import Value
 
 
 class Flags:
@@ -27,10 +28,20 @@ class Flags:
 
     def __init__(self, model: Model, interpreter: Interpreter) -> None:
         self.found: list[tuple[Axiom, Relation]] = []
+        self._only: Only | None = None
         for flag in model.flags:
             value = interpreter.whole(flag.node)
             if not value.is_empty:
                 self.found.append((flag, value))
+
+    def only(self, program: Program, only: Only, truth: Callable[[Value], int], formula: Formula) -> None:
+        """Pairs count only where something else holds, too."""
+        self._only = only
+        self._where = {
+            (flag.name, i, j): formula.conj(literal, truth(only(flag.name, program.events[i], program.events[j])), BOTH)
+            for flag, value in self.found
+            for i, j, literal in value.pairs()
+        }
 
     def search(
         self, program: Program, formula: Formula, ask: Callable[[int, Sequence[int]], Candidate | None]
@@ -40,7 +51,7 @@ class Flags:
         tellings = Tellings()
         for flag, value in self.found:
             told = tellings.of(flag.name)
-            kinds = _literals_of(program, value)
+            kinds = self._literals(program, flag, value)
             while True:
                 left = [literal for pair, literals in kinds.items() if pair not in told for literal in literals]
                 if not left:
@@ -48,7 +59,7 @@ class Flags:
                 candidate = ask(formula.new(), left)
                 if candidate is None:
                     break
-                found = [r for r in raised(flag, candidate) if r[0] not in told]
+                found = [r for r in raised(flag, candidate, self._only) if r[0] not in told]
                 if not found:
                     raise EngineDefect(f"an execution of the solver does not raise the flag {flag.name}")
                 for pair, i, j in found:
@@ -56,11 +67,12 @@ class Flags:
                         told.add(pair)
                         yield race(flag.name, candidate, i, j)
 
-
-def _literals_of(program: Program, value: Relation) -> dict[Pair, list[int]]:
-    """The literals of a flag's pairs, by the pairs of instructions."""
-    found: dict[Pair, list[int]] = {}
-    for i, j, literal in value.pairs():
-        if literal != FALSE:
-            found.setdefault(pair_of(program.events[i], program.events[j]), []).append(literal)
-    return found
+    def _literals(self, program: Program, flag: Axiom, value: Relation) -> dict[Pair, list[int]]:
+        """The literals of a flag's pairs, by the pairs of instructions."""
+        found: dict[Pair, list[int]] = {}
+        for i, j, literal in value.pairs():
+            if self._only is not None:
+                literal = self._where[flag.name, i, j]
+            if literal != FALSE:
+                found.setdefault(pair_of(program.events[i], program.events[j]), []).append(literal)
+        return found

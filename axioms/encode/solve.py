@@ -18,7 +18,7 @@ from axioms.program import Program
 from axioms.sat.backends import Backend, solver_of
 from axioms.sat.formula import FALSE, TRUE
 from axioms.witness.candidate import Candidate, Judge
-from axioms.witness.races import undefined
+from axioms.witness.races import UNDEFINED, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
@@ -119,11 +119,15 @@ class Session:
         return decision
 
     def _search(self, decision: Decision, max_states: int, races: bool, settles: bool | None) -> None:
+        self.find_wrong(decision, races)
+        self._outcomes(decision, max_states, settles)
+        decision.ends = bool(decision.states) or (self.filter != TRUE and self.solver.solve(self._defined()))
+
+    def find_wrong(self, decision: Decision, races: bool) -> None:
+        """Notes why the program has no meaning, and its races."""
         self._undefined(decision)
         if races or decision.undefined is None:
             self._races(decision, races)
-        self._outcomes(decision, max_states, settles)
-        decision.ends = bool(decision.states) or (self.filter != TRUE and self.solver.solve(self._defined()))
 
     def _undefined(self, decision: Decision) -> None:
         for literal, reason in self.encoding.troubles:
@@ -135,7 +139,7 @@ class Session:
     def _races(self, decision: Decision, all_kinds: bool) -> None:
         for found in self.encoding.flags.search(self.program, self.encoding.formula, self._ask):
             decision.races.append(found)
-            if not all_kinds:
+            if not all_kinds and found.kind in UNDEFINED:
                 break
         decision.undefined = decision.undefined or undefined(decision.races)
 

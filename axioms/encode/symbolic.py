@@ -20,7 +20,7 @@ from axioms.sat.backends import check_z3, new_z3_solver
 from axioms.sat.formula import FALSE
 from axioms.sat.smt import Text
 from axioms.witness.candidate import Candidate, Judge
-from axioms.witness.races import undefined
+from axioms.witness.races import UNDEFINED, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
@@ -129,6 +129,17 @@ class Symbolic:
         self, decision: Decision, found: list[Outcome], max_states: int, races: bool, settles: bool | None
     ) -> None:
         encoding = self.encoding
+        self.find_wrong(decision, races)
+        decision.ends = self.check(encoding.finishes, -encoding.troubled)
+        self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
+        for wanted in () if settles is None else (settles, not settles):
+            if not found and self.check(encoding.finishes, -encoding.troubled, condition=wanted):
+                found.append(self._outcome())
+        decision.listed_all = self._list(found, max_states)
+
+    def find_wrong(self, decision: Decision, races: bool) -> None:
+        """Notes why the program has no meaning, and its races."""
+        encoding = self.encoding
         for literal, reason in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
                 decision.undefined = reason
@@ -136,15 +147,9 @@ class Symbolic:
         if races or decision.undefined is None:
             for found_race in encoding.flags.search(self.program, encoding.formula, self._ask):
                 decision.races.append(found_race)
-                if not races:
+                if not races and found_race.kind in UNDEFINED:
                     break
             decision.undefined = decision.undefined or undefined(decision.races)
-        decision.ends = self.check(encoding.finishes, -encoding.troubled)
-        self.solver.add(self.z3.Bool("filter"))  # of the outcomes only: what is undefined or cut off is so without it
-        for wanted in () if settles is None else (settles, not settles):
-            if not found and self.check(encoding.finishes, -encoding.troubled, condition=wanted):
-                found.append(self._outcome())
-        decision.listed_all = self._list(found, max_states)
 
     def _list(self, found: list[Outcome], max_states: int) -> bool:
         """More outcomes, and whether they are all. Where some are known already, nothing depends on them any more."""

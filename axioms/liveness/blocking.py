@@ -17,6 +17,7 @@ from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 if TYPE_CHECKING:
+    from axioms.liveness.certain import CertainEnds
     from axioms.liveness.launching import Launching
 
 
@@ -54,17 +55,25 @@ def is_arrival(effect: Effect) -> bool:
 class Blocking:
     """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
     the launch; with `rounds`, also where a turn of a loop that a bound may stop begins; with `stops`, anywhere. With `streams`
-    kernels wait for one another, and the host for them."""
+    kernels wait for one another, and the host for them. With `certain`, what is undefined counts too, and nobody gives up who
+    certainly goes on."""
 
     def __init__(
-        self, program: Program, *, aborts: bool, rounds: bool = False, stops: bool = False, streams: bool = True
+        self,
+        program: Program,
+        *,
+        aborts: bool,
+        rounds: bool = False,
+        stops: bool = False,
+        streams: bool = True,
+        certain: CertainEnds | None = None,
     ) -> None:
         self.stops: list[Stop] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
         #: Of each thread that may stop anywhere: for each effect, and for its end, the symbol of "it comes so far".
         self.alive: list[list[Term]] = []
-        self._aborts, self._rounds, self._stops = aborts, rounds, stops
-        self._shared = None if aborts or stops else SharedWaits(program.threads)
+        self._aborts, self._rounds, self._stops, self._certain = aborts, rounds, stops, certain
+        self._shared = certain or (None if aborts or stops else SharedWaits(program.threads))
         self._chosen: set[Value] = set()
         self.warp_mates = mates_in_warps(program.threads)
         #: Where threads wait for others of their warp: whose wait, at what, and the truth value of "it is over".
@@ -78,7 +87,7 @@ class Blocking:
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
         self._cut(self.program.pieces)
-        self.program.well_used = True
+        self.program.well_used = certain is None
         self.program.condition = self.program.filter = 1
         self.program.observed = ()
 
@@ -102,6 +111,7 @@ class Blocking:
                 choices.append(_choice(len(execution.effects) + len(choices), instruction, symbol))
 
         through = self._begins(number)  # nowhere so far was given up
+        behind = [through]  # the same behind each effect
         if self.launching is not None and execution.effects:
             for symbol in (*self.launching.begins, *self.launching.ended):
                 chosen(symbol, execution.effects[0].instruction)
@@ -138,6 +148,7 @@ class Blocking:
                 says = effect.operation if kind == "assertion" else ""
                 self.stops.append(Stop(kind, number, guard, effect.instruction, effect.index, says=says))
             effects.append(changed)
+            behind.append(through)
         if comes:
             chosen(comes[-1], execution.effects[-1].instruction)
             through = terms.conj(through, comes[-1])
@@ -160,7 +171,9 @@ class Blocking:
             effects=[*effects, *choices],
             finishes=terms.any_of([ends, *mine, *([cut] if self._aborts else [])]),
             cut=0 if self._aborts else cut,
-            requirements=[],
+            requirements=[]
+            if self._certain is None
+            else [r._replace(guard=terms.conj(r.guard, behind[r.place])) for r in execution.requirements],
             stuck=[],
             repeating=[],
             turns=[],
@@ -192,6 +205,8 @@ class Blocking:
     def _in_loops(self, number: int, execution: ThreadExecution, through: Value) -> None:
         """The loops whose last turn only looks."""
         for stuck in [*execution.stuck, *([] if self._aborts else execution.repeating)]:
+            if self._certain is not None and self._certain.leaves(number, stuck):
+                continue
             guard = terms.conj(stuck.guard if self._aborts else stuck.forever, through)
             kind = "mbarrier" if any(execution.effects[i].kind == "mbarrier" for i in stuck.reads) else "loop"
             where = _where(stuck, execution.effects)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from axioms.encode.encoding import Encoding
 from axioms.events.encounters import WARP
-from axioms.events.event import Event
+from axioms.events.event import Event, Misuse
 from axioms.liveness.blocking import Blocking, Stop, is_arrival
 from axioms.sat.formula import BOTH, FALSE, TRUE
+from axioms.sync.arrivals import EARLY
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import Part, Rounds
 from ptxcore.machine.ir.effects import Effect
@@ -22,6 +23,8 @@ class Reasons:
         self.giving, self.encoding, self.formula = giving, encoding, encoding.formula
         self.ends = [encoding.truth(e) for e in giving.ends]
         self._known: dict[tuple[int, int, int], int] = {}
+        #: Who arrives again at a barrier before it is complete, where that is looked at.
+        self.early: list[Misuse] = []
         self.stopped: dict[tuple[int, int], int] = {
             (s.thread, s.effect): encoding.truth(s.guard) for s in giving.stops if s.kind == "barrier"
         }
@@ -42,6 +45,7 @@ class Reasons:
             self._arrivals_at_rounds(rounds, reasons)
         for instances in barriers.counted:
             self._arrivals_at_instances(instances, reasons)
+        self.encoding.note_misuse(self.early)
         if not reasons:
             return
         for rounds in barriers.meetings:
@@ -117,8 +121,19 @@ class Reasons:
     def _rounds_follow(self, rounds: Rounds) -> None:
         """Who arrives without waiting arrives next when that round is over."""
         for k, arrivals in enumerate(rounds.arrivals[1:] if rounds.warps else ()):
-            for _, begins in arrivals:
-                self.formula.add([-begins, self._over(rounds, k)])
+            for part, begins in arrivals:
+                self._comes_again(part.event, begins, self._over(rounds, k), TRUE)
+
+    def _comes_again(self, arrival: Event, begins: int, over: int, came: int) -> None:
+        """Who arrives in the next instance of a barrier does so when the one before is over; or misuses it, having come to
+        that one."""
+        if self.giving.program.well_used:
+            self.formula.add([-begins, over])
+            return
+        self.formula.add([-begins, over, came])
+        early = self.formula.conj_all([begins, -over, came], BOTH)
+        if early != FALSE:
+            self.early.append(Misuse(early, EARLY, (arrival,)))
 
     def _over(self, rounds: Rounds, k: int) -> int:
         """The literal of "whoever must arrive in round k has, and the others have ended"."""
@@ -198,14 +213,16 @@ class Reasons:
         members = range(len(instances.members))
         for k in range(instances.bound - 1):
             for y in members:
-                begins = instances.number[y][k + 1]
+                begins, arrival = instances.number[y][k + 1], instances.members[y].arrive
                 if _is_one(instances):  # somebody is in the instance before
-                    self.formula.add([-begins, self._complete(instances, 0, k)])
+                    came = instances.arrived(arrival.thread, 0, k)
+                    self._comes_again(arrival, begins, self._complete(instances, 0, k), came)
                     continue
                 for x in members:
                     together = self.formula.conj_all([instances.number[x][k], begins, instances.same[x][y]], BOTH)
                     if x != y and together != FALSE:
-                        self.formula.add([-together, self._complete(instances, x, k)])
+                        came = instances.arrived(arrival.thread, x, k)
+                        self._comes_again(arrival, together, self._complete(instances, x, k), came)
 
     def _complete(self, instances: Instances, x: int, k: int) -> int:
         """The literal of "the instance in which member x is number k has all its arrivals"."""

@@ -31,8 +31,9 @@ assertion: then nobody needs a reason to give up, for what the others would have
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 from axioms.cat.model import Model
 from axioms.encode.cut_off import is_cut_off, unbounded
@@ -93,6 +94,29 @@ def find(
     return stall
 
 
+_known: WeakKeyDictionary[Program, dict[Hashable, Stall | Bounded | None]] = WeakKeyDictionary()
+
+
+def find_once(
+    program: Program,
+    model: Model,
+    *,
+    kinds: Sequence[str],
+    progress: Progress = FAIR,
+    resident: int | None = None,
+    backend: str | None = None,
+    deadline: float | None = None,
+) -> Stall | Bounded | None:
+    """What `find` finds, kept: whether something waits for ever is asked for more than one reason."""
+    known = _known.setdefault(program, {})
+    key = model, tuple(kinds), progress, resident, backend
+    if key not in known:
+        known[key] = find(
+            program, model, kinds=kinds, progress=progress, resident=resident, backend=backend, deadline=deadline
+        )
+    return known[key]
+
+
 class Asked(NamedTuple):
     """A question of `find`."""
 
@@ -124,7 +148,10 @@ def _interleaved(asked: Asked) -> Stall | Literal[False] | None:
         return False
     from axioms.liveness.interleave import interleaved
 
-    return interleaved(asked.program, asked.model, asked.progress, asked.resident, asked.deadline)
+    found = interleaved(asked.program, asked.model, asked.progress, asked.resident, asked.deadline)
+    if isinstance(found, Stall) and not any(wait.kind in asked.kinds for wait in found.waits):
+        return False
+    return found
 
 
 def _matters(program: Program, kinds: Sequence[str]) -> bool:

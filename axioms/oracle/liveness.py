@@ -66,10 +66,10 @@ def find(
 ) -> Stall | None:
     """What `axioms.liveness.search.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
     `axioms.oracle.outcomes.decide`."""
-    return _Search(program, model, kinds, Budget(deadline, steps)).result()
+    return Search(program, model, kinds, Budget(deadline, steps)).result()
 
 
-class _Search:
+class Search:
     def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
         self.program, self.model, self.kinds, self.spend = program, model, kinds, budget.spend
         self.aborts = not set(ABORTS).isdisjoint(kinds)
@@ -80,7 +80,7 @@ class _Search:
 
     def result(self) -> Stall | None:
         ways = [
-            [*_ways(traces, self.aborts), *self._for_kernels(t, traces)]
+            [*ways_of(traces, self.aborts), *(() if self.aborts else self.before_kernels(t, traces))]
             for t, traces in enumerate(self.runs.of_threads())
         ]
         if not any(way.kind in self.kinds for some in ways for way in some):
@@ -89,9 +89,7 @@ class _Search:
             self.spend()
             if not any(way.kind in self.kinds for way in chosen):
                 continue
-            if self.streams is not None and not _Begun(self.streams, chosen, self.aborts).is_right():
-                continue
-            if not self.runs.meetings.agree([_told(way) for way in chosen]):
+            if not self.go_together(chosen):
                 continue
             plays = list(Plays(self.program.threads, [w.part for w in chosen], not self.aborts, self.spend))
             if plays:
@@ -105,9 +103,15 @@ class _Search:
                     return Stall(waits, execution.execution({}))
         return None
 
-    def _for_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[Way]:
+    def go_together(self, chosen: Sequence[Way]) -> bool:
+        """Whether threads may have gone these ways: kernels have begun that may, and warps agree on what they were told."""
+        if self.streams is not None and not Begun(self.streams, chosen, self.aborts).is_right():
+            return False
+        return self.runs.meetings.agree([_told(way) for way in chosen])
+
+    def before_kernels(self, t: int, traces: Sequence[Trace]) -> Iterator[Way]:
         """The ways of a thread that end where it waits for kernels, and where it does not begin."""
-        if self.streams is None or self.aborts:
+        if self.streams is None:
             return
         k = self.streams.of_thread.get(t)
         if k is not None:
@@ -120,15 +124,13 @@ class _Search:
                 awaited = self.streams.awaited(t, effect, trace.effects[:i])
                 if awaited:
                     key = tuple(str(e.answer) for e in trace.effects[:i])
-                    found.setdefault(
-                        key, Way("kernel", Trace(trace.effects[:i], {}, "stopped"), effect.instruction, awaits=awaited)
-                    )
+                    found.setdefault(key, Way("kernel", _before(trace, i), effect.instruction, awaits=awaited))
         yield from found.values()
 
     def _unended(self, t: int, way: Way, chosen: Sequence[Way]) -> tuple[str, ...]:
         if self.streams is None:
             return ()
-        begun = _Begun(self.streams, chosen, self.aborts)
+        begun = Begun(self.streams, chosen, self.aborts)
         return tuple(self.streams.kernels[k].name for k in sorted(set(way.awaits)) if not begun.has_ended(k))
 
     def _with_launches(self, t: int, trace: Trace) -> Trace:
@@ -140,9 +142,13 @@ class _Search:
         more = [replace(e, guard=0, index=i) for i, e in enumerate(missing, len(trace.effects))]
         return replace(trace, effects=[*trace.effects, *more]) if more else trace
 
+    def assembled(self, chosen: Sequence[Way]) -> Program:
+        """The program in which each thread has gone one way."""
+        return assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
+
     def _standing(self, chosen: Sequence[Way], plays: Iterable[Play]) -> Iterator[Candidate]:
         """The consistent executions in which threads come so far and no further."""
-        program = assembled(self.program, [self._with_launches(t, way.trace) for t, way in enumerate(chosen)])
+        program = self.assembled(chosen)
         if program.troubles:
             return  # it is undefined, and what others may do then nobody knows
         model = fitted(self.model, program, frozenset())
@@ -158,7 +164,7 @@ class _Search:
 # Which kernels begin.
 
 
-class _Begun:
+class Begun:
     """Which kernels have begun, where each thread has gone one way."""
 
     def __init__(self, streams: Streams, chosen: Sequence[Way], aborts: bool) -> None:
@@ -209,13 +215,13 @@ class _Begun:
         passed = (self.streams.awaited(t, e, way.trace.effects[:i]) for i, e in enumerate(way.trace.effects))
         if not all(self.has_ended(k) for awaited in passed for k in awaited or ()):
             return False
-        return way.kind != "kernel" or not all(map(self.has_ended, way.awaits))
+        return way.kind != "kernel" or self.aborts or not all(map(self.has_ended, way.awaits))
 
 
 # How far threads come.
 
 
-def _ways(traces: Sequence[Trace], aborts: bool) -> list[Way]:
+def ways_of(traces: Sequence[Trace], aborts: bool) -> list[Way]:
     """All ways of a thread, given its runs."""
     found: dict[object, Way] = {}
 
@@ -254,12 +260,17 @@ def _waits(effect: Effect) -> bool:
     return effect.kind == "barrier"
 
 
+def _before(trace: Trace, count: int) -> Trace:
+    """The beginning of a run, which has passed so many effects."""
+    return Trace(trace.effects[:count], {}, "stopped", [r for r in trace.requirements if r.place <= count])
+
+
 def _up_to(trace: Trace, count: int) -> Trace:
     """The beginning of a run, which comes no further than to its last effect."""
     effects = trace.effects[:count]
     if effects and effects[-1].kind == "barrier":
         effects[-1] = replace(effects[-1], complete=0)
-    return Trace(effects, {}, "stopped")
+    return Trace(effects, {}, "stopped", [r for r in trace.requirements if r.place < count])
 
 
 def _told(way: Way) -> Trace:

@@ -140,6 +140,8 @@ class Plays:
     ) -> None:
         self.threads, self.parts, self.strict, self.tick = threads, parts, strict, tick
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]
+        #: The ways to where everybody is where he should be but one, whose next step, the last one, misuses a barrier.
+        self.misused: list[Play] = []
         self.keys = [_keys(threads[t], steps) for t, steps in enumerate(self.steps)]
 
     def __iter__(self) -> Iterator[Play]:
@@ -169,7 +171,8 @@ class Plays:
         position = state.positions[t]
         if t in state.waiting or position == len(self.steps[t]):
             return False
-        if self.steps[t][position].barrier == "wait":  # of a cluster: there is something to do when its round is over
+        if self.steps[t][position].barrier == "wait" and self._in_turn(t, position):
+            # Of a cluster: there is something to do when its round is over.
             return self.keys[t][position] in state.last and (self.strict or not self._stays(t, position))
         return True
 
@@ -188,11 +191,15 @@ class Plays:
         position = state.positions[t]
         effect, key = self.steps[t][position], self.keys[t][position]
         positions = (*state.positions[:t], position + 1, *state.positions[t + 1 :])
+        if not self._in_turn(t, position):
+            self._misuses(state, t)
+            return None
         if effect.barrier == "wait":
             return None if self._stays(t, position) else self._settled(replace(state, positions=positions))
         arrival = _Arrival(t, effect)
         arrivals = (*state.here.get(key, ()), arrival)
         if self._is_misused(arrivals):
+            self._misuses(state, t)
             return None
         before = state.last.get(key, ())
         renewed = any(a.thread == t and a.effect.barrier == "arrive" for a in before)
@@ -201,6 +208,16 @@ class Plays:
             state, positions=positions, here={**state.here, key: arrivals}, again=again, waiting=state.waiting | {t}
         )
         return self._settled(new)
+
+    def _in_turn(self, t: int, position: int) -> bool:
+        """Whether a thread comes to the barrier of its cluster as it should: to arrive and to wait by turns."""
+        return _takes_turns(self.steps[t][: position + 1])
+
+    def _misuses(self, state: _State, t: int) -> None:
+        """Notes that the next step of a thread misuses a barrier, where it is the last one of all."""
+        others = (u for u in range(len(self.parts)) if u != t)
+        if self._stays(t, state.positions[t]) and all(self._is_where_it_should_be(state, u) for u in others):
+            self.misused.append(Play(state.rounds, state.again))
 
     def _settled(self, state: _State) -> _State | None:
         """The state after every round that has all whom it waits for is over."""

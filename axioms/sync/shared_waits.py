@@ -25,6 +25,8 @@ class SharedWaits(Encounters):
         #: Arrivals without a wait whose threads certainly go on: thread and effect.
         self.passed: set[tuple[int, int]] = set()
         self.warp_mates = mates_in_warps(threads)
+        #: How far threads certainly get: the number of effects behind them.
+        self.reached = [0] * len(threads)
         #: Threads that certainly get to their ends.
         self.gone: set[int] = set()
         self._certainly_over()
@@ -49,7 +51,7 @@ class SharedWaits(Encounters):
 
     def _certainly_over(self) -> None:
         """Lets every thread go on as long as nothing in its way is uncertain."""
-        reached = [0] * len(self.threads)
+        reached = self.reached
         arrived: dict[Instance, set[int]] = {}
         gone = self.gone
         before = -1
@@ -58,18 +60,26 @@ class SharedWaits(Encounters):
                 effects = thread.execution.effects
                 while reached[t] < len(effects) and self._passes(t, effects[reached[t]], arrived):
                     reached[t] += 1
-                if reached[t] == len(effects) and thread.execution.finishes == 1:
+                if reached[t] == len(effects) and self._finishes(t):
                     gone.add(t)
             for instance, some in arrived.items():
                 if instance not in self.over and self._all_there(instance, some, gone):
                     self.over.add(instance)
+
+    def _finishes(self, t: int) -> bool:
+        """Whether a thread certainly ends that has passed all its effects."""
+        return self.threads[t].execution.finishes == 1
+
+    def _is_certain(self, t: int, effect: Effect) -> bool:
+        """Whether a thread that comes to an effect certainly does it."""
+        return effect.guard == 1
 
     def _passes(self, t: int, effect: Effect, arrived: dict[Instance, set[int]]) -> bool:
         """Whether a thread certainly goes on behind an effect; notes where it arrives."""
         if effect.kind != "barrier" and not effect.mates:
             return True
         instance = self.names.get((t, effect.index))
-        if instance is not None and effect.guard == 1 and effect.barrier != "wait":
+        if instance is not None and self._is_certain(t, effect) and effect.barrier != "wait":
             arrived.setdefault(instance, set()).add(t)
         if effect.barrier != "arrive":
             return instance in self.over

@@ -6,13 +6,13 @@ raises. Only those of `ONE_OF` are names for what may be one thing, a pair of ac
 has the first.
 
 Executions that a loop bound cuts off, and those in which a thread waits for ever, are no executions here: their races are
-those of the longer ones that they are the beginning of, and where a bound leaves none of these, the answer is not complete and
-says so.
+found in beginnings of executions, see `axioms.liveness.beginnings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import collections
+from collections.abc import Callable, Iterable, Iterator
 
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Axiom, Model
@@ -20,6 +20,8 @@ from axioms.errors import UnsupportedProgram
 from axioms.program import Event, Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.result import Race, RaceEvent, instruction_of
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
 
 #: The flag of what is done to memory that `free` takes back.
 FREED = "freed"
@@ -41,11 +43,19 @@ MISUSE = frozenset(UNDEFINED) - {"mixed-size", "async"}
 #: The flag of a read that may find what nothing wrote: neither a race nor misuse, but the answer hangs on what it finds.
 UNSET = "unset"
 
+#: Flags of what nobody did until an end came: of the kernel whose threads started an operation, of the CTA whose memory it is.
+BY_THE_END = frozenset(("unfinished", "exited"))
+
 #: The kinds of races, of which a pair of accesses has one: the first in the order of the model's file.
 ONE_OF = frozenset(("async", "war", "mixed-size", "proxy", "data"))
 
+#: What a flag of another name says of the beginning of an execution, nobody knows.
+_OF_BEGINNINGS = ONE_OF | frozenset(UNDEFINED) | {UNSET}
+
 #: A pair of instructions: thread, line and effect of each.
 Pair = tuple[tuple[int, int, int], tuple[int, int, int]]
+#: Under which condition a pair of events may raise a flag, by its name.
+Only = Callable[[str, Event, Event], Value]
 
 
 def wanted_flags(model: Model, all_kinds: bool) -> frozenset[str]:
@@ -60,6 +70,17 @@ def wanted_flags(model: Model, all_kinds: bool) -> frozenset[str]:
     return chosen
 
 
+def flags_of_beginnings(model: Model, all_kinds: bool) -> frozenset[str]:
+    """Those of the flags that are wanted of which it is known what the beginning of an execution says."""
+    return wanted_flags(model, all_kinds) & _OF_BEGINNINGS
+
+
+def add_races(known: list[Race], more: Iterable[Race]) -> None:
+    """Adds races that are not told of. Of a pair of accesses one race is told, as elsewhere."""
+    told = {("" if r.kind in ONE_OF else r.kind, *r.events) for r in known}
+    known += [r for r in more if ("" if r.kind in ONE_OF else r.kind, *r.events) not in told]
+
+
 class Tellings:
     """The pairs of instructions that were told of, by what must not be told of them again."""
 
@@ -70,12 +91,14 @@ class Tellings:
         return self._told.setdefault("" if name in ONE_OF else name, set())
 
 
-def raised(flag: Axiom, candidate: Candidate) -> Iterator[tuple[Pair, int, int]]:
-    """The pairs of events of one execution that raise a flag."""
+def raised(flag: Axiom, candidate: Candidate, only: Only | None = None) -> Iterator[tuple[Pair, int, int]]:
+    """The pairs of events of one execution that raise a flag, of those that count."""
     events = candidate.program.events
+    symbols = collections.defaultdict(int, candidate.symbols)  # what was not executed has no value, and decides nothing
     for i, row in enumerate(candidate.evaluation.rows(flag.node)):
         for j in bits(row):
-            yield pair_of(events[i], events[j]), i, j
+            if only is None or terms.evaluate(only(flag.name, events[i], events[j]), symbols):
+                yield pair_of(events[i], events[j]), i, j
 
 
 def race(kind: str, candidate: Candidate, i: int, j: int) -> Race:
@@ -119,9 +142,9 @@ class Seen:
         self.flags = model.flags
         self.first: list[dict[Pair, Race]] = [{} for _ in self.flags]
 
-    def add(self, candidate: Candidate) -> None:
+    def add(self, candidate: Candidate, only: Only | None = None) -> None:
         for flag, known in zip(self.flags, self.first, strict=True):
-            for pair, i, j in raised(flag, candidate):
+            for pair, i, j in raised(flag, candidate, only):
                 if pair not in known:
                     known[pair] = race(flag.name, candidate, i, j)
 

@@ -12,6 +12,8 @@ from axioms.witness.result import RaceEvent
 from ptxcore.machine.ir.effects import Cut, Effect
 from ptxcore.syntax.tree import Instruction
 
+#: Ways to wait for ever.
+WAITS = ("barrier", "mbarrier", "loop", "livelock", "kernel", "launch")
 #: Ways to end at once, and the whole launch with it.
 ABORTS = ("trap", "assertion")
 

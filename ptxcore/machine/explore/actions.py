@@ -280,7 +280,9 @@ class Actions:
         if condition != 1 and self._guard != 0:
             own = bool(self.effects) and self.effects[-1].index >= self._own_from
             last = self.effects[-1].index if own else -1
-            self.requirements.append(Requirement(self._guard, condition, kind, message, self._step.instruction, last))
+            self.requirements.append(
+                Requirement(self._guard, condition, kind, message, self._step.instruction, last, len(self.effects))
+            )
 
     # Threads together.
 

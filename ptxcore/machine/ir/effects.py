@@ -134,7 +134,7 @@ class Effect:
 class Requirement(NamedTuple):
     """What must hold lest the behaviour be undefined: under `guard`, the truth value `condition`. `kind` is one of the
     machine's kinds of errors (`bad-mbarrier`, `misaligned`, ...), `message` says what is wrong otherwise. `effect`: the last
-    effect of the instruction before it, -1 where there is none."""
+    effect of the instruction before it, -1 where there is none. `before`: the effects of the thread before it, in number."""
 
     guard: Value
     condition: Value
@@ -142,6 +142,12 @@ class Requirement(NamedTuple):
     message: str
     instruction: Instruction
     effect: int = -1
+    before: int = 0
+
+    @property
+    def place(self) -> int:
+        """It is asked where the thread has passed so many effects; an effect of its own may wait."""
+        return self.before if self.effect < 0 else self.effect
 
 
 class Cut(NamedTuple):

@@ -1,0 +1,136 @@
+"""What is undefined, and which accesses race, in executions that do not end: found in their beginnings.
+
+The question is put to the program in which threads may give up wherever they may wait, where they trap, and where a bound
+stops them (`axioms.liveness.blocking`), for no reason. Each of its executions is the beginning of one: whoever gave up can go
+on, reading what was written last. Undefined is what has happened, whatever comes after: what orders two accesses, and what
+comes before an operation, lies before the later of them. Only of what nobody did until an end (`BY_THE_END`), that end must
+have come.
+
+Asked where some execution may not end (`axioms.liveness.search`), and something may be wrong; so it costs nothing where all
+threads certainly end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from axioms.cat.model import Model
+from axioms.encode.encoding import Encoding
+from axioms.errors import UnsupportedProgram
+from axioms.liveness.blocking import Blocking
+from axioms.liveness.certain import CertainEnds
+from axioms.liveness.reasons import Reasons
+from axioms.liveness.search import find_once
+from axioms.program import Event, Program
+from axioms.sat.values import TooManyValues
+from axioms.witness.fitted import fitted
+from axioms.witness.races import BY_THE_END, add_races, flags_of_beginnings
+from axioms.witness.result import Decision
+from axioms.witness.stalls import ABORTS, WAITS
+from axioms.witness.tearing import with_tearing
+from ptxcore.values import terms
+from ptxcore.values.terms import Value
+
+#: What waits for other threads.
+_MEETING = ("barrier", "collective")
+
+
+def may_not_end(program: Program, model: Model) -> bool:
+    """Whether some thread may not come to its end, as far as that is quickly seen."""
+    gone: Iterable[int] = range(len(program.threads))
+    waits = not program.kinds.isdisjoint(_MEETING)
+    if waits or any(t.execution.finishes != 1 for t in program.threads):
+        certain = CertainEnds(program)
+        if not certain.all_end:
+            return True
+        gone = certain.gone
+    if not program.kernels or not model.uses("api"):
+        return False
+    from axioms.liveness.launching import Launching
+
+    return any(ended != 1 for ended in Launching(program, gone).ended)
+
+
+def look(
+    program: Program, model: Model, decision: Decision, *, races: bool, backend: str | None, deadline: float | None
+) -> None:
+    """Adds to a decision what is undefined, and with `races` all races, of executions that may not end. Raises OutOfTime."""
+    whole = with_tearing(program, model)
+    blocking = Blocking(whole, aborts=True, streams=model.uses("api"), certain=CertainEnds(whole))
+    fit = fitted(model, blocking.program, flags_of_beginnings(model, races))
+    if not fit.flags and not blocking.program.troubles and program.kinds.isdisjoint(("barrier", "mbarrier")):
+        return
+    if not _some_do_not_end(program, model, backend, deadline):
+        return
+    found = Decision()
+    try:
+        _search(blocking, fit, found, True, races, backend, deadline)
+    except TooManyValues:
+        if backend == "sat":
+            from axioms.encode.cut_off import unbounded
+
+            raise unbounded() from None
+        _search(blocking, fit, found, False, races, backend, deadline)
+    decision.undefined, decision.culprits = found.undefined, found.culprits
+    add_races(decision.races, found.races)
+
+
+def _some_do_not_end(program: Program, model: Model, backend: str | None, deadline: float | None) -> bool:
+    """Whether some execution does not end; also where that is not decided, or hangs on a bound."""
+    effects = [e for t in program.threads for e in t.execution.effects]
+    if any((e.level, e.barrier) == ("cta", "arrive") for e in effects if e.kind == "barrier"):
+        return True  # who arrives again too early is not looked at there
+    traps = any(e.kind == "stop" and e.guard != 0 for e in effects)
+    try:
+        return any(
+            find_once(program, model, kinds=kinds, backend=backend, deadline=deadline) is not None
+            for kinds in (WAITS, *((ABORTS,) if traps else ()))
+        )
+    except UnsupportedProgram:
+        return True
+
+
+def _search(
+    blocking: Blocking,
+    model: Model,
+    found: Decision,
+    finite: bool,
+    races: bool,
+    backend: str | None,
+    deadline: float | None,
+) -> None:
+    encoding = Encoding(blocking.program, model, finite=finite, deadline=deadline)
+    Reasons(blocking, encoding).require(reasons=False)
+    ended = Ended(blocking.program, blocking.ends)
+    encoding.flags.only(blocking.program, ended, encoding.truth, encoding.formula)
+    if finite:
+        from axioms.encode.solve import Session
+
+        session = Session(blocking.program, model, encoding, backend, deadline)
+        try:
+            session.find_wrong(found, races)
+        finally:
+            session.solver.close()
+    else:
+        from axioms.encode.symbolic import Symbolic
+
+        Symbolic(encoding, deadline).find_wrong(found, races)
+
+
+class Ended:
+    """Under which condition a pair of events may raise a flag: that the end has come by which nobody did it."""
+
+    def __init__(self, program: Program, ends: list[Value]) -> None:
+        """`ends`: of each thread, the truth value of "it comes to its end"."""
+        self.program, self.ends = program, ends
+        self.kernel_of = {t: k.threads for k in program.kernels for t in k.threads}
+
+    def __call__(self, flag: str, first: Event, second: Event) -> Value:
+        if flag not in BY_THE_END:
+            return 1
+        threads = self.program.threads
+        home = self.program.objects[first.object].cta if flag == "exited" else None
+        mine = sorted(self.kernel_of.get(first.thread, range(len(threads))))
+        if home is not None:
+            mine = [t for t, thread in enumerate(threads) if thread.place.cta == home and not thread.place.host]
+        return terms.all_of(self.ends[t] for t in mine)

@@ -361,3 +361,23 @@ def test_a_variant_may_take_checks_away_but_not_all(tmp_path: Path) -> None:
     variant = "[[variant]]\nname = 'a'\ncheck.forall = []\n"
     assert "error: nothing is checked here" in _said(write(tmp_path, TOML + variant))
     read(write(tmp_path, TOML + variant + "check.race_free = true\n"))
+
+
+_LONG = {
+    "decimal": "9" * 5000, "with underscores": "9_9" * 2000, "hexadecimal": "0x" + "f" * 5000, "binary": "0b" + "1" * 20_000,
+    "octal": "0o" + "7" * 9000, "negative": "-" + "9" * 5000, "short enough for Python": "9" * 1200,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", _LONG.values(), ids=_LONG)
+@pytest.mark.parametrize("old", ["grid = [2, 1, 1]", "elements = 2"])
+def test_an_integer_of_any_length_is_an_error_of_its_file(tmp_path: Path, number: str, old: str) -> None:
+    assert old in TOML
+    said = _said(write(tmp_path, TOML.replace(old, f"{old.partition('=')[0]}= {number}", 1)))
+    assert "error: no TOML: an integer is too long" in said and len(said) < 1000
+
+
+def test_a_key_of_thousands_of_parts_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    for key in ("a" + ".a" * 5000, '"a"' + ' . "a"' * 5000):
+        for line in (f"{key} = 1", f"[{key}]", f"[[{key}]]", f"a = {{{key} = 1}}"):
+            assert "error: no TOML: a key has too many parts" in _said(write(tmp_path, f"{TOML}\n{line}\n"))

@@ -56,3 +56,13 @@ def printed(form: str, values: bytes) -> str:
 def test_conversions(form: str, layout: str, values: tuple[float, ...], expected: str | None) -> None:
     wanted = form % values if expected is None else expected
     assert printed(form, struct.pack(f"<{layout}", *values)) == wanted
+
+
+@pytest.mark.parametrize("form", ["%2000000000d", f"%{'9' * 5000}d", "%.2000000000d", "%*d"])
+def test_no_width_fills_the_memory(form: str) -> None:
+    values = struct.pack("<ii", 2**31 - 1, 5) if "*" in form else struct.pack("<i", 5)
+    assert len(printed(form, values)) == 1 << 16
+
+
+def test_a_negative_precision_counts_as_none() -> None:
+    assert printed("%.*d", struct.pack("<ii", -3, 5)) == "5"

@@ -1,6 +1,6 @@
 """The documentation's examples: which there are, and what they print today.
 
-In README.md and docs/*.md, in order, each document in a folder of its own:
+In README.md, CONTRIBUTING.md, docs/*.md and the page of the kernel pairs, in order, each document in a folder of its own:
 
 - a fenced block with `file=NAME` behind its language is a file of that name;
 - a `console` block holds commands behind `$ ` and, below each, what it printed; `echo $?` shows the status of the
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENT = ROOT / "tests" / "patience.py"
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+GATE = ROOT / "tests" / "kernels" / "gate"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), GATE / "README.md"]
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _GENERATED = re.compile(
@@ -295,6 +296,26 @@ def _rooms(folder: str) -> str:
     return "\n".join(["| Room | What it is for |", "|---|---|", *rows]) + "\n"
 
 
+def _gate() -> str:
+    """The kernel pairs, from the first lines and the variants of their tests."""
+    import tomllib
+    from itertools import takewhile
+
+    rows = []
+    for path in sorted(GATE.glob("*/test.toml")):
+        text = path.read_text(encoding="utf-8")
+        head = " ".join(line[2:] for line in takewhile(lambda line: line.startswith("# "), text.splitlines()))
+        what, _, wrong = head.partition("; buggy: ")
+        assert wrong, f"{path} does not begin with '# what it is; buggy: what is wrong'"
+        expected = {v["name"]: v.get("expect", "ok") for v in tomllib.loads(text)["variant"]}
+        shown = {name: e if isinstance(e, str) else "|".join(e) for name, e in expected.items()}
+        verdicts = "; ".join(f"{name} `{e}`" for name, e in shown.items()).replace("|", "` or `")
+        cells = (f"[{path.parent.name}]({path.parent.name})", what, wrong, verdicts)
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    title = ["| Kernel | What it is | What is wrong in `buggy` | Verdicts |", "|---|---|---|---|"]
+    return "\n".join([*title, *rows]) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
@@ -308,6 +329,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "readings": _readings,
     "answers": _answers,
     "passes": _passes,
+    "gate": _gate,
     "rooms": lambda: _rooms("axioms"),
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),
 }

@@ -53,9 +53,11 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert [t for t in targets if not (document.parent / t).exists()] == []
 
 
-def test_every_document_is_reachable_from_the_readme() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [p.name for p in DOCUMENTS[1:] if f"docs/{p.name}" not in text] == []
+def test_the_index_names_every_document_and_the_readme_the_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    named = {(index.parent / target).resolve() for target in _LINK.findall(index.read_text(encoding="utf-8"))}
+    assert [path.name for path in DOCUMENTS if path not in named and path != index] == []
+    assert "(docs/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_option_is_documented() -> None:

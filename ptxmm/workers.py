@@ -116,6 +116,7 @@ class Workers(Generic[Item, Answer]):
 
     def finished(self) -> list[Answer]:
         """What is finished but has not been given out, because something before it is not: for an interrupted run."""
+        self._receive(0)
         return [self._results[i] for i in sorted(self._results)]
 
     def processes(self) -> list[int]:
@@ -232,13 +233,18 @@ class Workers(Generic[Item, Answer]):
         by_pipe = {w.pipe: w for w in self._workers}
         for pipe in connection.wait(list(by_pipe), patience):
             worker = by_pipe[pipe]  # type: ignore[index]
-            try:
-                while True:
-                    self._take(worker, worker.pipe.recv())
-                    if not worker.pipe.poll():
-                        break
-            except (EOFError, OSError):
-                self._died(worker)
+            with _uninterrupted():
+                self._take_all(worker)
+
+    def _take_all(self, worker: _Worker) -> None:
+        """What a worker has told."""
+        try:
+            while True:
+                self._take(worker, worker.pipe.recv())
+                if not worker.pipe.poll():
+                    break
+        except (EOFError, OSError):
+            self._died(worker)
 
     def _take(self, worker: _Worker, message: tuple[int, bool, Any]) -> None:
         index, good, answer = message
@@ -269,6 +275,19 @@ class Workers(Generic[Item, Answer]):
                 self._settle(index, self._late(self._items[index], now - worker.since))
                 self._remove(worker)
                 self._start()
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C is heard behind it, so that nothing is lost that was told."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _die_with(parent: int) -> None:

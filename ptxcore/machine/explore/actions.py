@@ -244,7 +244,8 @@ class Actions:
         """An operation on a barrier object."""
         effect = self._access("mbarrier", how, address)
         effect.operation = kind
-        effect.returns = kind == "wait" or any(target is not None for target in self._step.targets)
+        if self._step.targets:
+            effect.returns = any(target is not None for target in self._step.targets)
         old = self._result(effect, how.width)
         if kind == "wait":
             self._wait = effect

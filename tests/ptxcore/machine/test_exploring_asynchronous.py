@@ -50,8 +50,8 @@ def issue(mechanism: str = "") -> dict[str, Any]:
         ("st.async.release.gpu.global.u32 [x], 7;",
          [issue(), {"kind": "store", "agent": 0, "space": "global", "address": X, "semantics": "release", "scope": "gpu"}]),
         (f"red.async.relaxed.cluster.shared::cluster.{BYTES}.add.u32 [s], 7, [m];",
-         [issue("mbarrier"), {"kind": "red", "agent": 0, "space": "shared::cluster", "address": S, "semantics": "relaxed",
-                              "scope": "cluster", "returns": False}, DONE]),
+         [issue("mbarrier"), {"kind": "red", "operation": "add", "type": "u32", "agent": 0, "space": "shared::cluster",
+                              "address": S, "semantics": "relaxed", "scope": "cluster", "returns": False}, DONE]),
         ("cp.async.bulk.prefetch.L2.global [x], 16;", []),
     ],
 )  # fmt: skip

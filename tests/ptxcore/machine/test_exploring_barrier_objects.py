@@ -14,6 +14,7 @@ from ptxcore.values.terms import Value, conj, evaluate, ne
 FRESH = packed(Contents(2, 2, 0, 0, 1))
 assert isinstance(FRESH, int)
 HERE = {"kind": "mbarrier", "space": "shared", "width": 64, "address": M}
+SINK = {"returns": False}
 RELEASES = {**HERE, "semantics": "release", "scope": "cta"}
 
 
@@ -23,9 +24,9 @@ RELEASES = {**HERE, "semantics": "release", "scope": "cta"}
         ("mbarrier.init.shared.b64 [m], 2;", {**HERE, "operation": "init"}, Contents(2, 2, 0, 0, 1)),
         ("mbarrier.inval.shared.b64 [m];", {**HERE, "operation": "inval"}, Contents(0, 0, 0, 0, 0)),
         ("mbarrier.arrive.shared.b64 %d, [m];", {**RELEASES, "operation": "arrive"}, Contents(1, 2, 0, 0, 1)),
-        ("mbarrier.arrive.shared.b64 _, [m], 2;", {**RELEASES, "operation": "arrive"}, Contents(2, 2, 0, 1, 1)),
+        ("mbarrier.arrive.shared.b64 _, [m], 2;", {**RELEASES, **SINK, "operation": "arrive"}, Contents(2, 2, 0, 1, 1)),
         ("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [m];",
-         {**HERE, "space": "shared::cluster", "semantics": "relaxed", "scope": "cluster", "operation": "arrive"},
+         {**HERE, **SINK, "space": "shared::cluster", "semantics": "relaxed", "scope": "cluster", "operation": "arrive"},
          Contents(1, 2, 0, 0, 1)),
         ("mbarrier.arrive_drop.shared.b64 %d, [m];", {**RELEASES, "operation": "arrive_drop"}, Contents(1, 1, 0, 0, 1)),
         ("mbarrier.expect_tx.relaxed.cta.shared.b64 [m], 16;",

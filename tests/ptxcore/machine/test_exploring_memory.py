@@ -25,7 +25,7 @@ GLOBAL = {"space": "global"}
         ("ld.u32 %r0, x[3];", [{"kind": "load", "address": X + 12}]),
         ("ld.b128 %q, [x];", [{"kind": "load", "width": 128, "address": X}]),
         ("ld.global.nc.f64 %d, [x];", [{"kind": "load", "width": 64, "proxy": "texture", "address": X}]),
-        ("ldu.global.f32 %f, [x];", [{"kind": "load", "address": X}]),
+        ("ldu.global.f32 %f, [x];", [{"kind": "load", "address": X, "fixed": True}]),
         ("ld.volatile.f32 %f, [x];", [{"kind": "load", "semantics": "relaxed", "scope": "sys", "address": X}]),
         # Elements of 256 bits that are dropped are neither read nor written (sections 9.7.9.8 and 9.7.9.11).
         ("ld.v8.b32 {_, %r1, _, _, _, _, _, %r7}, [x];",

@@ -4,10 +4,11 @@
     again: r = cas(old, f(old))                          r = cas(old, f(old))
     if r != old: old = r; goto again                     if r != old: goto again
 
-So a turn sees nothing of the one before it, and only the last one counts. Both do the same where turns only look: a load may
-read what a failing compare-and-swap has just read, if it orders no more than that; and a turn that fails can be left out of an
-execution of the right side, which is one of the left side then. Compilers copy what stands between the load and the try
-(`turn`): then the copy must do what the original does.
+So a turn sees nothing of the one before it, and only the last one counts. A turn that does not try may also look again by the
+same load as stands before the loop, as a semaphore that is empty: it goes where the others go. Both sides do the same where
+turns only look: a load may read what a failing compare-and-swap has just read, if it orders no more than that; and a turn that
+fails can be left out of an execution of the right side, which is one of the left side then. Compilers copy what stands between
+the load and the try (`turn`): then the copy must do what the original does.
 """
 
 from __future__ import annotations
@@ -166,16 +167,15 @@ def _copied(step: Step) -> int | None:
 
 def _looking_again(shapes: Sequence[Shape], turn: int, tries: Sequence[_Try]) -> Iterator[list[Shape]]:
     """The shapes with a load where each failing try goes on, for each load that will do."""
-    before = _before(shapes, turn)
-    others = before - {t.block for t in tries}
+    others = _before(shapes, turn) - {t.block for t in tries}
+    found = frozenset.intersection(*[t.found for t in tries])
+    if others:
+        if turn not in others and not any(_is_conditional(shapes[b]) for b in others):
+            yield from _entered(shapes, turn, sorted(others), tries, found)
+        return
     for b, shape in enumerate(shapes):
         for at, step in enumerate(shape.steps):
-            if b == turn or not all(_reads_alike(step, t.step) for t in tries):
-                continue
-            found = frozenset.intersection(*[t.found for t in tries])
-            if others == {b} and not _is_conditional(shape):
-                yield from _entered(shapes, turn, b, at, found)
-            elif not others and _is_conditional(shape):
+            if b != turn and _is_conditional(shape) and all(_reads_alike(step, t.step) for t in tries):
                 yield from _copied_turn(shapes, turn, b, at, found)
 
 
@@ -199,29 +199,58 @@ def _reads_alike(load: Step, swap: Step) -> bool:
     return "acquire" not in words or bool(others & {"acquire", "acq_rel"})
 
 
-def _entered(shapes: Sequence[Shape], turn: int, block: int, at: int, found: frozenset[int]) -> Iterator[list[Shape]]:
-    """Where the block with the load ends at the turn: the load goes there. What stands behind the load and has nothing to do
-    with it stays."""
-    shape = shapes[block]
-    load = shape.steps[at]
-    holds = {t.register for t in load.targets if t is not None}
-    moved, stays = [load], []
-    for step in shape.steps[at + 1 :]:
+def _entered(
+    shapes: Sequence[Shape], turn: int, blocks: Sequence[int], tries: Sequence[_Try], found: frozenset[int]
+) -> Iterator[list[Shape]]:
+    """Where all other blocks that go to the turn end with the same load (before the loop, and where a turn that did not try at
+    all looks again): the load goes there."""
+    made, moved = list(shapes), list[list[Step]]()
+    live = live_registers(shapes)[turn]
+    for block in blocks:
+        shape = shapes[block]
+        loads = (i for i, step in enumerate(shape.steps) if all(_reads_alike(step, t.step) for t in tries))
+        splits = (_without_load(shape.steps, at) for at in loads)
+        split = next((s for s in splits if s is not None and _carried(s[1], live)), None)
+        if split is None or not _carried(split[1], live) <= found:
+            return
+        stays, load = split
+        made[block] = Shape(stays, None, None, turn, shape.label)
+        moved.append(load)
+    if all(list(map(_written, load)) == list(map(_written, moved[0])) for load in moved):
+        made[turn] = made[turn]._replace(steps=(*moved[0], *made[turn].steps))
+        yield made
+
+
+def _carried(load: Sequence[Step], live: int) -> set[int]:
+    """The registers with what is loaded that matter behind it."""
+    return {t.register for step in load for t in step.targets if t is not None and live >> t.register & 1}
+
+
+def _without_load(steps: Sequence[Step], at: int) -> tuple[tuple[Step, ...], list[Step]] | None:
+    """The steps without a load and the copies of what it returns, and these. What stands behind it must have nothing to do with
+    it, nor with its address."""
+    address = {*steps[at].address_reads}
+    holds = {t.register for t in steps[at].targets if t is not None}
+    moved, stays = [steps[at]], list(steps[:at])
+    for step in steps[at + 1 :]:
         written = {t.register for t in step.targets if t is not None}
         if _copied(step) in holds:
             holds |= written
             moved.append(step)
-        elif step.kind != "value" or step.predicate is not None or holds & ({*step.reads} | written):
-            return
+        elif (
+            step.kind != "value" or step.predicate is not None or holds & ({*step.reads} | written) or address & written
+        ):
+            return None
         else:
             stays.append(step)
-    live = live_registers(shapes)[turn]
-    carried = {t.register for step in moved for t in step.targets if t is not None and live >> t.register & 1}
-    if carried and carried <= found:
-        made = list(shapes)
-        made[block] = Shape((*shape.steps[:at], *stays), None, None, turn, shape.label)
-        made[turn] = made[turn]._replace(steps=(*moved, *made[turn].steps))
-        yield made
+    return tuple(stays), moved
+
+
+def _written(step: Step) -> tuple[object, ...]:
+    """A step as it is written, with all that it depends on."""
+    instruction = step.instruction
+    operands = tuple(map(print_operand, instruction.operands))
+    return instruction.opcode, instruction.modifiers, operands, step.reads, step.targets, step.space, step.width
 
 
 def _copied_turn(

@@ -26,10 +26,10 @@ _SMALL = """PTX warm
 
 
 class Settings(NamedTuple):
-    """What one command asks of every test. `drawings` are of `svg` and `dot`; `digest`: whether a hash of the test is
-    wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an answer that rests on a bound is accepted
-    where `ok` is expected; `checks`: what is asked of every test, `progress` and `resident`: see
-    `ptxmm.check`."""
+    """What one command asks of every test. `drawings` are of `svg` and `dot`, the former by `svg_engine`; `digest`:
+    whether a hash of the test is wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an
+    answer that rests on a bound is accepted where `ok` is expected; `checks`: what is asked of every test, `progress`
+    and `resident`: see `ptxmm.check`."""
 
     model: str = "ptx-9.0"
     unroll: int = 4
@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     backend: str | None = None
     all_registers: bool = False
     drawings: tuple[str, ...] = ()
+    svg_engine: str = "own"
     digest: bool = False
     explain: bool = False
     races: bool = False
@@ -69,8 +70,8 @@ class Outcome(NamedTuple):
 class _Pen:
     """Draws witnesses in some formats, as long as there is time."""
 
-    def __init__(self, kinds: tuple[str, ...], seconds: float | None) -> None:
-        self.kinds, self.undrawn = kinds, 0
+    def __init__(self, kinds: tuple[str, ...], svg_engine: str, seconds: float | None) -> None:
+        self.kinds, self.svg_engine, self.undrawn = kinds, svg_engine, 0
         self.end = None if seconds is None else time.monotonic() + seconds
 
     def drawn(self, witnesses: list[Witness]) -> dict[str, list[str]]:
@@ -80,8 +81,16 @@ class _Pen:
                 self.undrawn += 1
             else:
                 for kind, drawings in found.items():
-                    drawings.append(getattr(witness, kind)())
+                    drawings.append(self._svg(witness) if kind == "svg" else witness.dot())
         return found
+
+    def _svg(self, witness: Witness) -> str:
+        if self.svg_engine == "dot":
+            from ptxmm.graphs.dot import NoDot
+
+            with contextlib.suppress(NoDot):  # it fails on some graphs: then the other engine draws
+                return witness.svg("dot")
+        return witness.svg()
 
 
 class Checker:
@@ -174,7 +183,7 @@ class Checker:
             "why": [result.why_witness] if result.why_witness else [],
             "wait": waiting,
         }
-        pen = _Pen(wanted.drawings, wanted.timeout)
+        pen = _Pen(wanted.drawings, wanted.svg_engine, wanted.timeout)
         extra = {what: pen.drawn(found) for what, found in more.items()}
         drawings = pen.drawn(result.witnesses)
         result.witnesses, result.race_witnesses, result.why_witness = [], [], None

@@ -109,14 +109,21 @@ class Witness:
     def relations(self) -> dict[str, tuple[tuple[int, int], ...]]:
         return self.execution.relations
 
-    def svg(self) -> str:
-        """The execution as a graph: SVG text that stands alone."""
+    def svg(self, engine: str = "own") -> str:
+        """The execution as a graph: SVG text that stands alone. `engine` is `own`, or `dot` for Graphviz's program. Raises
+        `ptxmm.graphs.dot.NoDot` where that is not installed or does not draw."""
+        if engine == "dot":
+            from ptxmm.graphs.dot import dot_svg
+
+            return dot_svg(self._drawn())
+        if engine != "own":
+            raise ValueError(f"engine must be 'own' or 'dot', not {engine!r}")
         from ptxmm.graphs.svg import svg
 
         return svg(self._drawn())
 
     def dot(self) -> str:
-        """The execution as a graph: DOT text, with every node's place (`neato -n` draws it)."""
+        """The execution as a graph: DOT text, which `dot -Tsvg` draws."""
         from ptxmm.graphs.dot import dot
 
         return dot(self._drawn())

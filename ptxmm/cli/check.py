@@ -55,6 +55,13 @@ def check(options: Namespace) -> int:
 
         if not sat_available():
             return _refuse("--backend sat needs python-sat, which is not installed")
+    if options.svg_engine == "dot":
+        from ptxmm.graphs.dot import NoDot, require_dot
+
+        try:
+            require_dot()
+        except NoDot as error:
+            return _refuse(f"--svg-engine dot: {error}")
     folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
     settings = Settings(
         model=options.model,
@@ -64,6 +71,7 @@ def check(options: Namespace) -> int:
         backend=options.backend,
         all_registers=options.all_registers,
         drawings=tuple(folders),
+        svg_engine=options.svg_engine,
         digest=options.format == "herd",
         races=options.races,
         why=options.why,

@@ -104,6 +104,12 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
     check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
     check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
+    check.add_argument(
+        "--svg-engine",
+        choices=("own", "dot"),
+        default="own",
+        help="who lays out what --svg writes (default: %(default)s)",
+    )
     check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
     check.add_argument(
         "--jobs",

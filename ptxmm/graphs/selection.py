@@ -56,7 +56,10 @@ def bundles(execution: Execution) -> list[Bundle]:
 
 def _tightest(execution: Execution, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     """The pairs that no other pair, led up to and followed by program order, implies."""
-    after = _closure(execution.relations.get("po", ()))
+    import networkx  # late: it takes longer to import than a small test to decide
+
+    order = networkx.DiGraph(execution.relations.get("po", ()))
+    after = {event: networkx.descendants(order, event) for event in order}
     strong = pairs.union(*(execution.relations.get(name, ()) for name in _MAKERS))
     by_source: dict[int, set[int]] = {}
     for a, b in strong:
@@ -71,27 +74,11 @@ def _tightest(execution: Execution, pairs: set[tuple[int, int]]) -> set[tuple[in
     return kept
 
 
-def _closure(pairs: tuple[tuple[int, int], ...]) -> dict[int, set[int]]:
-    """For each event all that follow it."""
-    after: dict[int, set[int]] = {}
-    for a, b in pairs:
-        after.setdefault(a, set()).add(b)
-    for start in list(after):
-        stack, seen = list(after[start]), set(after[start])
-        while stack:
-            for b in after.get(stack.pop(), ()):
-                if b not in seen:
-                    seen.add(b)
-                    stack.append(b)
-        after[start] = seen
-    return after
-
-
 def _immediate(execution: Execution, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     """The pairs that no path over other pairs and program order gives; all of them where those have a cycle."""
     if len(pairs) < 3:
         return pairs
-    import networkx  # late: it takes longer to import than a small test to decide
+    import networkx
 
     graph = networkx.DiGraph(sorted(pairs.union(execution.relations.get("po", ()))))
     if not networkx.is_directed_acyclic_graph(graph):

@@ -49,12 +49,16 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _text(text: str) -> str:
-    """`text` as XML content: what XML cannot hold becomes the replacement character."""
-    legal = "".join(
+def legal(text: str) -> str:
+    """`text` with the replacement character for what XML cannot hold."""
+    return "".join(
         c if c in "\t\n" or " " <= c < "\ud800" or "\ue000" <= c < "\ufffe" or c > "\uffff" else "\ufffd" for c in text
     )
-    return escape(legal, {'"': "&quot;"})
+
+
+def _text(text: str) -> str:
+    """`text` as XML content."""
+    return escape(legal(text), {'"': "&quot;"})
 
 
 def _words(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,7 +18,7 @@ from ptxcore.places import Place
 from ptxmm import checker
 from ptxmm.checker import Checker, Settings
 from ptxmm.cli.main import main
-from ptxmm.graphs.dot import dot
+from ptxmm.graphs.dot import dot, dot_svg
 from ptxmm.graphs.geometry import Point, Rect, segment_meets, segments_cross
 from ptxmm.graphs.layout import layout, told_levels, wrap
 from ptxmm.graphs.selection import bundles
@@ -68,13 +70,57 @@ def test_every_label_says_what_its_line_stands_for(execution: Execution) -> None
 
 @some_pictures
 @given(executions())
-def test_dot_text_has_every_node_in_its_place(execution: Execution) -> None:
+def test_dot_text_has_every_event_and_a_cluster_for_each_thread(execution: Execution) -> None:
     text = dot(execution)
     written = {w for _, w in execution.relations["rmw"]}
     for event in execution.events:
         if event.index not in written:
             assert f"\te{event.index} [" in text
-    assert text.count("pos=") >= len(execution.events) - len(written)
+    assert text.count("subgraph cluster_thread") == len(execution.threads)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(executions())
+def test_the_dot_program_draws_every_event(execution: Execution) -> None:
+    root = ElementTree.fromstring(dot_svg(execution))
+    words = "\n".join(root.itertext())
+    written = {w for _, w in execution.relations["rmw"]}
+    for event in execution.events:
+        assert event.index in written or f"\ne{event.index}\n" in words
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
+def test_the_dot_program_keeps_threads_side_by_side_and_rows_below_each_other() -> None:
+    root = ElementTree.fromstring(dot_svg(message_passing()))
+    place = {}
+    for group in root.iter(SVG + "g"):
+        title, text = group.find(SVG + "title"), group.find(SVG + "text")
+        if group.get("class") == "node" and title is not None and text is not None:
+            place[title.text] = float(text.get("x", "")), float(text.get("y", ""))
+    threads: dict[int, list[tuple[float, float]]] = {}
+    for event in message_passing().events:
+        if event.thread >= 0 and f"e{event.index}" in place:
+            threads.setdefault(event.thread, []).append(place[f"e{event.index}"])
+    for rows in threads.values():
+        assert [y for _, y in rows] == sorted(y for _, y in rows)
+    assert max(x for x, _ in threads[0]) < min(x for x, _ in threads[1])
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no 'dot' program")
+def test_text_means_nothing_to_the_dot_program() -> None:
+    text = 'st [\\N "x"], <b>&amp;{a|b}'
+    event = ExecutedEvent(0, 0, "F", text, line=5)
+    shown = ElementTree.fromstring(dot_svg(replace(message_passing(), events=(event,), relations={})))
+    assert text in "\n".join(shown.itertext()).replace("\xa0", " ")
+
+
+def test_without_the_dot_program_its_engine_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert main(["check", str(tmp_path), "--svg", str(tmp_path / "svg"), "--svg-engine", "dot"]) == 2
+    assert "--svg-engine dot: the 'dot' program is not installed" in capsys.readouterr().err
 
 
 def test_a_picture_shows_instructions_values_lines_places_legend_and_state() -> None:

@@ -9,7 +9,7 @@ import pytest
 from test_exploring_kernels import X, kernel, one
 
 import ptxmm
-from ptxcore.machine.ir.loop_nest import passes
+from ptxcore.machine.loops import passes
 
 LOOK = "ld.relaxed.gpu.u32 %r1, [%d1];"
 TRY = "atom.relaxed.gpu.cas.b32 %r3, [%d1], %r1, %r2; setp.ne.u32 %p1, %r3, %r1; mov.u32 %r1, %r3; @%p1 bra L; ret;"

@@ -7,7 +7,9 @@ which goes in a circle. Such values are in no candidate execution at all; axioms
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from axioms.cat.model import Model
 from axioms.events.event import Event
@@ -17,6 +19,9 @@ from axioms.witness.candidate import Judge
 from axioms.witness.fitted import fitted
 from axioms.witness.result import Flow, RaceEvent, Unreachable, instruction_of
 from ptxcore.values import terms
+
+if TYPE_CHECKING:
+    import networkx
 
 #: So many outcomes are looked at, and so many values of one thing are told.
 _MOST_STATES, _MOST_VALUES = 64, 4
@@ -46,6 +51,8 @@ def impossible(program: Program, model: Model, deadline: float) -> Unreachable:
 
 def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
     """The shortest circle of reads and of writes that store what they return, among what the outcome depends on."""
+    import networkx  # late: it takes a tenth of a second to import
+
     events = program.events
     flow: dict[int, set[int]] = {}  # from a write to the reads that it stores
     for i, j, _ in Judge(program, model).dependencies["data"]:
@@ -55,20 +62,16 @@ def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
     for e in events:
         for cell in e.cells if e.kind == "W" else ():
             writes.setdefault(cell, []).append(e)
-    after = {
-        e.index: [
-            (w.index, r)
-            for w in _once(w for c in e.cells for w in writes.get(c, ()))
-            for r in sorted(flow.get(w.index, ()))
-        ]
-        for e in events
-        if e.kind == "R"
-    }
-    best: list[tuple[int, int, int]] = []
-    for start in sorted(_behind(after, _seen(program, flow, writes))):
-        found = _round(after, start)
-        if found and (not best or len(found) < len(best)):
-            best = found
+    graph = networkx.DiGraph()  # from a read to those whose values a write that it may return stores
+    for e in events:
+        for w in _once(w for c in e.cells for w in writes.get(c, ())) if e.kind == "R" else ():
+            for r in sorted(flow.get(w.index, ())):
+                if not graph.has_edge(e.index, r):
+                    graph.add_edge(e.index, r, write=w.index)
+    seen = graph.nbunch_iter(_seen(program, flow, writes))
+    behind = {read for start in seen for read in (start, *networkx.descendants(graph, start))}
+    rounds = [found for start in sorted(behind) if (found := _round(graph, start))]
+    best = min(rounds, key=len, default=[])
     told = {e.index: _told(program, e) for e in events}
     return tuple(Flow(told[r], told[w], told[source]) for r, w, source in best)
 
@@ -85,38 +88,14 @@ def _seen(program: Program, flow: dict[int, set[int]], writes: dict[int, list[Ev
     return reads.union(*(flow.get(w.index, set()) for w in kept))
 
 
-def _behind(after: dict[int, list[tuple[int, int]]], reads: set[int]) -> set[int]:
-    """The reads that values of some may come from, themselves included."""
-    found, todo = set(reads), list(reads)
-    while todo:
-        for _, source in after.get(todo.pop(), ()):
-            if source not in found:
-                found.add(source)
-                todo.append(source)
-    return found
-
-
-def _round(after: dict[int, list[tuple[int, int]]], start: int) -> list[tuple[int, int, int]]:
+def _round(graph: networkx.DiGraph, start: int) -> list[tuple[int, int, int]]:
     """The shortest way from a read back to itself, as reads, writes and the reads behind them."""
-    came: dict[int, tuple[int, int]] = {}
-    layer = [start]
-    while layer and start not in came:
-        following = []
-        for r in layer:
-            for w, source in after.get(r, ()):
-                if source not in came:
-                    came[source] = (r, w)
-                    following.append(source)
-        layer = following
-    if start not in came:
-        return []
-    way: list[tuple[int, int, int]] = []
-    at = start
-    while not way or at != start:
-        r, w = came[at]
-        way.append((r, w, at))
-        at = r
-    return way[::-1]
+    import networkx
+
+    back = networkx.single_target_shortest_path(graph, start)
+    ways = [[start, *back[source]] for source in graph[start] if source in back]
+    way = min(ways, key=len, default=[])
+    return [(r, graph.edges[r, source]["write"], source) for r, source in itertools.pairwise(way)]
 
 
 def _told(program: Program, event: Event) -> RaceEvent:

@@ -22,7 +22,7 @@ from ptxmm.linting import lint_text
 PACKAGES = ("ptxcore", "litmus", "axioms", "ptxmm", "tomllib")
 #: Twice the input may take a little more than twice the work: numbers of lines have one digit more.
 MOST = 2.5
-SIZE = 500
+SIZE = 160
 
 #: Where units stand: what is before them, and what behind.
 Frame = tuple[str, str]

@@ -66,7 +66,7 @@ def test_no_pass_changes_an_answer_of_the_library() -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_no_pass_changes_an_answer_of_a_kernel(part: int) -> None:
     chosen = [p for p in KERNELS if p.stat().st_size < 1500][part::4]
-    for i, without in enumerate(subsets(3, "kernels")):
+    for i, without in list(enumerate(subsets(3, "kernels")))[part::4]:
         for path in Random(f"{part} {i}").sample(chosen, 1):
             for variant in ("fixed", "buggy"):
                 assert not difference(ptxmm.load(f"{path}:{variant}"), without), (path, variant, without)

@@ -52,7 +52,8 @@ def _printable(text: str) -> str:
 
 
 class InputError(Exception):
-    """An input that cannot be taken: one or more diagnostics, in source order. Whoever knows the `path` fills it in."""
+    """An input that cannot be taken: one or more `diagnostics`, in source order. Whoever knows the `path` fills it in; `text`
+    is the source, which messages show lines of."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic], path: str = "<input>", text: str = "") -> None:
         self.diagnostics = tuple(diagnostics)

@@ -27,8 +27,8 @@ _shipped: dict[tuple[str, frozenset[str]], Model] = {}  # read once; there are t
 
 
 def load(path: str | PathLike[str]) -> Test | KernelTest:
-    """Reads a test from a file: a litmus test, or a kernel test from `lock.toml`, or `lock.toml:weak` for one variant of
-    several. Raises InputError for what is wrong in it, OSError where it cannot be read."""
+    """Reads a test from a file. `path`: of a litmus test, or of a kernel test, as `lock.toml`, or `lock.toml:weak` for one
+    variant of several. Raises InputError for what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
     from ptxmm.kernels.files import Variant, is_toml, split
 
@@ -50,7 +50,8 @@ def load_variant(variant: Variant) -> KernelTest:
 
 
 def parse(text: str | bytes, path: str = "<input>") -> Test:
-    """Reads a litmus test from text; `path` names it in messages."""
+    """Reads a litmus test. `text`: what a file would have, as text or bytes; `path` names it in messages. Raises InputError
+    for what is wrong in it."""
     from litmus.formats import read
 
     return read(text, path)
@@ -99,20 +100,20 @@ def check(
     options: Iterable[str] = (),
     without: Iterable[str] = (),
 ) -> Result:
-    """Decides a test under a model: a litmus test, or a kernel test.
+    """Decides a test under a model.
 
-    `model`: a name of `models()`, the path of a .cat file, or a model that was read already. `unroll`: how many times a
-    loop body may execute at most, where a kernel test does not say so itself. `timeout`: seconds, after which the
-    verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`;
-    None: the faster one. `all_registers`: states list all registers that the test names, or all elements of buffers.
-    `explain`: for an outcome that does not occur, also find the axioms that forbid it. `why`: tell why it is forbidden, or
-    how it comes about. `witnesses`: write out the execution of each state (all are re-checked either way). `races`: search
-    for races of every kind; one makes the verdict `no`. `checks`: what else is asked, besides what the test asks itself:
-    `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`. `progress`: who is scheduled fairly, as `obe` or
-    `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many CTAs run at once; None: what a kernel test says
-    itself, else `fair` and all. `options`: readings of the manual that differ from ours, by the names of
-    `ptxmm check --help`. `without`: passes that are left out, by the names of `axioms.passes`: answers are the same, as far as
-    there are any, and take longer.
+    `test`: a litmus test, or a kernel test, from `load` or `parse`. `model`: a name of `models()`, the path of a .cat file,
+    or a model that was read already. `unroll`: how many times a loop body may execute at most, where a kernel test does not
+    say so itself. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`: `solve`, or
+    `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list all registers
+    that the test names, or all elements of buffers. `explain`: for an outcome that does not occur, also find the axioms
+    that forbid it. `why`: tell why it is forbidden, or how it comes about. `witnesses`: write out the execution of each
+    state (all are re-checked either way). `races`: search for races of every kind; one makes the verdict `no`. `checks`:
+    what else is asked, besides what the test asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`.
+    `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many
+    CTAs run at once; None: what a kernel test says itself, else `fair` and all. `options`: readings of the manual that
+    differ from ours, by the names of `ptxmm check --help`. `without`: passes that are left out, by the names of
+    `axioms.passes`: answers are the same, as far as there are any, and take longer.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an

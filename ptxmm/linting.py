@@ -19,9 +19,10 @@ MODES = ("ptxas", "manual")
 def lint(
     path: str | PathLike[str], *, mode: str = "ptxas", warnings: bool = True, timeout: float | None = None
 ) -> list[Diagnostic]:
-    """What is wrong with the PTX module in a file: errors, and warnings about concurrent code, in the order of their
-    places. Raises OSError where the file cannot be read, ValueError for another mode than `MODES`, and
-    `ptxcore.clock.OutOfTime` where checking it takes longer than `timeout` seconds."""
+    """What is wrong with the PTX module in the file `path`: errors and, with `warnings`, warnings about concurrent code, in the
+    order of their places. `mode`: judged as `ptxas` 13.0 does, or as the `manual` says, where the two differ. Raises OSError
+    where the file cannot be read, ValueError for another mode than `MODES`, and `ptxcore.clock.OutOfTime` where checking it
+    takes longer than `timeout` seconds."""
     return lint_text(read(path), mode=mode, warnings=warnings, timeout=timeout)
 
 

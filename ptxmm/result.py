@@ -140,20 +140,22 @@ class Witness:
 class Result:
     """The answer for one test.
 
-    `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`, `sometimes`
-    or `always`: all three None when a test could not be read, `observation` also when it was not decided. `states` are the
-    allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number. `positive` of them satisfy
-    the proposition, `negative` do not; `witnesses` has an execution for each, in the same order. `listed_all` is False when
-    there are more states than are listed. `complete` is False when a loop bound cut executions off, or nobody knows whether
-    one did. `seconds` is the time for executing and deciding (on the command line also for reading). `error` says why the
-    verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the forbidden outcome would be
-    allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where the condition stands.
-    `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the test says it
-    should have; where several are right, `|` stands between them. `own` is the verdict of what the test itself asks, where
-    more was asked besides; that must be expected too.
+    `path`, `name`: of the test; `model`: the name of the one that it was decided under; `verdict`: one of `VERDICTS`.
+    `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,
+    `sometimes` or `always`: all three None when a test could not be read, `observation` also when it was not decided.
+    `states` are the allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number.
+    `positive` of them satisfy the proposition, `negative` do not; `witnesses` has an execution for each, in the same order.
+    `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut executions
+    off, or nobody knows whether one did. `seconds` is the time for executing and deciding (on the command line also for
+    reading). `error` says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without
+    which the forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough.
+    `spot` is where the condition stands. `satisfied` says of each state whether it satisfies the proposition. `expectation`
+    is the verdict that the test says it should have; where several are right, `|` stands between them. `own` is the verdict
+    of what the test itself asks, where more was asked besides; that must be expected too.
 
     `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`, `at`), the
-    `reason`, and the steps of the `execution` in which nothing orders them.
+    `reason`, and the steps of the `execution` in which nothing orders them; `race_witnesses` are these executions. `why` is
+    what was asked by that name, as words by section, and `why_witness` the execution that it is about.
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. `checks` has what became
     of each check: of a litmus test the condition first, then what else is asked; `of_kernel` says that it is a kernel test.

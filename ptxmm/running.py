@@ -35,7 +35,8 @@ def run(
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
-    """Runs a kernel of a PTX module on the written semantics of its instructions, to the end of all its threads.
+    """Runs the kernel `entry` of the PTX module in the file `path` on the written semantics of its instructions, to the end of
+    all its threads.
 
     `args` in the order of the parameters: a NumPy array becomes a buffer in global memory and is updated in place (one that
     is given twice, or in parts, is the same memory; one that is read-only cannot be written); a NumPy or Python number is

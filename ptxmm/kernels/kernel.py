@@ -45,11 +45,12 @@ class Kernel:
         name: str = "kernel",
         **others: Any,
     ) -> None:
-        """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in
-        their order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`),
-        as a NumPy array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label
-        or line. Further keywords: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a list of
-        dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`, `exists`, `never`,
+        """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in their
+        order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
+        array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label or line;
+        `check` has checks by name, `expect` is the verdict that is right, or several; `name` is the test's in reports.
+        `others` are what else the file may say: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a
+        list of dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`, `exists`, `never`,
         `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
 
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
@@ -89,7 +90,9 @@ class Kernel:
         resident: int | None = None,
         options: Iterable[str] = (),
     ) -> Result:
-        """Decides the test; see `ptxmm.check`. `result.checks` has what became of each check."""
+        """Decides the test; `result.checks` has what became of each check. `model`, `unroll`, `timeout`, `engine`, `backend`,
+        `races`, `why`, `checks`, `progress`, `resident` and `options` are those of `ptxmm.check`; with `all_elements` states
+        list all elements of buffers."""
         from ptxmm.api import check
 
         return check(

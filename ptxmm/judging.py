@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from axioms.errors import UnsupportedProgram
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.liveness.progress import FAIR, progress_named
-from axioms.liveness.search import find
+from axioms.liveness.search import find_once
 from axioms.witness.result import Decision
 from axioms.witness.stalls import ABORTS, WAITS, Bounded, Stall, Wait
 from ptxcore.clock import OutOfTime
@@ -100,7 +100,9 @@ def stall(
             raise UnsupportedProgram("brute force schedules every thread fairly: progress and resident need the solver")
         found = standstill.find(program, model, kinds=kinds, deadline=deadline)
         return Bounded() if found is None else found  # what bounds cut off, outcomes tell
-    return find(program, model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline)
+    return find_once(
+        program, model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline
+    )
 
 
 def judge(

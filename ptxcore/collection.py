@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused(*, stays: bool = False) -> Iterator[None]:
-    """No collection meanwhile. `stays`: what is built lives on for long, and counts as old at once."""
+    """No collection meanwhile. `stays`: what is built lives on for long, and counts as old at once; for what is large, since
+    it takes as long as counting the objects that were frozen."""
     if not gc.isenabled():
         yield
         return
@@ -22,3 +23,16 @@ def collection_paused(*, stays: bool = False) -> Iterator[None]:
             gc.freeze()  # together these let it count as old without a look at each object
             gc.unfreeze()
         gc.enable()
+
+
+@contextmanager
+def shared_with_children() -> Iterator[None]:
+    """What there is now stays as it is while child processes share it: the collector leaves its memory alone meanwhile."""
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

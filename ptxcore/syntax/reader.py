@@ -328,13 +328,17 @@ def _not_in_thread(span: Span, directive: str) -> Diagnostic:
                       "variables are declared in the init block; registers by .reg")  # fmt: skip
 
 
+#: Characters from which on a module is so many objects that it is worth telling the garbage collector that they stay.
+_LONG = 1 << 16
+
+
 def read_module(text: str) -> tuple[Module, list[Diagnostic]]:
     """A whole translation unit (PTX ISA 9.0, chapter 4), and what is wrong with its syntax, in source order.
 
     Faulty statements are left out; reading goes on behind them. Nothing is raised, whatever the text.
     """
     reader = Reader(" " + text[1:] if text.startswith(_BYTE_ORDER_MARK) else text)
-    with collection_paused(stays=True):
+    with collection_paused(stays=len(text) >= _LONG):
         reader.run()
     found = reader.found
     if reader.blocks:

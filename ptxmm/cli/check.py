@@ -203,20 +203,19 @@ class _Run:
             if AVAILABLE:
                 yield alone(self._checker, paths[0], self._checker.lost)
                 return
-        import gc
-
+        from ptxcore.collection import shared_with_children
         from ptxmm.workers import Workers
 
         if len(paths) > 1:
             self._checker.warm()
-        gc.freeze()  # what is shared with the workers stays shared
         timeout = self._options.timeout
         limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that
         if limit is not None and self._drawings:
             limit += limit + _LONGEST_PICTURE  # pictures have as much time again
-        with Workers(
+        started = Workers(
             self._checker, paths, jobs=jobs, limit=limit, late=self._checker.late, lost=self._checker.lost
-        ) as workers:
+        )
+        with shared_with_children(), started as workers:
             try:
                 yield from workers
             except BaseException:  # also when whoever takes the outcomes was interrupted

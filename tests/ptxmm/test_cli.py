@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pty
@@ -450,3 +451,10 @@ def test_streams_may_be_closed_from_the_start(file: str, status: int, streams: s
     )
     assert done.returncode == status
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_leaves_the_garbage_collector_as_it_was(folder: Path) -> None:
+    """What is frozen while workers share it is counted again and again by whoever asks whether anything is."""
+    frozen = gc.get_freeze_count()
+    assert main(["check", "good.litmus", "en.litmus"]) == 0
+    assert gc.get_freeze_count() == frozen

@@ -4,17 +4,22 @@ a program has numbers for such values, first numbers that nobody else computes w
 its answer is compared with those that other numbers give: the same for all of them, numbers that the program and its
 condition name, what these add up to; with the solver whatever number would change it, as far as one is found
 where one of them answers otherwise, the test is undefined
+
+An execution that does not end with the first numbers is asked for with all of them at once: the solver leaves the values open.
+So where there is none, that is proven for every number; where there is one, the answer depends on them.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
-from axioms.events.undetermined import OPTION, WIDTH
+from axioms.events.undetermined import OPTION, WIDTH, is_chosen
 from axioms.program import Observable, Program
 from axioms.witness.result import Decision
+from axioms.witness.stalls import Bounded, Stall
 from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -36,8 +41,14 @@ def with_way(program: Program, way: str) -> Program:
 
 #: Decides a program: its outcomes, its races.
 Decide = Callable[[Program], Decision]
-#: What of a decision a test's answer hangs on.
-Answer = tuple[object, ...]
+
+
+class Answer(NamedTuple):
+    """What of a decision a test's answer hangs on."""
+
+    outcomes: tuple[bool, ...]
+    races: bool
+    undefined: bool
 
 
 def depends(
@@ -49,7 +60,7 @@ def depends(
 
     def answer(found: Decision) -> Answer:
         counted = {True: found.positive > 0, False: found.negative > 0}
-        return tuple(counted[t] for t in sorted(truths)), bool(found.races), found.undefined is not None
+        return Answer(tuple(counted[t] for t in sorted(truths)), bool(found.races), found.undefined is not None)
 
     before = answer(decision)
     loose = _loose(program)
@@ -64,6 +75,34 @@ def depends(
     return _found_by_solver(program, loose, before, answer, decide, by_solver)
 
 
+#: Looks in a program for an execution that does not end as it should.
+Find = Callable[[Program], Stall | Bounded | None]
+
+
+def with_any_numbers(program: Program, find: Find, *, by_solver: bool) -> Stall | Bounded | None:
+    """What `find` finds in a program, whatever the values are that nothing determines. An execution that only some of them
+    have is undefined; None only where none of them has any. `by_solver`: `find` can be asked with open values."""
+    found = find(program)
+    if not program.undetermined or is_chosen(program.options):
+        return found
+    loose = _loose(program)
+    if loose is not None and not _is_used(loose):
+        return found
+    ways = (with_way(program, way) for way in _ways(loose, sums=not by_solver))
+    if isinstance(found, Stall):
+        return found if all(find(other) is not None for other in ways) else _undefined(found)
+    for other in [loose] if by_solver and loose is not None else ways:
+        more = find(other)
+        if isinstance(more, Stall):
+            return _undefined(more)
+        found = found or more
+    return found
+
+
+def _undefined(stall: Stall) -> Stall:
+    return stall._replace(undefined=stall.undefined or REASON)
+
+
 def _found_by_solver(
     program: Program,
     loose: Program,
@@ -72,12 +111,14 @@ def _found_by_solver(
     decide: Decide,
     by_solver: Decide,
 ) -> str | None:
-    """Asks for outcomes with any numbers, and tries the numbers of each kind of outcome."""
+    """Asks for outcomes and races with any numbers, and tries the numbers of each kind of outcome."""
     shown = [Observable(f"{UNDETERMINED} {i}", s, WIDTH) for i, s in enumerate(program.undetermined)]
     try:
         found = by_solver(loose.showing(shown))
     except UnsupportedProgram:
         return None
+    if (found.races and not before.races) or (found.undefined and not before.undefined):
+        return found.undefined or REASON
     for state in found.states:  # a few, with one of each kind among them
         numbers = ",".join(str(state[o.label] & terms.mask(WIDTH)) for o in shown)
         other = decide(with_way(program, f"these:{numbers}"))
@@ -117,7 +158,9 @@ def _values(program: Program) -> Iterator[Value]:
     for thread in program.threads:
         execution = thread.execution
         for e in execution.effects:
-            if e.kind != "collective":
+            if e.kind == "collective":  # who takes part; what it gives stands in the program's definitions
+                yield from (e.guard, e.mask)
+            else:
                 yield from (
                     e.guard,
                     e.address,

@@ -148,12 +148,15 @@ def _depends(
     if is_chosen(program.options):
         return
 
+    def noted(found: Decision) -> Decision:
+        decision.complete = decision.complete and found.complete  # a bound that cuts with any number may matter
+        return found
+
     def again(other: Program) -> Decision:
-        return decide(other, model, engine=engine, backend=backend, witnesses=False, **more)
+        return noted(decide(other, model, engine=engine, backend=backend, witnesses=False, **more))
 
     def by_solver(other: Program) -> Decision:
-        asked = {**more, "settles": None, "races": False}
-        return decide(other, model, witnesses=False, max_states=_FEW, **asked)
+        return noted(decide(other, model, witnesses=False, max_states=_FEW, **{**more, "settles": None}))
 
     try:
         reason = depends(

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from axioms.dependence import with_any_numbers
 from axioms.errors import UnsupportedProgram
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.liveness.progress import FAIR, progress_named
@@ -98,11 +100,13 @@ def stall(
 
         if not (chosen.is_fair and resident is None) and set(ABORTS).isdisjoint(kinds):
             raise UnsupportedProgram("brute force schedules every thread fairly: progress and resident need the solver")
-        found = standstill.find(program, model, kinds=kinds, deadline=deadline)
+        by_force = partial(standstill.find, model=model, kinds=kinds, deadline=deadline)
+        found = with_any_numbers(program, by_force, by_solver=False)
         return Bounded() if found is None else found  # what bounds cut off, outcomes tell
-    return find_once(
-        program, model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline
+    find = partial(
+        find_once, model=model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline
     )
+    return with_any_numbers(program, find, by_solver=True)
 
 
 def judge(

@@ -14,15 +14,19 @@ import json
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agreement import STEPS
 from generated_kernels import kernel
 
+from axioms.cat.model import Model
+from axioms.dependence import with_any_numbers, with_way
 from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
 from axioms.liveness import search as endless
 from axioms.oracle import liveness as standstill
+from axioms.program import Program
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
@@ -31,7 +35,7 @@ from ptxmm.kernels.kernel import Kernel
 from ptxmm.kernels.question import Question
 
 sys.path.append(str(Path(__file__).parent / "kernels"))
-from schedules import Runs
+from schedules import Runs, ends_with
 
 #: Steps that brute force gets for each question.
 BRUTE_FORCE = 4 * STEPS
@@ -94,10 +98,9 @@ def compared(seed: int, made: Kernel, runs: int, steps: int = BRUTE_FORCE) -> Co
         found.differences.append("there is no outcome, and nobody waits for ever or traps")
     found.kind = _kind(decision, stalls)
     if decision.complete:
-        holds = {name: stall is None for name, stall in stalls.items()}
         if not any(stall is not None and stall.undefined for stall in stalls.values()):
-            found.differences += _checks(made, decision, holds)
-        found.differences += _runs(made, decision, holds, runs)
+            found.differences += _checks(made, program, model, decision)
+        found.differences += _runs(made, program, model, decision, runs)
     if any(stall is not None and stall.undefined for stall in stalls.values()):
         found.kind += ", undefined without an end"
     return found
@@ -125,29 +128,41 @@ def _kind(decision: Decision, stalls: dict[str, endless.Stall | None]) -> str:
     return ", ".join(words + ([] if decision.complete else ["bounded"]))
 
 
-def _checks(made: Kernel, decision: Decision, properties: dict[str, bool]) -> list[str]:
-    """Where the checks of a whole test say something else than the outcomes do."""
+#: Some numbers for values that nothing determines.
+_NUMBERS = ("all:0", "all:1", "all:2", "all:4294967295")
+
+
+def _checks(made: Kernel, program: Program, model: Model, decision: Decision) -> list[str]:
+    """Where the checks of a whole test say something else than the outcomes do, whatever is left open."""
     result = made.check()
     if result.notes or result.verdict == "undefined":
         return []  # shared memory that nothing wrote: other contents were tried as well
+    right = [_right(made, program, model, decision)]
+    if program.undetermined:
+        others = (with_way(program, numbers) for numbers in _NUMBERS)
+        right += [_right(made, other, model, decide(other, model, races=True)) for other in others]
     differences = []
-    right = {**properties, "race_free": not decision.races}
-    if not decision.states:
-        right = dict.fromkeys(right, False)  # a launch that never ends keeps no promise
-    for checked, check in zip(result.checks, made.test.checks, strict=True):
+    for checked, check, *wanted in zip(result.checks, made.test.checks, *right, strict=True):
+        if checked.holds is None and program.undetermined:
+            continue  # there may be numbers that change it, of which we do not know
+        if {checked.holds} != set(wanted):
+            differences.append(f"{check}: {checked.holds}, and it is {' or '.join(map(str, sorted(set(wanted))))}")
+    return differences
+
+
+def _right(made: Kernel, program: Program, model: Model, decision: Decision) -> list[bool]:
+    """What the checks say by the outcomes of a program, and by who waits for ever there."""
+    found = []
+    for check in made.test.checks:
         if check.expression is not None:
             truths = [_holds(check.expression.text, state) for state in decision.states]
-            holds = {
-                "forall": all(truths) and bool(truths),
-                "never": not any(truths) and bool(truths),
-                "exists": any(truths),
-            }
-            wanted = holds[check.kind]
+            kept = {"forall": all(truths), "never": not any(truths), "exists": any(truths)}[check.kind]
+        elif check.kind == "race_free":
+            kept = not decision.races
         else:
-            wanted = right[check.kind]
-        if checked.holds is not wanted:
-            differences.append(f"{check}: {checked.holds}, and it is {wanted}")
-    return differences
+            kept = not isinstance(endless.find(program, model, kinds=QUESTIONS[check.kind]), endless.Stall)
+        found.append(kept and bool(decision.states))  # a launch that never ends keeps no promise
+    return found
 
 
 def _holds(expression: str, state: dict[str, int]) -> bool:
@@ -157,12 +172,19 @@ def _holds(expression: str, state: dict[str, int]) -> bool:
     return bool(eval(" ".join(terms)))
 
 
-def _runs(made: Kernel, decision: Decision, properties: dict[str, bool], runs: int) -> list[str]:
+def _runs(made: Kernel, program: Program, model: Model, decision: Decision, runs: int) -> list[str]:
     """What runs show that exploration forbids."""
+    properties = {}
+    for name, kinds in QUESTIONS.items():
+        find = partial(endless.find, model=model, kinds=kinds)
+        properties[name] = not isinstance(with_any_numbers(program, find, by_solver=True), endless.Stall)
+    known = list(decision.states)
     for seed, found in Runs(made.test).results(runs):
         if isinstance(found, dict):
-            if found not in decision.states and decision.listed_all:
-                return [f"run {seed} ends with {found}"]
+            if found not in known and decision.listed_all:
+                if not (program.undetermined and ends_with(program, model, found)):
+                    return [f"run {seed} ends with {found}"]
+                known.append(found)
         elif found == "deadlock":
             if properties["terminates"]:
                 return [f"run {seed} comes to a deadlock"]

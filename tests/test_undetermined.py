@@ -4,6 +4,7 @@ exited lanes out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,101 @@ forall = "{check}"
 """
     )
     assert ptxmm.check(ptxmm.load(tmp_path / "k.toml")).verdict == expected
+
+
+#: Each of two threads, alone in its warp, asks a lane for %r2 that is not there. The first one also writes 1 to out[1], and
+#: both read it into %r3.
+ALONE = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .pred p; .reg .pred q; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+  ld.param.u64 %rd1, [out]; cvta.to.global.u64 %rd1, %rd1; mov.u32 %r1, %ctaid.x; mov.u32 %r3, 1;
+  shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+  setp.eq.u32 p, %r1, 0; @p st.relaxed.gpu.global.u32 [%rd1+4], 1; @!p ld.relaxed.gpu.global.u32 %r3, [%rd1+4];
+  THEN
+  ret;
+}
+"""
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Callable[..., tuple[str, list[bool | None]]]:
+    """The verdict of the kernel with some code in it, and what each check says."""
+
+    def found(code: str, checks: str, engine: str = "solve") -> tuple[str, list[bool | None]]:
+        (tmp_path / "k.ptx").write_text(ALONE.replace("THEN", code))
+        (tmp_path / "k.toml").write_text(
+            f"""ptx = "k.ptx"
+grid = [2, 1, 1]
+block = [1, 1, 1]
+[params]
+out = {{type = "u32", elements = 4}}
+[check]
+{checks}
+"""
+        )
+        result = ptxmm.check(ptxmm.load(tmp_path / "k.toml"), engine=engine)
+        return result.verdict, [check.holds for check in result.checks]
+
+    return found
+
+
+Answers = Callable[..., tuple[str, list[bool | None]]]
+
+
+@ENGINES
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ('forall = "out[1] == 1"\nexists = "out[0] != 0"', ("undefined", [True, None])),
+        ('forall = "out[1] == 1"\nexists = "out[0] == 0"', ("undefined", [True, None])),
+        ('forall = "out[1] == 1"\nexists = "out[1] == 1"', ("ok", [True, True])),
+        ('forall = "out[1] == 2"\nnever = "out[0] == 0"', ("no", [False, None])),
+        ('forall = "out[1] == 2"\nnever = "out[1] == 3"', ("no", [False, True])),
+        ('exists = ["out[1] == 2", "out[0] == 0"]', ("no", [False, None])),
+    ],
+)
+def test_each_check_has_an_answer_of_its_own(
+    checks: str, expected: tuple[str, list[bool | None]], engine: str, answers: Answers
+) -> None:
+    """One that is open is not told by another one that is not, and takes no answer from it."""
+    assert answers("st.relaxed.gpu.global.u32 [%rd1], %r2;", checks, engine) == expected
+
+
+#: Done where the first thread's write was seen, and the lane that is not there has given a number.
+WHERE = "setp.eq.u32 q, %r3, 1; setp.eq.and.u32 q, {}, q;"
+
+
+@ENGINES
+@pytest.mark.parametrize("number", ["%r2, 77", "%r3, 1"], ids=["open", "known"])
+@pytest.mark.parametrize(
+    ("check", "code"),
+    [
+        ("no_trap", "@q trap;"),
+        ("terminates", "again: @q bra again;"),
+        ("terminates", "again: ld.relaxed.gpu.global.u32 %r4, [%rd1]; setp.eq.and.u32 p, %r4, 0, q; @p bra again;"),
+        ("no_deadlock", "@q barrier.sync 0, 64;"),
+        ("race_free", "@q st.global.u32 [%rd1], %r1;"),
+    ],
+)
+def test_who_never_ends_does_not_hang_on_what_is_open(
+    check: str, code: str, number: str, engine: str, answers: Answers
+) -> None:
+    expected = "undefined" if number == "%r2, 77" else "no"
+    for wanted, verdict in (("true", expected), ("false", "undefined" if expected == "undefined" else "ok")):
+        assert answers(WHERE.format(number) + code, f"{check} = {wanted}", engine)[0] == verdict
+    assert answers(WHERE.format("%r3, 2") + code, f"{check} = true", engine)[0] == "ok"
+
+
+@pytest.mark.parametrize(("check", "code"), [("no_trap", "@q trap;"), ("race_free", "@q st.global.u32 [%rd1], %r1;")])
+def test_the_solver_finds_a_number_that_nobody_names(check: str, code: str, answers: Answers) -> None:
+    assert answers(f"mul.lo.u32 %r4, %r2, 3; {WHERE.format('%r4, 231')} {code}", f"{check} = true")[0] == "undefined"
+
+
+def test_a_bound_that_cuts_with_some_number_is_told(answers: Answers) -> None:
+    turns = "again: atom.relaxed.gpu.global.add.u32 %r5, [%rd1], 1; setp.ne.and.u32 p, %r5, 100, q; @p bra again;"
+    known, open_ = ((f"{WHERE.format(n)} {turns}", 'never = "out[0] == 1"') for n in ("%r3, 2", "%r2, 77"))
+    assert answers(*known)[0] == "ok"
+    assert answers(*open_)[0] == "bounded"

@@ -15,7 +15,7 @@ from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, RaceEvent
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
-from ptxmm.kernels.judging import JUDGES
+from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.races import entry
@@ -154,11 +154,17 @@ def _answer(question: Question, result: Result) -> Decision:
     if decision.undefined:
         _tell_undefined(question, result, decision.undefined, decision.culprits)
         return decision
+    open_: Decision | None = None
     for checked, wanted in zip(result.checks, test.checks, strict=True):
-        JUDGES[wanted.kind](question, decision, wanted, checked)
+        own = asked_for_itself(question, decision, wanted)
+        if own is not None and own.undefined:
+            checked.message, open_ = f"{wanted}: {question.readable(own.undefined)}", own
+        else:
+            JUDGES[wanted.kind](question, decision if own is None else own, wanted, checked)
     verdict = verdict_of(result.checks)
-    if verdict != "no" and question.misuse is not None:
-        _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
+    misuse = question.misuse or open_
+    if verdict != "no" and misuse is not None and misuse.undefined:
+        _tell_undefined(question, result, misuse.undefined, misuse.culprits)
         return decision
     result.verdict, result.own = verdict, own_verdict_of(result.checks)
     if verdict == "undecided":

@@ -8,7 +8,7 @@ from axioms.witness.result import Decision
 from ptxcore.values.terms import Value
 from ptxmm.answers import Coverage, settle
 from ptxmm.judging import judge, judge_races, judge_stalls, tell_story
-from ptxmm.kernels.question import Question
+from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check
 from ptxmm.result import ASSERTIONS, Checked
 from ptxmm.story import Story
@@ -47,6 +47,18 @@ def _judge_some(question: Question, decision: Decision, check: Check, checked: C
     if checked.holds is False and decision.states:
         checked.message = f"{check} does not hold: no outcome satisfies it"
         checked.story = [_shown(state) for state in decision.states[:10]]
+
+
+def asked_for_itself(question: Question, decision: Decision, check: Check) -> Decision | None:
+    """The outcomes as one check of outcomes asks for them, where those that all checks ask for together leave out whether its
+    answer depends on what nothing determines: it is no part of that question, or that has its answer without it."""
+    if check.expression is None or not question.program.undetermined or decision.stopped is not None:
+        return None
+    safe = any(c.kind in SAFE for c in question.test.checks)
+    settled = not decision.negative if safe else decision.positive > 0
+    if sum(c.expression is not None for c in question.test.checks) == 1 or (settled and (check.kind in SAFE) is safe):
+        return None
+    return question.decide(_truth(question, check), settles=check.kind not in SAFE)
 
 
 def _truth(question: Question, check: Check) -> Value:

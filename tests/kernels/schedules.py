@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy
 
+from axioms.cat.model import Model
+from axioms.dependence import with_way
+from axioms.engine import decide
+from axioms.program import Program
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
+from ptxcore.values import terms
 from ptxcore.values.terms import signed
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer
@@ -60,6 +65,14 @@ class Runs:
     def results(self, count: int) -> Iterator[tuple[int, State | str]]:
         for seed in range(count):
             yield seed, self.run(seed)
+
+
+def ends_with(program: Program, model: Model, state: State) -> bool:
+    """Whether some execution ends with a state. A run has numbers of its own for values that nothing determines; the outcomes
+    of a program are listed with others. So these are left open here, and any will do."""
+    loose = with_way(program, "open") if program.undetermined else program
+    as_seen = terms.all_of(terms.eq(o.value, state[o.label] & terms.mask(o.width)) for o in loose.observed)
+    return decide(loose.asking(as_seen), model, settles=True, witnesses=False).positive > 0
 
 
 def _passed(scalar: Any) -> Any:

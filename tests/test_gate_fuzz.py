@@ -24,11 +24,11 @@ from generated_failures import WAYS, Failure, failures, good_test
 
 from ptxmm.checker import Checker
 from ptxmm.cli.main import main
+from ptxmm.cli.options import FORMATS
 
 yaml = pytest.importorskip("yaml")
 pytest_plugins = "pytester"
 ROOT = Path(__file__).resolve().parents[1]
-FORMATS = ("json", "text", "junit", "sarif", "github", "herd")
 DOORS = ("file", "folder", "list")
 #: Each run is cut into so many tests, which different processes take.
 PARTS = 4
@@ -177,7 +177,7 @@ def test_whatever_fails_is_reported(part: int, tmp_path: Path, capsys: pytest.Ca
     """Each failing test in each format by some door, and by each door in some format."""
     for gate, random in gates(tmp_path, capsys, 1, 2 * len(WAYS), part):
         truth = {door: gate.truth(door) for door in DOORS}
-        for form in FORMATS[1:]:
+        for form in [f for f in FORMATS if f != "json"]:
             door = random.choice(DOORS)
             gate.check(door, form, truth[door])
         for door in DOORS:

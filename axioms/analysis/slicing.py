@@ -28,15 +28,12 @@ from axioms.analysis.constant_reads import Access, Bytes, Key, Settling
 from axioms.events.encounters import Instance
 from axioms.events.event import Thread
 from axioms.events.memory import AddressSpace
-from ptxcore.machine.ir.effects import Effect
+from ptxcore.machine.ir.effects import NO_EVENTS, Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
 #: What a dependency on a read that is left out comes to: effects, each with a condition.
 Behind = Mapping[Key, Mapping[Key, Value]]
-
-#: Effects that are no events.
-_NOTHING = frozenset(("input", "stop", "collective"))
 
 
 class Dropped(NamedTuple):
@@ -135,7 +132,7 @@ def _idle_barriers(threads: Sequence[Thread], order: BarrierOrder, gone: set[Key
         last: tuple[Instance, Value] | None = None
         stops = order.stops(t)
         for e in thread.execution.effects:
-            if (t, e.index) in gone or e.kind in _NOTHING or e.guard == 0:
+            if (t, e.index) in gone or e.kind in NO_EVENTS or e.guard == 0:
                 continue
             instance = stops.get(e.index)
             if instance is None or e.barrier != "sync" or e.result is not None or e.complete != 1:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 
 from ptxmm import __version__
 
+#: How `ptxmm check` prints results: each is a report of `ptxmm.report`.
+FORMATS = ("text", "herd", "json", "junit", "sarif", "github")
+
 
 def positive_number(text: str) -> int:
     try:
@@ -97,8 +100,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )
-    formats = ("text", "herd", "json", "junit", "sarif", "github")
-    check.add_argument("--format", choices=formats, default="text", help="default: %(default)s")
+    check.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
     check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")

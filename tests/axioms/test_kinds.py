@@ -7,6 +7,7 @@ from importlib import import_module
 import pytest
 
 from axioms.events.kinds import ALL_ACCESSES, BACKGROUND, HOMES
+from ptxcore.machine.ir import effects
 
 
 @pytest.mark.parametrize("home", HOMES)
@@ -24,3 +25,12 @@ def test_no_kind_has_two_homes() -> None:
 def test_accesses_to_memory_are_those_with_spans() -> None:
     spans = {kind for home in HOMES for kind in getattr(import_module(f"axioms.events.{home}"), "SPANS", ())}
     assert spans - {"mbarrier"} == ALL_ACCESSES  # an operation on an mbarrier object is no memory event
+
+
+def test_every_kind_is_told_of() -> None:
+    """The kinds that have makers are those that the interface names; traits are of such kinds."""
+    kinds = {kind for home in HOMES.values() for kind in home.split()}
+    head = (effects.Effect.__doc__ or "").partition("`guard`:")[0]
+    assert {kind for kind in kinds if f"`{kind}`" not in head} == set()
+    traits = (effects.ACCESSES, effects.FENCES, effects.NO_EVENTS, effects.EFFECT_FREE, effects.OBSERVING)
+    assert set().union(*traits) <= kinds

@@ -17,6 +17,7 @@ from axioms.witness.races import UNDEFINED
 from ptxmm.baseline import Baseline, BaselineError, write
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
+from ptxmm.cli.options import FORMATS
 from ptxmm.findings import KINDS, Finding, findings, shape
 from ptxmm.report.github import GithubReport, annotation
 from ptxmm.report.junit import JunitReport
@@ -439,7 +440,7 @@ forall (x >= 0)
 """
 
 
-@pytest.mark.parametrize("form", ["text", "herd", "json", "junit", "sarif", "github"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_bounds_are_told_in_every_format(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "loop.litmus").write_text(LOOP_TEST, encoding="utf-8")
     assert main(["check", "loop.litmus", "--format", form]) == 3

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ptxmm.cli.main import main
+from ptxmm.cli.options import FORMATS
 from ptxmm.findings import Finding, findings
 from ptxmm.result import Checked, Loop, Result, Spot
 
@@ -37,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     return tmp_path
 
 
-@pytest.mark.parametrize("form", ["text", "herd", "json", "junit", "sarif", "github"])
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_known_race_hides_no_condition(folder: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["check", "--races", "--baseline", "known.json", "--format", form, "--jobs", "1"]
     assert main([*arguments, "flag.litmus"]) == 1

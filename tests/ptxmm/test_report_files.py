@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ptxmm.cli.main import main
+from ptxmm.cli.options import FORMATS
 from ptxmm.report.files import FileReport, write_whole
 from ptxmm.report.junit import JunitReport
 from ptxmm.workers import Workers
@@ -27,7 +28,6 @@ LITMUS = """PTX MP
  st.RELEASE.gpu.u32 [y], 1 | ld.weak.u32 %r1, [x] ;
 ~exists (1:r0 = 1 /\\ 1:r1 = 0)
 """
-FORMATS = ["text", "herd", "json", "junit", "sarif", "github"]
 
 
 @pytest.fixture

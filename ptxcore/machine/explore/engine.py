@@ -18,18 +18,24 @@ from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.explore.actions import Actions, Answer, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, union
-from ptxcore.machine.ir.effects import NO_DEPENDENCIES, UPDATES, Cut, Dependencies, Effect, FinalRegister, Stuck, Turn
+from ptxcore.machine.ir.effects import (
+    EFFECT_FREE,
+    NO_DEPENDENCIES,
+    OBSERVING,
+    UPDATES,
+    Cut,
+    Dependencies,
+    Effect,
+    FinalRegister,
+    Stuck,
+    Turn,
+)
 from ptxcore.machine.ir.private_memory import Mark, Memory, Top
 from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Instruction, Name
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
 
-#: What a turn of a loop may do and still be one that only waits: it looked at the world, and changed nothing. Who stops in it
-#: does not go round.
-_LOOKING = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
-#: Effects by which a thread sees what others did.
-_LOOKS = frozenset(("load", "atom", "mbarrier"))
 #: Of so many turns of a loop it is noted where they begin.
 _MOST_NOTED = 32
 #: Turns of a loop that nobody chose, where the bound does not count them.
@@ -300,7 +306,7 @@ class Thread(Actions):
                     asked[e.result] = 1
                 else:
                     timed = timed or e.result in symbols_of(guard)
-            elif e.kind in _LOOKS and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
+            elif e.kind in OBSERVING and (e.result is not None or e.answer is not None) and conj(guard, e.guard) != 0:
                 reads.append(e.index)
         forever = 0 if timed else substitute(guard, asked) if asked else guard
         return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
@@ -310,7 +316,7 @@ class Thread(Actions):
         that wrote what they had read, which is left out of it."""
         happened, noops = [], []
         for effect in self.effects[start:]:
-            if effect.kind not in _LOOKING and (effect.kind != "mbarrier" or effect.operation != "wait"):
+            if effect.kind not in EFFECT_FREE and (effect.kind != "mbarrier" or effect.operation != "wait"):
                 condition = all_of((guard, effect.guard, effect.writes))
                 if self.noops and self._is_noop(effect, condition):
                     noops.append(effect)
@@ -494,7 +500,7 @@ class Thread(Actions):
 
 def _leaves_all(effect: Effect) -> Value:
     """The condition under which an effect does not happen, or changes nothing for others."""
-    if effect.kind in _LOOKING or (effect.kind == "mbarrier" and effect.operation == "wait"):
+    if effect.kind in EFFECT_FREE or (effect.kind == "mbarrier" and effect.operation == "wait"):
         return 1
     happens = conj(effect.guard, effect.writes)
     found = effect.result if effect.answer is None else effect.answer

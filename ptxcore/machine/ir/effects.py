@@ -33,6 +33,11 @@ WRITES, UPDATES = ACCESSES - {"load"}, frozenset(("atom", "red"))
 FENCES = frozenset(("fence", "proxy_fence"))
 #: Effects that are no events: what others do does not depend on when they happen.
 NO_EVENTS = frozenset(("input", "stop", "collective"))
+#: What an iteration of a loop may do and still be effect-free: others see nothing of it. A wait at an mbarrier object is, too;
+#: a `stop` does not go round.
+EFFECT_FREE = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
+#: Effects by which a thread observes what others did.
+OBSERVING = frozenset(("load", "atom", "mbarrier"))
 
 
 @dataclass(kw_only=True, slots=True)

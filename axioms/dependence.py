@@ -18,13 +18,13 @@ from typing import NamedTuple
 from axioms.errors import UnsupportedProgram
 from axioms.events.undetermined import OPTION, WIDTH, is_chosen
 from axioms.program import Observable, Program
-from axioms.witness.result import Decision
+from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
-REASON = (
+_DEPENDS = Undefined(
     "a shuffle from a lane that is not there, has exited, or is not in the member mask gives any value, and the answer depends "
     "on it"
 )
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 def depends(
     program: Program, decision: Decision, truths: frozenset[bool], decide: Decide, by_solver: Decide | None
-) -> str | None:
+) -> Undefined | None:
     """Why the answer depends on what is left open; None where no number was found that changes it. `decision` is that of the
     program as it stands. The answer hangs on whether there is an outcome with one of `truths`, and on races. `decide` decides
     the program with other numbers, `by_solver` (where there is one) with open ones."""
@@ -69,7 +69,7 @@ def depends(
     for way in _ways(loose, sums=by_solver is None):
         found = decide(with_way(program, way))
         if answer(found) != before:
-            return found.undefined or REASON
+            return found.undefined or _DEPENDS
     if by_solver is None or loose is None or program.size > _MOST_EVENTS:
         return None
     return _found_by_solver(program, loose, before, answer, decide, by_solver)
@@ -100,7 +100,7 @@ def with_any_numbers(program: Program, find: Find, *, by_solver: bool) -> Stall 
 
 
 def _undefined(stall: Stall) -> Stall:
-    return stall._replace(undefined=stall.undefined or REASON)
+    return stall._replace(undefined=stall.undefined or _DEPENDS)
 
 
 def _found_by_solver(
@@ -110,7 +110,7 @@ def _found_by_solver(
     answer: Callable[[Decision], Answer],
     decide: Decide,
     by_solver: Decide,
-) -> str | None:
+) -> Undefined | None:
     """Asks for outcomes and races with any numbers, and tries the numbers of each kind of outcome."""
     shown = [Observable(f"{UNDETERMINED} {i}", s, WIDTH) for i, s in enumerate(program.undetermined)]
     try:
@@ -118,12 +118,12 @@ def _found_by_solver(
     except UnsupportedProgram:
         return None
     if (found.races and not before.races) or (found.undefined and not before.undefined):
-        return found.undefined or REASON
+        return found.undefined or _DEPENDS
     for state in found.states:  # a few, with one of each kind among them
         numbers = ",".join(str(state[o.label] & terms.mask(WIDTH)) for o in shown)
         other = decide(with_way(program, f"these:{numbers}"))
         if answer(other) != before:
-            return other.undefined or REASON
+            return other.undefined or _DEPENDS
     return None
 
 

@@ -16,7 +16,7 @@ from axioms.analysis.carried import Carried
 from axioms.errors import UnsupportedProgram
 from axioms.events import event as making
 from axioms.events.definitions import Definitions
-from axioms.events.event import WILD, Collector, Event, Thread, Trouble
+from axioms.events.event import Collector, Event, Thread, Trouble
 from axioms.events.kinds import ALL_ACCESSES, maker_of, spans_of
 from axioms.events.memory import AddressSpace, Bytes, Cell, Layout, Object, View
 from axioms.events.preconditions import obligations
@@ -204,18 +204,6 @@ class Program:
         """The cells that so many bytes are which a thread finds at an address; none where there are no such bytes."""
         at = None if address % size else self.space.at(thread, address, size)
         return () if at is None else self.layout.covering(at[0].object, at[1], size)
-
-    def told(self, reason: str) -> str:
-        """Why the program has no meaning, with the place that is meant where an access goes there in any case."""
-        for t in self.troubles:
-            if t.message == reason and t.condition == 1 and t.kind == WILD and t.address is not None:
-                size = next((e.width // 8 for e in self._effects_of(t)), 0)
-                return f"{reason}: {self.space.beside(t.thread, t.address, size)}" if size else reason
-        return reason
-
-    def _effects_of(self, trouble: Trouble) -> list[Effect]:
-        effects = self.threads[trouble.thread].execution.effects
-        return [e for e in effects if e.instruction is trouble.instruction and e.address == trouble.address]
 
     def showing(self, more: Iterable[Observable]) -> Program:
         """The same program with more that states list."""

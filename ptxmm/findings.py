@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxmm.report import plain
+from ptxmm.report.undefined import place as place_of
 from ptxmm.result import Checked, Result, Spot
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
@@ -177,16 +178,14 @@ def _error(result: Result) -> Finding:
 
 
 def _undefined(result: Result) -> Finding:
-    reason = result.trouble or "the model gives the program no meaning"
-    return _of(result, "undefined", reason, spots=result.places, place=shape(reason))
+    reason = result.trouble or KINDS["undefined"]
+    same = reason if result.undefined is None else place_of(result.undefined)
+    return _of(result, "undefined", reason, spots=result.places, place=same)
 
 
 def undefined_by_race(result: Result) -> bool:
     """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
-    from axioms.witness.races import UNDEFINED  # late: it takes longer to import than some tests to decide
-
-    reason = result.error or ""
-    return any(reason.startswith(UNDEFINED.get(race["kind"], reason + " ")) for race in result.races)
+    return result.undefined is not None and any(race["kind"] == result.undefined.flag for race in result.races)
 
 
 def _condition(result: Result, check: Checked) -> Finding:

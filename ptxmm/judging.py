@@ -19,6 +19,7 @@ from ptxcore.clock import OutOfTime
 from ptxmm.answers import Coverage, coverage_of, settle
 from ptxmm.findings import shape
 from ptxmm.graphs.waiting import Stays
+from ptxmm.report.undefined import sentence
 from ptxmm.result import ASSERTIONS, Checked, Spot, Witness
 from ptxmm.story import Story
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from axioms.program import Program
     from axioms.witness.execution import Execution
     from axioms.witness.missing_arrivals import Awaited, Lack
+    from axioms.witness.result import Undefined
     from axioms.witness.stalls import Repeated
     from ptxmm.story import Cast
 
@@ -55,8 +57,8 @@ class Question(Protocol):
 
     #: The name of the test and of the model, as pictures show them.
     title: str
-    #: An execution that has no end, and is undefined: found where no other is like it.
-    misuse: Stall | None
+    #: Why an execution is undefined that has no end: found where no other is like it.
+    misuse: Undefined | None
     #: The check that tells first who waits for ever.
     stalled: Checked | None
 
@@ -144,9 +146,9 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
             checked.message = f"{checked.text}, but there is no execution with {_FOUND[checked.kind]}"
         return
     if stall.undefined:
-        question.misuse = stall
+        question.misuse = stall.undefined
         tell_waits(question, stall, checked)
-        checked.message = f"{checked.message}; but the behaviour of that execution is undefined: {stall.undefined}"
+        checked.message += f"; but the behaviour of that execution is undefined: {sentence(stall.undefined)}"
         return
     settle(checked, coverage_of(decision), shown=True, existential=not wanted)
     if checked.holds is False:

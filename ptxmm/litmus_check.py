@@ -23,12 +23,10 @@ from ptxmm.pipeline import build
 from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from axioms.cat.model import Model
     from axioms.program import Program
     from axioms.witness.execution import ExecutedEvent, Execution
-    from axioms.witness.result import RaceEvent
+    from axioms.witness.result import Undefined
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Test
     from ptxmm.story import Cast
@@ -47,7 +45,7 @@ class Question:
         self.engine, self.backend, self.deadline = engine, backend, deadline
         self.progress, self.resident = progress, resident
         self.title = f"{test.name}  ({model.name})"
-        self.misuse: Stall | None = None
+        self.misuse: Undefined | None = None
         self.stalled: Checked | None = None
 
     @cached_property
@@ -166,7 +164,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
 def _answer(question: Question, decision: Decision, result: Result) -> None:
     if decision.undefined:
         result.observation = observation_of(result.positive, result.negative)
-        _tell_undefined(question, result, decision.undefined, decision.culprits)
+        _tell_undefined(question, result, decision.undefined)
         return
     _judge_condition(question, decision, result)
     for checked in result.checks[1:]:
@@ -178,7 +176,7 @@ def _answer(question: Question, decision: Decision, result: Result) -> None:
             judging.judge_stalls(question, decision, checked)
     result.verdict = verdict_of(result.checks)
     if result.verdict != "no" and question.misuse is not None:
-        _tell_undefined(question, result, question.misuse.undefined, question.misuse.culprits)
+        _tell_undefined(question, result, question.misuse)
         return
     result.own = own_verdict_of(result.checks)
     if result.checks[0].holds is not None:
@@ -187,9 +185,12 @@ def _answer(question: Question, decision: Decision, result: Result) -> None:
         result.error = next(c.message for c in result.checks if c.holds is None)
 
 
-def _tell_undefined(question: Question, result: Result, reason: str, culprits: Sequence[RaceEvent]) -> None:
-    result.verdict, result.error = "undefined", question.program.told(reason)
-    result.culprits = [str(event) for event in culprits]
+def _tell_undefined(question: Question, result: Result, undefined: Undefined) -> None:
+    from axioms.witness.undefined import located
+    from ptxmm.report.undefined import sentence
+
+    result.undefined = located(question.program, undefined)
+    result.verdict, result.error = "undefined", sentence(result.undefined)
 
 
 def _judge_condition(question: Question, decision: Decision, result: Result) -> None:
@@ -230,7 +231,7 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
 
         text = Story(shown, question.cast).told()
     elif decision.unreachable is not None:
-        text = unexplained(decision.unreachable, complete=decision.complete)
+        text = unexplained(decision.unreachable, question.cast, complete=decision.complete)
     else:
         text = ["not explained"]
     result.why = document(text)

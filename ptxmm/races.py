@@ -8,7 +8,7 @@ from ptxmm.story import Cast, Story
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
-    from axioms.witness.result import Race, RaceEvent
+    from axioms.witness.result import Race, Site
 
 
 def entry(race: Race, cast: Cast) -> dict[str, Any]:
@@ -32,14 +32,14 @@ def _events(race: Race, story: Story) -> list[ExecutedEvent | None]:
     return [story.events[i] for i in sorted(pairs[0])] if pairs else [None, None]
 
 
-def _written(event: RaceEvent, found: ExecutedEvent | None, cast: Cast) -> dict[str, Any]:
+def _written(site: Site, found: ExecutedEvent | None, cast: Cast) -> dict[str, Any]:
     spot = cast.spot(found) if found else None
     source = cast.source(found) if found else None
     at = cast.at(found) if found else None
     return {
-        "thread": cast.name(found.thread) if found else event.thread,
-        "line": event.line,
-        "instruction": event.instruction,
+        "thread": cast.name(found.thread) if found else site.name,
+        "line": site.line,
+        "instruction": site.instruction,
         "file": spot.path if spot else None,
         "source": str(source) if source else None,
         "at": {"file": at.path, "line": at.line} if at else None,

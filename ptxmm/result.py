@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from axioms.witness.execution import ExecutedEvent, Execution
+    from axioms.witness.result import Undefined
     from ptxmm.graphs.waiting import Stays
 
 #: The verdicts (docs/answers.md). `ok`: proven. `bounded`: holds in all that was explored, and a bound cut off executions that
@@ -160,8 +161,8 @@ class Result:
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. `checks` has what became
     of each check: of a litmus test the condition first, then what else is asked; `of_kernel` says that it is a kernel test.
     `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
-    where a baseline accepts what is wrong with the test. `places` say where the reason of `undefined` lies, `culprits` who
-    does what there.
+    where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
+    lies.
     """
 
     path: str
@@ -196,13 +197,23 @@ class Result:
     spot: Spot | None = None
     known: bool = False
     places: list[tuple[Spot, str]] = field(default_factory=list)
-    culprits: list[str] = field(default_factory=list)
+    undefined: Undefined | None = None
 
     @property
     def trouble(self) -> str:
-        """`error`, and the instructions that it is about where it does not name them itself."""
-        where = f" ({'; '.join(self.culprits)})" if self.culprits else ""
-        return f"{self.error}{where}" if self.error else ""
+        """`error`, and the instructions that it is about where these are known."""
+        if self.undefined is None:
+            return self.error or ""
+        from ptxmm.report.undefined import whole
+
+        return whole(self.undefined)
+
+    @property
+    def culprits(self) -> list[str]:
+        """The instructions that make the behaviour undefined, each with who executes it."""
+        from ptxmm.report.undefined import culprit
+
+        return [culprit(site) for site in self.undefined.culprits] if self.undefined else []
 
     @property
     def passed(self) -> bool:

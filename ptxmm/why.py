@@ -9,7 +9,7 @@ from axioms.explain.claims import Claim
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
-    from axioms.witness.result import RaceEvent, Rest, Step, Unreachable, Why
+    from axioms.witness.result import Rest, Site, Step, Unreachable, Why
     from ptxmm.story import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
@@ -132,7 +132,7 @@ class Telling:
                 {"before": self._place(s.before), "relation": s.relation, "after": self._place(s.after)}
                 for s in self._turned()
             ],
-            "rests_on": [rest._asdict() for rest in self.why.rests],
+            "rests_on": [*map(self._rest, self.why.rests)],
             "text": list(self.lines()),
         }
 
@@ -149,6 +149,14 @@ class Telling:
         event = self.events[index]
         thread = self.cast.name(event.thread) if event.thread >= 0 else None
         return {"thread": thread, "line": event.line, "instruction": event.text}
+
+    def _rest(self, rest: Rest) -> dict[str, Any]:
+        site = {
+            "thread": self.cast.name(rest.site.thread),
+            "line": rest.site.line,
+            "instruction": rest.site.instruction,
+        }
+        return {**site, "kind": rest.kind, "instead": rest.instead}
 
     def _named(self, event: ExecutedEvent) -> str:
         if event.kind == "K":
@@ -174,23 +182,21 @@ class Telling:
 
     def _rests(self) -> Iterator[str]:
         """What cannot be weaker, an instruction a line; threads that execute it for the same are told together."""
-        weaker: dict[tuple[str, int, str], list[Rest]] = {}
+        weaker: dict[Site, list[Rest]] = {}
         for rest in self.why.rests:
-            weaker.setdefault((rest.thread, rest.line, rest.instruction), []).append(rest)
+            weaker.setdefault(rest.site, []).append(rest)
         alike: dict[tuple[str, str, str], list[str]] = {}
-        for (thread, _, instruction), rests in weaker.items():
-            key = self._line(rests[0]), instruction, ", or ".join(dict.fromkeys(map(_weakened, reversed(rests))))
-            alike.setdefault(key, []).append(thread)
+        for site, rests in weaker.items():
+            key = self._line(site), site.instruction, ", or ".join(dict.fromkeys(map(_weakened, reversed(rests))))
+            alike.setdefault(key, []).append(self.cast.name(site.thread))
         for (line, instruction, how), threads in alike.items():
             more = f", or {len(threads) - _MOST_THREADS} more" if len(threads) > _MOST_THREADS else ""
             yield f"{', or '.join(threads[:_MOST_THREADS])}{more}, {line} `{instruction}`: {how}, the outcome would be allowed"
 
-    def _line(self, rest: Rest) -> str:
+    def _line(self, site: Site) -> str:
         """Where an instruction stands, in the source too where an event tells."""
-        names = [name for name, _ in self.why.execution.threads]
-        found = (e for e in self.events if e.line == rest.line and e.thread >= 0 and names[e.thread] == rest.thread)
-        event = next(found, None)
-        return f"line {rest.line}" if event is None else self.cast.place(event)
+        event = next((e for e in self.events if (e.thread, e.line) == (site.thread, site.line)), None)
+        return f"line {site.line}" if event is None else self.cast.place(event)
 
 
 def axiom_in_words(name: str, shipped: str) -> str:
@@ -207,8 +213,13 @@ def document(lines: list[str]) -> dict[str, Any]:
     return {"axiom": None, "steps": [], "rests_on": [], "text": lines}
 
 
-def unexplained(reason: Unreachable, *, complete: bool = True) -> list[str]:
+def unexplained(reason: Unreachable, cast: Cast, *, complete: bool = True) -> list[str]:
     """Why no axiom is named that forbids an outcome."""
+
+    def where(site: Site) -> str:
+        named = site.thread >= 0
+        return f"{cast.name(site.thread)}, line {site.line} `{site.instruction}`" if named else site.instruction
+
     if reason.kind == "size":
         return [
             f"not explained: the test has {reason.events} events, and reasons are looked for in those of at most {reason.most}"
@@ -224,18 +235,14 @@ def unexplained(reason: Unreachable, *, complete: bool = True) -> list[str]:
         lines.append(f"in every candidate execution {known}")
     if reason.circle:
         lines.append("any other value would have to come out of itself")
-        lines += [f"  {_where(f.read)} returns what {_where(f.write)} writes" for f in reason.circle[:1]]
+        lines += [f"  {where(f.read)} returns what {where(f.write)} writes" for f in reason.circle[:1]]
         for f, following in zip(reason.circle, (*reason.circle[1:], reason.circle[0]), strict=True):
             last = following is reason.circle[0]
-            more = "" if last else f", which returns what {_where(following.write)} writes"
-            lines.append(f"  and that comes from {_where(f.source)}{more}")
+            more = "" if last else f", which returns what {where(following.write)} writes"
+            lines.append(f"  and that comes from {where(f.source)}{more}")
         if reason.axiom:
             lines.append(f"an axiom says so too: {axiom_in_words(reason.axiom, reason.shipped)}")
     return lines
-
-
-def _where(event: RaceEvent) -> str:
-    return f"{event.thread}, line {event.line} `{event.instruction}`" if event.thread else event.instruction
 
 
 def _weakened(rest: Rest) -> str:

@@ -29,7 +29,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation
 from axioms.sat.values import MAX_NUMBERS, Lowering, TooManyValues, domains
 from axioms.witness.candidate import Candidate, Judge
-from axioms.witness.result import RaceEvent, instruction_of
+from axioms.witness.result import Undefined, site_of
 from ptxcore.clock import OutOfTime, tick
 from ptxcore.collection import collection_paused
 from ptxcore.values.terms import Term, Value
@@ -39,8 +39,8 @@ class Encoding:
     """The formula of all consistent executions, and what its literals mean.
 
     `finishes` and `troubled` are the literals of "every thread ends" and "the behaviour is undefined"; `troubles` are those of
-    the latter's reasons, each in words. `flows` says under which literal a symbol has which value; `finals` which write a cell
-    keeps; `open` are symbols that may be anything.
+    the rules that may be broken. `flows` says under which literal a symbol has which value; `finals` which write a cell keeps;
+    `open` are symbols that may be anything.
     """
 
     @collection_paused()
@@ -119,25 +119,26 @@ class Encoding:
         return self.lowering.truth(value) if self.finite else self.lowering.condition(value)
 
     def _troubles(self) -> list[tuple[int, str]]:
-        """What is undefined of barriers, accesses and instructions: the literal of each message."""
-        by_message: dict[str, list[int]] = {}
+        """What is undefined of barriers, accesses and instructions: the literal of each rule that may be broken."""
+        by_rule: dict[str, list[int]] = {}
         for found in self.misuse:
-            by_message.setdefault(found.reason, []).append(found.literal)
+            by_rule.setdefault(found.rule, []).append(found.literal)
         for t in self.program.troubles:
-            by_message.setdefault(t.message, []).append(self.truth(t.condition))
-        return [(self.formula.disj(literals, BOTH), message) for message, literals in by_message.items()]
+            by_rule.setdefault(t.rule, []).append(self.truth(t.condition))
+        return [(self.formula.disj(literals, BOTH), rule) for rule, literals in by_rule.items()]
 
-    def culprits(self, message: str, holds: Callable[[int], bool]) -> tuple[RaceEvent, ...]:
-        """The instructions that make the behaviour undefined in an execution, where `holds` says which literals do."""
-        names = [t.name for t in self.program.threads]
+    def undefined(self, rule: str, holds: Callable[[int], bool]) -> Undefined:
+        """An execution in which a rule is broken, with who does it; `holds` says which literals do."""
+        threads = self.program.threads
         for found in self.misuse:
-            if found.reason == message and holds(found.literal):
-                effects = [(names[e.thread], e.effect) for e in found.events if e.effect is not None]
-                return tuple(dict.fromkeys(instruction_of(name, effect.instruction) for name, effect in effects))
+            if found.rule == rule and holds(found.literal):
+                effects = [(e.thread, e.effect) for e in found.events if e.effect is not None]
+                sites = dict.fromkeys(site_of(threads, thread, effect.instruction) for thread, effect in effects)
+                return Undefined(rule, tuple(sites))
         for t in self.program.troubles:
-            if t.message == message and holds(self.truth(t.condition)):
-                return (instruction_of(names[t.thread], t.instruction),)
-        return ()
+            if t.rule == rule and holds(self.truth(t.condition)):
+                return Undefined(rule, (site_of(threads, t.thread, t.instruction),))
+        return Undefined(rule)
 
     def _flows(self) -> dict[Term, list[Value]]:
         """What each symbol may take over, and under which literals (`flows`)."""

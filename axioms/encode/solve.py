@@ -130,10 +130,9 @@ class Session:
             self._races(decision, races)
 
     def _undefined(self, decision: Decision) -> None:
-        for literal, reason in self.encoding.troubles:
+        for literal, rule in self.encoding.troubles:
             if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
-                decision.undefined = reason
-                decision.culprits = self.encoding.culprits(reason, partial(_holds, self.solver.model()))
+                decision.undefined = self.encoding.undefined(rule, partial(_holds, self.solver.model()))
                 return
 
     def _races(self, decision: Decision, all_kinds: bool) -> None:

@@ -140,10 +140,9 @@ class Symbolic:
     def find_wrong(self, decision: Decision, races: bool) -> None:
         """Notes why the program has no meaning, and its races."""
         encoding = self.encoding
-        for literal, reason in encoding.troubles:
+        for literal, rule in encoding.troubles:
             if literal != FALSE and decision.undefined is None and self.check(encoding.finishes, literal):
-                decision.undefined = reason
-                decision.culprits = encoding.culprits(reason, self.truths())
+                decision.undefined = encoding.undefined(rule, self.truths())
         if races or decision.undefined is None:
             for found_race in encoding.flags.search(self.program, encoding.formula, self._ask):
                 decision.races.append(found_race)

@@ -107,23 +107,23 @@ def what_is_read(write: Event, cell: int, reader: int) -> Value:
 
 
 class Trouble(NamedTuple):
-    """What makes the behaviour undefined: a condition, whose doing, and what is wrong in words. `result` is what the access
+    """What makes the behaviour undefined: a condition, whose doing, and the rule that is broken. `result` is what the access
     returns, of which nothing is known then; `address` where it goes, if that is known."""
 
     thread: int
     condition: Value
     kind: str
-    message: str
+    rule: str
     instruction: Instruction
     result: Term | None = None
     address: int | None = None
 
 
 class Misuse(NamedTuple):
-    """Events that misuse a barrier or an mbarrier object where a literal of the formula holds, and how."""
+    """Events that misuse a barrier or an mbarrier object where a literal of the formula holds, and the rule that they break."""
 
     literal: int
-    reason: str
+    rule: str
     events: tuple[Event, ...] = ()
 
 

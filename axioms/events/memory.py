@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ptxcore.values.spread import spread
@@ -92,6 +93,19 @@ class Possible(NamedTuple):
     aligned: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Where an access of `size` bytes at an `address` goes that no object holds: `offset` is that from the first byte of the
+    object that is near, which has `length` bytes and may be some `owner`'s. Without a name none is near."""
+
+    size: int
+    address: int
+    name: str = ""
+    owner: str = ""
+    offset: int = 0
+    length: int = 0
+
+
 class TooManyPlaces(Exception):
     """An address may be any of more places than are worth telling apart."""
 
@@ -131,19 +145,15 @@ class AddressSpace:
         offset = address - addresses[i]
         return (views[i], offset) if offset + size <= self.objects[views[i].object].size else None
 
-    def beside(self, thread: int, address: int, size: int) -> str:
-        """Where an access goes that no object holds, in words: by the object that it begins in or behind, if one is near."""
+    def beside(self, thread: int, address: int, size: int) -> Beside:
+        """Where an access goes that no object holds: by the object that it begins in or behind, if one is near."""
         views, addresses = self.visible(thread)
         i = bisect_right(addresses, address) - 1
         if i >= 0 and (offset := address - addresses[i]) <= _NEAR:
-            thing = self.objects[views[i].object]
-            name = thing.name + thing.owner
-            place = f"{name}+{offset}" if offset else name
-            return f"{_bytes(size)} at {place}, and {name} has {_bytes(thing.size)}"
+            return _beside(self.objects[views[i].object], size, address, offset)
         if i + 1 < len(views) and addresses[i + 1] - address <= _NEAR:
-            thing = self.objects[views[i + 1].object]
-            return f"{_bytes(size)} at {thing.name}{thing.owner}-{addresses[i + 1] - address}, before its first byte"
-        return f"{_bytes(size)} at address {address:#x}, where nothing is near"
+            return _beside(self.objects[views[i + 1].object], size, address, address - addresses[i + 1])
+        return Beside(size, address)
 
     def possible(self, thread: int, address: Term, size: int, alignment: int) -> Possible:
         """Where an access of `size` bytes at an address that is not known may go. Raises TooManyPlaces."""
@@ -163,8 +173,8 @@ class AddressSpace:
         return Possible(found, len(found) == count, low % alignment == 0 and step % alignment == 0)
 
 
-def _bytes(number: int) -> str:
-    return f"{number} byte{'s' * (number != 1)}"
+def _beside(thing: Object, size: int, address: int, offset: int) -> Beside:
+    return Beside(size, address, thing.name, thing.owner, offset, thing.size)
 
 
 def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iterable[int]:

@@ -17,7 +17,7 @@ from axioms.explain.forbidding import without
 from axioms.program import Program
 from axioms.witness.candidate import Judge
 from axioms.witness.fitted import fitted
-from axioms.witness.result import Flow, RaceEvent, Unreachable, instruction_of
+from axioms.witness.result import Flow, Site, Unreachable, site_of
 from ptxcore.values import terms
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
     behind = {read for start in seen for read in (start, *networkx.descendants(graph, start))}
     rounds = [found for start in sorted(behind) if (found := _round(graph, start))]
     best = min(rounds, key=len, default=[])
-    told = {e.index: _told(program, e) for e in events}
+    told = {e.index: _site(program, e) for e in events}
     return tuple(Flow(told[r], told[w], told[source]) for r, w, source in best)
 
 
@@ -98,7 +98,7 @@ def _round(graph: networkx.DiGraph, start: int) -> list[tuple[int, int, int]]:
     return [(r, graph.edges[r, source]["write"], source) for r, source in itertools.pairwise(way)]
 
 
-def _told(program: Program, event: Event) -> RaceEvent:
+def _site(program: Program, event: Event) -> Site:
     if event.effect is None:
-        return RaceEvent("", 0, event.label)
-    return instruction_of(program.threads[event.thread].name, event.effect.instruction)
+        return Site(-1, "", 0, event.label)
+    return site_of(program.threads, event.thread, event.effect.instruction)

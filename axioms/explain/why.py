@@ -24,12 +24,11 @@ from axioms.program import Program
 from axioms.sat.values import TooManyValues
 from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
-from axioms.witness.result import Decision, Rest, Step, Unreachable, Why
+from axioms.witness.result import Decision, Rest, Step, Unreachable, Why, site_of
 from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import SCOPES
-from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
 
 #: Definitions that are shown as one edge; what they consist of is told beside it.
@@ -346,8 +345,7 @@ def _rests_on(program: Program, model: Model, wanted: bool, deadline: float) -> 
                     weaker = with_tearing(_changed(program, t, instruction.what, change), model)
                     fit = fitted(model, weaker, frozenset())
                     if _execution(weaker, fit, wanted, deadline) is not None:
-                        place = instruction.what.span.line
-                        yield Rest(thread.name, place, print_statement(instruction.what), kind, what)
+                        yield Rest(site_of(program.threads, t, instruction.what), kind, what)
                         break
 
 

@@ -71,7 +71,7 @@ def look(
 
             raise unbounded() from None
         _search(blocking, fit, found, False, races, backend, deadline)
-    decision.undefined, decision.culprits = found.undefined, found.culprits
+    decision.undefined = found.undefined
     add_races(decision.races, found.races)
 
 

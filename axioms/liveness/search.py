@@ -227,12 +227,12 @@ class _Search:
         return self._by_literals(backend) if self.encoding.finite else self._by_numbers()
 
     def _wanted(self) -> Iterator[tuple[list[int], str]]:
-        """What an execution must be like: one whose behaviour is defined, if there is any; else one that is undefined for a
-        reason."""
+        """What an execution must be like: one whose behaviour is defined, if there is any; else one in which a rule is
+        broken."""
         encoding = self.encoding
-        for literal, reason in ((-encoding.troubled, ""), *encoding.troubles):
+        for literal, rule in ((-encoding.troubled, ""), *encoding.troubles):
             if literal != FALSE:
-                yield [l for l in (encoding.finishes, self.found, literal) if l != TRUE], reason
+                yield [l for l in (encoding.finishes, self.found, literal) if l != TRUE], rule
 
     def _by_literals(self, backend: str | None) -> Stall | None:
         """Values are literals too."""
@@ -240,8 +240,8 @@ class _Search:
 
         solver = solver_for(self.encoding, backend, self.deadline)
         try:
-            undefined = next((reason for wanted, reason in self._wanted() if solver.solve(wanted)), None)
-            if undefined is None:
+            broken = next((rule for wanted, rule in self._wanted() if solver.solve(wanted)), None)
+            if broken is None:
                 return None
             values = solver.model()
         finally:
@@ -251,26 +251,26 @@ class _Search:
             return literal == TRUE or (literal != FALSE and (values[literal] if literal > 0 else not values[-literal]))
 
         candidate = self.encoding.candidate(Judge(self.giving.program, self.model), true)
-        broken = [] if undefined else candidate.defects()
-        if broken:
-            raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(broken)}")
-        return self._stall(candidate, true, undefined)
+        defects = [] if broken else candidate.defects()
+        if defects:
+            raise EngineDefect(f"an execution in which threads wait for ever breaks {', '.join(defects)}")
+        return self._stall(candidate, true, broken)
 
     def _by_numbers(self) -> Stall | None:
         """Values are bit-vectors, since no finite set bounds them."""
         from axioms.encode.symbolic import Symbolic
 
         symbolic = Symbolic(self.encoding, self.deadline)
-        for wanted, undefined in self._wanted():
+        for wanted, broken in self._wanted():
             if symbolic.check(*wanted):
-                return self._stall(symbolic.candidate(), symbolic.truths(), undefined)
+                return self._stall(symbolic.candidate(), symbolic.truths(), broken)
         return None
 
-    def _stall(self, candidate: Candidate, true: Callable[[int], bool], undefined: str) -> Stall:
+    def _stall(self, candidate: Candidate, true: Callable[[int], bool], broken: str) -> Stall:
         waits = [self._wait(s, candidate, true) for s, literal in self.stops if true(literal)]
-        culprits = self.encoding.culprits(undefined, true) if undefined else ()
+        undefined = self.encoding.undefined(broken, true) if broken else None
         unscheduled = tuple(t for t, literal in enumerate(self.stopped) if true(literal))
-        return Stall(tuple(waits), candidate.execution({}), undefined, culprits, unscheduled)
+        return Stall(tuple(waits), candidate.execution({}), undefined, unscheduled)
 
     def _wait(self, stop: Stop, candidate: Candidate, true: Callable[[int], bool]) -> Wait:
         wait = Wait(stop.kind, stop.thread, stop.instruction, stop.says)

@@ -22,7 +22,7 @@ from axioms.oracle.schedules import Plays
 from axioms.program import Event, Program
 from axioms.witness.fitted import fitted
 from axioms.witness.races import BY_THE_END, Seen, add_races, flags_of_beginnings, undefined
-from axioms.witness.result import Decision
+from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS
 from ptxcore.machine.explore.concrete import Trace
@@ -51,7 +51,7 @@ class _Search(Search):
     def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
         super().__init__(program, model, kinds, budget)
         self.seen, self.stages = Seen(model), StagedEvaluation.stages_of(model)
-        self.undefined: str | None = None
+        self.undefined: Undefined | None = None
 
     def look(self) -> None:
         ways = [
@@ -67,9 +67,9 @@ class _Search(Search):
             for barrier, orders in executions.arrangements(self._arranged(program, chosen)):
                 for candidate in executions.of(barrier, orders, finals=False):
                     self.spend()
-                    wrong = barrier.misuse or next((t.message for t in program.troubles), None)
-                    self.undefined = self.undefined or wrong
+                    wrong = barrier.misuse or next((t.rule for t in program.troubles), None)
                     if wrong:
+                        self.undefined = self.undefined or Undefined(wrong)
                         break
                     self.seen.add(candidate, partial(self._has_ended, chosen))
 

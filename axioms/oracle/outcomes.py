@@ -26,7 +26,7 @@ from axioms.program import Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.races import Seen, undefined
-from axioms.witness.result import Decision
+from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
@@ -101,7 +101,7 @@ class _Search:
                 continue
             if concrete.troubles:
                 if next(self._consistent(concrete, set(), decision), None) is not None:
-                    decision.undefined = concrete.troubles[0].message
+                    decision.undefined = Undefined(concrete.troubles[0].rule)
                 continue
             seen = set(found)
             for candidate in self._consistent(concrete, seen, decision):
@@ -150,7 +150,7 @@ class _Search:
             for candidate in executions.of(barrier, orders, finals):
                 self.spend()
                 if barrier.misuse is not None and not cut:
-                    decision.undefined = barrier.misuse
+                    decision.undefined = Undefined(barrier.misuse)
                     break
                 if not cut and not program.troubles and barrier.misuse is None:
                     self.races.add(candidate)

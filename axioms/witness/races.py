@@ -19,7 +19,7 @@ from axioms.cat.model import Axiom, Model
 from axioms.errors import UnsupportedProgram
 from axioms.program import Event, Program
 from axioms.witness.candidate import Candidate
-from axioms.witness.result import Race, RaceEvent, instruction_of
+from axioms.witness.result import Race, Site, Undefined, site_of
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 
@@ -107,19 +107,14 @@ def race(kind: str, candidate: Candidate, i: int, j: int) -> Race:
     rows = [0] * program.size
     rows[i] |= 1 << j
     first, second = sorted((i, j))
-    events = (_told(program, program.events[first]), _told(program, program.events[second]))
+    events = (_site(program, program.events[first]), _site(program, program.events[second]))
     return Race(kind, events, candidate.execution(candidate.state(), more={"race": rows}))
 
 
-def reason(found: Race) -> str:
-    """Why a race leaves a program without a meaning."""
-    return f"{UNDEFINED[found.kind]} ({'; '.join(dict.fromkeys(map(str, found.events)))})"
-
-
-def _told(program: Program, event: Event) -> RaceEvent:
+def _site(program: Program, event: Event) -> Site:
     if event.effect is None:
-        return RaceEvent("", 0, f"{program.cells[event.cell].name} = {event.value}")
-    return instruction_of(program.threads[event.thread].name, event.effect.instruction)
+        return Site(-1, "", 0, f"{program.cells[event.cell].name} = {event.value}")
+    return site_of(program.threads, event.thread, event.effect.instruction)
 
 
 def pair_of(a: Event, b: Event) -> Pair:
@@ -158,6 +153,7 @@ class Seen:
         return races
 
 
-def undefined(races: Iterable[Race]) -> str | None:
+def undefined(races: Iterable[Race]) -> Undefined | None:
     """Why a program has no meaning, if one of its races says so."""
-    return next((reason(r) for r in races if r.kind in UNDEFINED), None)
+    race = next((r for r in races if r.kind in UNDEFINED), None)
+    return race and Undefined(UNDEFINED[race.kind], tuple(dict.fromkeys(race.events)), race.kind)

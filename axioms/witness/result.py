@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.witness.execution import Execution
 from ptxcore.clock import OutOfTime
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import Instruction
+
+if TYPE_CHECKING:
+    from axioms.events.event import Thread
+    from axioms.events.memory import Beside
 
 #: States listed unless asked otherwise. What is true of all states is decided all the same.
 MAX_STATES = 1000
@@ -21,27 +26,38 @@ def states_to_list(events: int) -> int:
     return max(50, min(MAX_STATES, _MAX_WORK // max(1, events * events)))
 
 
-class RaceEvent(NamedTuple):
-    """An instruction of a thread."""
+class Site(NamedTuple):
+    """An instruction of a thread: the thread's number and name, the line. What gives memory its first values is a site too, of
+    thread -1."""
 
-    thread: str
+    thread: int
+    name: str
     line: int
     instruction: str
 
-    def __str__(self) -> str:
-        return f"{self.thread}, line {self.line}: {self.instruction}"
 
-
-def instruction_of(thread: str, instruction: Instruction) -> RaceEvent:
-    return RaceEvent(thread, instruction.span.line, print_statement(instruction))
+def site_of(threads: Sequence[Thread], thread: int, instruction: Instruction) -> Site:
+    return Site(thread, threads[thread].name, instruction.span.line, print_statement(instruction))
 
 
 class Race(NamedTuple):
     """Two events that nothing orders, in one consistent execution."""
 
     kind: str
-    events: tuple[RaceEvent, RaceEvent]
+    events: tuple[Site, Site]
     execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """Why a program, or one execution of it, has no meaning: the `rule` that is broken says what is done against it, and
+    `culprits` do it, where that is known. `flag`: the flag of the model that is raised, where one is. `beside`: where an
+    access goes that finds no memory, where it goes there in any case."""
+
+    rule: str
+    culprits: tuple[Site, ...] = ()
+    flag: str = ""
+    beside: Beside | None = None
 
 
 class Step(NamedTuple):
@@ -58,9 +74,7 @@ class Rest(NamedTuple):
     """What cannot be weaker: of an instruction its being a `fence` at all, or a `wait` for asynchronous operations, its
     `semantics` or its `scope`, and which weaker one (`instead`) would let the outcome in."""
 
-    thread: str
-    line: int
-    instruction: str
+    site: Site
     kind: str
     instead: str
 
@@ -83,9 +97,9 @@ class Flow(NamedTuple):
     """Where a value would come from: a read of it, the write that would be read, and the read whose value that write stores;
     each as the instruction of a thread."""
 
-    read: RaceEvent
-    write: RaceEvent
-    source: RaceEvent
+    read: Site
+    write: Site
+    source: Site
 
 
 class Unreachable(NamedTuple):
@@ -115,13 +129,12 @@ class Decision:
     `positive` and `negative` count the states that satisfy the proposition and those that do not. `listed_all` is False when
     there are more states than were asked for; then the counts are of those listed, but never 0 for a kind that exists.
     `complete` is False when a loop bound cut executions off. `ends`: some execution ends, whether or not the filter lets it
-    through. `stopped`: why the search was given up before all was looked at; what was found stands. `undefined` gives the
-    reason why the program has no meaning, and `culprits` the instructions that do what is meant, where that is no race and
-    known. `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms that forbid what
-    does not occur, see `axioms.explain.forbidding`: all of them are needed, or where `forbidding_each` is set each alone would
-    do. `why` tells more of it, where that was asked, or `unreachable` says why no axiom is named. `races` are those that were
-    asked for, and otherwise the one that makes the program undefined, if one does. `unset` are reads of what nothing wrote, in
-    memory that may hold anything then, each with the initial write: one of them at least, if there are any.
+    through. `stopped`: why the search was given up before all was looked at; what was found stands. `undefined`: why the
+    program has no meaning. `satisfied` says of each state whether it satisfies the proposition. `forbidding` names the axioms
+    that forbid what does not occur, see `axioms.explain.forbidding`: all of them are needed, or where `forbidding_each` is set
+    each alone would do. `why` tells more of it, where that was asked, or `unreachable` says why no axiom is named. `races` are
+    those that were asked for, and otherwise the one that makes the program undefined, if one does. `unset` are reads of what
+    nothing wrote, in memory that may hold anything then, each with the initial write: one of them at least, if there are any.
     """
 
     states: list[dict[str, int]] = field(default_factory=list)
@@ -132,8 +145,7 @@ class Decision:
     ends: bool = False
     stopped: OutOfTime | None = None
     listed_all: bool = True
-    undefined: str | None = None
-    culprits: tuple[RaceEvent, ...] = ()
+    undefined: Undefined | None = None
     satisfied: list[bool] = field(default_factory=list)
     forbidding: tuple[str, ...] = ()
     forbidding_each: bool = False
@@ -147,11 +159,12 @@ __all__ = [
     "MAX_STATES",
     "Decision",
     "Race",
-    "RaceEvent",
     "Rest",
+    "Site",
     "Step",
+    "Undefined",
     "Unreachable",
     "Why",
-    "instruction_of",
+    "site_of",
     "states_to_list",
 ]

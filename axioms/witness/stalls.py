@@ -8,7 +8,7 @@ from typing import NamedTuple
 from axioms.witness.candidate import Candidate, location_of
 from axioms.witness.execution import Execution
 from axioms.witness.missing_arrivals import Awaited, Lack
-from axioms.witness.result import RaceEvent
+from axioms.witness.result import Undefined
 from ptxcore.machine.ir.effects import Cut, Effect
 from ptxcore.syntax.tree import Instruction
 
@@ -48,14 +48,13 @@ class Wait(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """Threads that wait for ever (or end the launch), and the execution in which they do. `undefined`: why its behaviour is, by
-    what `culprits` do; there is no other such execution then. `unscheduled`: the threads that stop for ever because nothing
+    """Threads that wait for ever (or end the launch), and the execution in which they do. `undefined`: why its behaviour is;
+    there is no other such execution then. `unscheduled`: the threads that stop for ever because nothing
     makes the scheduler go on with them."""
 
     waits: tuple[Wait, ...]
     execution: Execution
-    undefined: str = ""
-    culprits: tuple[RaceEvent, ...] = ()
+    undefined: Undefined | None = None
     unscheduled: tuple[int, ...] = ()
 
 

@@ -6,19 +6,20 @@ launches -> program (see `build`) -> outcomes -> each check on each outcome -> v
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from axioms.liveness.search import may_fail_assertions
-from axioms.witness.result import Decision, RaceEvent
+from axioms.witness.result import Decision, Undefined
+from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.races import entry
+from ptxmm.report.undefined import sentence
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
@@ -152,19 +153,19 @@ def _answer(question: Question, result: Result) -> Decision:
     decision = question.decide()
     _take(question, decision, result)
     if decision.undefined:
-        _tell_undefined(question, result, decision.undefined, decision.culprits)
+        _tell_undefined(question, result, decision.undefined)
         return decision
     open_: Decision | None = None
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         own = asked_for_itself(question, decision, wanted)
         if own is not None and own.undefined:
-            checked.message, open_ = f"{wanted}: {question.readable(own.undefined)}", own
+            checked.message, open_ = f"{wanted}: {sentence(own.undefined)}", own
         else:
             JUDGES[wanted.kind](question, decision if own is None else own, wanted, checked)
     verdict = verdict_of(result.checks)
-    misuse = question.misuse or open_
-    if verdict != "no" and misuse is not None and misuse.undefined:
-        _tell_undefined(question, result, misuse.undefined, misuse.culprits)
+    misuse = question.misuse or (open_.undefined if open_ else None)
+    if verdict != "no" and misuse is not None:
+        _tell_undefined(question, result, misuse)
         return decision
     result.verdict, result.own = verdict, own_verdict_of(result.checks)
     if verdict == "undecided":
@@ -172,10 +173,11 @@ def _answer(question: Question, result: Result) -> Decision:
     return decision
 
 
-def _tell_undefined(question: Question, result: Result, reason: str, culprits: Sequence[RaceEvent]) -> None:
-    result.verdict, result.error = "undefined", question.readable(question.built.program.told(reason))
-    result.culprits = [question.readable(str(event)) for event in culprits]
-    result.places = question.places_in("; ".join([reason, *map(str, culprits)]))
+def _tell_undefined(question: Question, result: Result, undefined: Undefined) -> None:
+    found = result.undefined = question.named(located(question.program, undefined))
+    result.verdict, result.error = "undefined", sentence(found)
+    does = [(site, f"{site.name}: {site.instruction}") for site in found.culprits if site.thread >= 0]
+    result.places = [question.pointed(site.thread, site.line, what) for site, what in does]
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:
@@ -195,14 +197,13 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         from ptxmm.why import Telling
 
         telling = Telling(decision.why, question.cast, complete=decision.complete)
-        result.why = question.all_readable(telling.document())
+        result.why = telling.document()
         title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
         result.why_witness = Witness(replace(question.renamed(decision.why.execution), title=title))
     elif question.why and decision.unreachable is not None and any(c.expression for c in test.checks):
         from ptxmm.why import document, unexplained
 
-        lines = unexplained(decision.unreachable, complete=decision.complete)
-        result.why = document([question.readable(line) for line in lines])
+        result.why = document(unexplained(decision.unreachable, question.cast, complete=decision.complete))
     result.witnesses = [
         Witness(replace(question.renamed(w), title=f"{result.name}  ({result.model})")) for w in decision.witnesses
     ]
@@ -244,7 +245,7 @@ def _loops(question: Question) -> list[Loop]:
     for note in question.built.loops:
         source = question.source_spot(note.launch, note.source) if note.source else None
         spot = question.launch_spot(note.launch, note.line)
-        threads = tuple(map(question.readable, note.threads))
+        threads = tuple(map(question.cast.name, note.threads))
         look = question.look(note.launch, note.line, source)
         found.append(Loop(note.kind, spot, source, note.label, note.turns, threads, look))
     return found

@@ -49,7 +49,7 @@ class LoopNote(NamedTuple):
 
     `kind`: `bounded` (cut after `turns`), `waiting` (its turns but the last were left out, which changes no outcome).
     `label` is where it begins, `line` the line of the PTX, `source` file and line of the source where the module has them.
-    `threads` are the names of those threads to which it happened.
+    `threads` are the numbers of those threads to which it happened.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class LoopNote(NamedTuple):
     line: int
     source: tuple[str, int] | None
     turns: int
-    threads: tuple[str, ...]
+    threads: tuple[int, ...]
 
 
 #: A module made ready, by its text and its number; texts of several launches and variants are often the same.
@@ -200,17 +200,13 @@ class Explored:
 
     def loops(self) -> list[LoopNote]:
         """What was cut, and what was reduced, by loop."""
-        found: dict[tuple[Any, ...], list[str]] = {}
-        for info, thread in zip(self.info, self.threads, strict=True):
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for t, (info, thread) in enumerate(zip(self.info, self.threads, strict=True)):
             execution = thread.execution
             for cut in execution.cuts:
-                found.setdefault(("bounded", info.launch, cut.label, _line(cut.instruction), cut.turns), []).append(
-                    info.name
-                )
+                found.setdefault(("bounded", info.launch, cut.label, _line(cut.instruction), cut.turns), []).append(t)
             for stuck in execution.stuck:
-                found.setdefault(("waiting", info.launch, stuck.label, _line(stuck.instruction), 1), []).append(
-                    info.name
-                )
+                found.setdefault(("waiting", info.launch, stuck.label, _line(stuck.instruction), 1), []).append(t)
         return [
             LoopNote(kind, number, label, line, self.lines[number].get(line), turns, tuple(dict.fromkeys(names)))
             for (kind, number, label, line, turns), names in found.items()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from axioms.engine import decide
 from axioms.witness.execution import ExecutedEvent, Execution
-from axioms.witness.result import Decision
+from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.run.launch import UsageError
@@ -52,8 +51,8 @@ class Question:
         self.test, self.model, self.why, self.explain = test, model, why, explain
         self.engine, self.backend, self.deadline = engine, backend, deadline
         self.races = races or any(check.kind == "race_free" for check in test.checks)
-        #: An execution that has no end, and is undefined: found where no other is like it.
-        self.misuse: Stall | None = None
+        #: Why an execution is undefined that has no end: found where no other is like it.
+        self.misuse: Undefined | None = None
         self.stalled: Checked | None = None
         elements = observed(test.checks)
         if all_elements:
@@ -144,28 +143,14 @@ class Question:
         threads = tuple((self.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
         return replace(execution, threads=threads)
 
-    def readable(self, text: str) -> str:
-        """The engine's words with the names by which people know the threads."""
-        names = {info.name: self._name(i) for i, info in enumerate(self.built.threads)}
-        return re.sub(r"(?<![\w.])[\w.]+", lambda word: names.get(word[0], word[0]), text)
-
-    def places_in(self, text: str) -> list[tuple[Spot, str]]:
-        """The lines that the engine's words speak of, each with who is there."""
-        numbers = {info.name: i for i, info in enumerate(self.built.threads)}
-        found = []
-        for name, line, what in re.findall(r"(?<![\w.])([\w.]+), line (\d+): ([^;)]+)", text):
-            if name in numbers:
-                thread = numbers[name]
-                found.append(self.pointed(thread, int(line), f"{self._name(thread)}: {what.strip()}"))
-        return found
-
-    def all_readable(self, document: Any) -> Any:
-        """The same of every text in a document."""
-        if isinstance(document, str):
-            return self.readable(document)
-        if isinstance(document, dict):
-            return {key: self.all_readable(value) for key, value in document.items()}
-        return [*map(self.all_readable, document)] if isinstance(document, (list, tuple)) else document
+    def named(self, undefined: Undefined) -> Undefined:
+        """The same with the names by which people know the threads."""
+        sites = tuple(s._replace(name=self._name(s.thread)) if s.thread >= 0 else s for s in undefined.culprits)
+        owners = {f"@{info.name}": f"@{self._name(i)}" for i, info in enumerate(self.built.threads)}
+        beside = undefined.beside and replace(
+            undefined.beside, owner=owners.get(undefined.beside.owner, undefined.beside.owner)
+        )
+        return replace(undefined, culprits=sites, beside=beside)
 
     def _spot(self, event: ExecutedEvent) -> Spot | None:
         return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)

@@ -91,7 +91,7 @@ class TextReport:
         notes = []
         if result.verdict in ("undecided", "undefined") and result.error:
             brief = brief or (result.verdict == "undefined" and undefined_by_race(result))  # told below
-            notes.append(plain(result.error.partition(" (")[0] if brief else result.trouble))
+            notes.append(plain(result.error if brief else result.trouble))
         if result.verdict == "error":
             notes.append("see the message")
         elif not result.passed and result.verdict != "undecided":

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from axioms.witness.races import UNDEFINED
+from axioms.witness.result import Site, Undefined
 from ptxmm.baseline import Baseline, BaselineError, write
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
@@ -101,9 +102,10 @@ def test_what_is_wrong_with_each_test() -> None:
 
 
 def test_a_race_that_leaves_no_meaning_is_one_finding() -> None:
-    reason = f"{UNDEFINED['mixed-size']} (P0, line 3: st.u8 [x], 1; P1, line 4: ld.u32 %r0, [x])"
+    sites = Site(0, "P0", 3, "st.u8 [x], 1"), Site(1, "P1", 4, "ld.u32 %r0, [x]")
+    why = Undefined(UNDEFINED["mixed-size"], sites, "mixed-size")
     races = [RACE | {"kind": "mixed-size"}, RACE]
-    (mixed, data) = findings(result(verdict="undefined", error=reason, observation=None, races=races))
+    (mixed, data) = findings(result(verdict="undefined", error=why.rule, undefined=why, observation=None, races=races))
     assert (mixed.kind, data.kind) == ("mixed-size-race", "data-race")
     assert mixed.message.endswith("; the behaviour is undefined") and not data.message.endswith("undefined")
     misuse = findings(result(verdict="undefined", error="a barrier of no threads", observation=None, races=races))

@@ -28,7 +28,7 @@ class Diagnostic(NamedTuple):
         """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""
         line, column, end = self.span
         place = f"{path}:{line}:{column}" if line else path  # what concerns a whole file has no line
-        text = [f"{_printable(place)}: {self.severity}: {_printable(self.message)}"]
+        text = [f"{printable(place)}: {self.severity}: {printable(self.message)}"]
         if self.severity == "warning":
             text[0] += f" [{self.code}]"
         if 1 <= line <= len(lines):
@@ -40,13 +40,13 @@ class Diagnostic(NamedTuple):
                 width = min(width, 60)
             # Tabs stay tabs in the margin, so that the caret stands under its character in any terminal.
             margin = "".join("\t" if c == "\t" else " " for c in source[: column - 1])
-            text += [f"    {_printable(source)}", f"    {margin}{'^' * width}"]
+            text += [f"    {printable(source)}", f"    {margin}{'^' * width}"]
         if self.hint:
-            text.append(f"    hint: {_printable(self.hint)}")
+            text.append(f"    hint: {printable(self.hint)}")
         return "\n".join(text)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """`text` with nothing in it that could steer a terminal."""
     return "".join(c if c in "\t\n" or c.isprintable() else "\ufffd" for c in text)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.findings import Finding
 from ptxmm.kernels.files import Item
-from ptxmm.report import plain
-from ptxmm.result import Result, Witness
+from ptxmm.result import Refusal, Result, Witness
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -120,18 +119,19 @@ class Checker:
 
         start = time.perf_counter()
         path = str(item)
-        shown = plain(path)
         try:
             outcome = self._check(item)
         except InputError as error:
             if error.path == "<input>":
                 error.path = path
-            outcome = self._failure(path, "error", error.render())
+            from ptxmm.report.refusals import of_input
+
+            outcome = self._failure(path, "error", error.render(), of_input(error, path))
         except OSError as error:
             reason = error.strerror or str(error)
-            outcome = self._failure(path, "error", f"{shown}: error: cannot read: {reason}")
+            outcome = self._refused(path, Refusal(f"cannot read: {reason}"))
         except UnsupportedProgram as error:
-            outcome = self._failure(path, "error", f"{shown}: error: {error}")
+            outcome = self._refused(path, Refusal(str(error)))
         except MemoryError:
             outcome = self._failure(path, "undecided", "out of memory")
         except Exception as error:
@@ -139,7 +139,7 @@ class Checker:
                 raise KeyboardInterrupt from None
             from ptxmm.defects import defect
 
-            outcome = self._failure(path, "error", defect(shown, error, "the test", self._conditions()))
+            outcome = self._refused(path, defect(error, "the test", self._conditions()))
         outcome.result.seconds = time.perf_counter() - start
         return outcome
 
@@ -194,8 +194,12 @@ class Checker:
             outcome = outcome._replace(digest=digest(test), pointers=pointers(test, result.states))
         return outcome
 
-    def _failure(self, path: str, verdict: str, message: str) -> Outcome:
-        result = Result(path=path, name=stem(path), model=self.settings.model, verdict=verdict, error=message)
+    def _refused(self, path: str, refusal: Refusal) -> Outcome:
+        return refused(path, self.settings.model, refusal)
+
+    def _failure(self, path: str, verdict: str, message: str, refusal: Refusal | None = None) -> Outcome:
+        model = self.settings.model
+        result = Result(path=path, name=stem(path), model=model, verdict=verdict, error=message, refusal=refusal)
         return Outcome(result, {})
 
     def _conditions(self) -> str:
@@ -213,8 +217,16 @@ class Checker:
 
     def lost(self, item: Item, reason: str) -> Outcome:
         """For a test whose worker died: of itself, or more than once."""
-        path = str(item)
-        return self._failure(path, "error", f"{plain(path)}: error: its worker process {reason}; was memory short?")
+        return self._refused(str(item), Refusal(f"its worker process {reason}; was memory short?"))
+
+
+def refused(path: str, model: str, refusal: Refusal) -> Outcome:
+    """A test that has no answer."""
+    from ptxmm.report.refusals import written
+
+    error = written(refusal, path)
+    result = Result(path=path, name=stem(path), model=model, verdict="error", error=error, refusal=refusal)
+    return Outcome(result, {})
 
 
 def stem(path: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from ptxmm import __version__
+from ptxmm.result import Refusal
 
 
-def defect(path: str, error: Exception, subject: str, conditions: str) -> str:
-    """The message for an exception that no input should cause: where it arose, and what to send along: the `subject`
+def defect(error: Exception, subject: str, conditions: str) -> Refusal:
+    """What to say of an exception that no input should cause: where it arose, and what to send along: the `subject`
     and the `conditions` of the run."""
     import traceback
 
@@ -19,13 +20,13 @@ def defect(path: str, error: Exception, subject: str, conditions: str) -> str:
         folder, file = os.path.split(last.filename)
         place = f"{os.path.basename(folder)}/{file}:{last.lineno} in {last.name}"
     text = " ".join(str(error).split())[:200]
+    message = f"ptxmm has a defect: {type(error).__name__} at {place}{': ' + text if text else ''}"
     lines = [
-        f"{path}: error: ptxmm has a defect: {type(error).__name__} at {place}{': ' + text if text else ''}",
         f"    please report it in ptxmm's issue tracker, with {subject} and this line:",
         f"    ptxmm {__version__}, {conditions}",
     ]
     if os.environ.get("PTXMM_TRACEBACK") == "1":
-        lines.append("".join(traceback.format_exception(error)).rstrip())
+        lines += "".join(traceback.format_exception(error)).rstrip().splitlines()
     else:
         lines.append("    PTXMM_TRACEBACK=1 in the environment shows the traceback")
-    return "\n".join(lines)
+    return Refusal(message, details=tuple(lines))

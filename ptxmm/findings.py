@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ptxmm.report import plain
 from ptxmm.report.undefined import place as place_of
 from ptxmm.result import Checked, Result, Spot
 
@@ -163,18 +162,12 @@ def _of(
     return Finding(result.path, kind, message, tuple(spots or [(home(result), "")]), place, tuple(details or ()))
 
 
-_PLACED = re.compile(r"^(?P<path>.+?):(?P<line>\d+):(?P<column>\d+): (?:error|warning): (?P<message>.*)$")
-
-
 def _error(result: Result) -> Finding:
-    """An error as readers write it, taken apart again: the first line has its place."""
-    lines = (result.error or "error").splitlines() or ["error"]
-    found = _PLACED.match(lines[0])
-    if found is None:
-        first = lines[0].removeprefix(f"{plain(result.path)}: error: ")
-        return _of(result, "error", first, details=lines[1:])
-    spot = Spot(found["path"], int(found["line"]), int(found["column"]))
-    return _of(result, "error", found["message"], spots=[(spot, "")], details=lines[1:])
+    refusal = result.refusal
+    if refusal is None:
+        return _of(result, "error", result.error or "error")
+    spots = [(refusal.spot, "")] if refusal.spot else None
+    return _of(result, "error", refusal.message, spots=spots, details=[*refusal.details])
 
 
 def _undefined(result: Result) -> Finding:
@@ -239,9 +232,8 @@ def _event_spot(result: Result, event: Mapping[str, Any]) -> Spot:
 
 
 _REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")
-_NUMBERED = re.compile(r"\bline \d+")
 
 
-def shape(text: str) -> str:
-    """An instruction, or words about one, without what unrelated changes change: the numbers of registers and lines."""
-    return " ".join(_NUMBERED.sub("line", _REGISTER.sub(r"%\1", text)).split())
+def shape(instruction: str) -> str:
+    """An instruction without what unrelated changes change: the numbers of its registers."""
+    return " ".join(_REGISTER.sub(r"%\1", instruction).split())

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from axioms.witness.result import Undefined
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Test
+    from ptxmm.judging import Stalled
     from ptxmm.story import Cast
 
 # What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
@@ -46,7 +47,7 @@ class Question:
         self.progress, self.resident = progress, resident
         self.title = f"{test.name}  ({model.name})"
         self.misuse: Undefined | None = None
-        self.stalled: Checked | None = None
+        self.stalled: Stalled | None = None
 
     @cached_property
     def cast(self) -> Cast:
@@ -60,10 +61,6 @@ class Question:
         return stall(
             self.program, self.model, kinds, self.progress, self.resident, self.engine, self.backend, self.deadline
         )
-
-    def mates(self, thread: int) -> list[int]:
-        places = [t.place for t in self.test.threads]
-        return [t for t, place in enumerate(places) if not place.host and place.cta == places[thread].cta]
 
     def renamed(self, execution: Execution) -> Execution:
         return execution

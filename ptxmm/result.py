@@ -35,6 +35,14 @@ class Spot(NamedTuple):
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
+class Refusal(NamedTuple):
+    """Why a test has no answer: a `message`, where it says so at a `spot` of its own, and further lines."""
+
+    message: str
+    spot: Spot | None = None
+    details: tuple[str, ...] = ()
+
+
 class Loop(NamedTuple):
     """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns`; or `waiting`, reduced to its last
     turn, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was compiled from.
@@ -162,7 +170,7 @@ class Result:
     of each check: of a litmus test the condition first, then what else is asked; `of_kernel` says that it is a kernel test.
     `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
-    lies.
+    lies; `refusal` is what is wrong where the verdict is `error`.
     """
 
     path: str
@@ -198,6 +206,7 @@ class Result:
     known: bool = False
     places: list[tuple[Spot, str]] = field(default_factory=list)
     undefined: Undefined | None = None
+    refusal: Refusal | None = None
 
     @property
     def trouble(self) -> str:

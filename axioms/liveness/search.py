@@ -47,7 +47,7 @@ from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sat.values import TooManyValues
 from axioms.witness.candidate import Candidate, Judge
 from axioms.witness.fitted import fitted
-from axioms.witness.missing_arrivals import awaited, lack
+from axioms.witness.missing_arrivals import absent, awaited, lack
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.ir.effects import Cut
@@ -267,7 +267,11 @@ class _Search:
         return None
 
     def _stall(self, candidate: Candidate, true: Callable[[int], bool], broken: str) -> Stall:
-        waits = [self._wait(s, candidate, true) for s, literal in self.stops if true(literal)]
+        stops = [s for s, literal in self.stops if true(literal)]
+        threads = candidate.program.threads
+        at = {s.thread: threads[s.thread].execution.effects[s.effect] for s in stops if s.kind == "barrier"}
+        away = absent(candidate, at)
+        waits = [self._wait(s, candidate, true)._replace(absent=away.get(s.thread, ())) for s in stops]
         undefined = self.encoding.undefined(broken, true) if broken else None
         unscheduled = tuple(t for t, literal in enumerate(self.stopped) if true(literal))
         return Stall(tuple(waits), candidate.execution({}), undefined, unscheduled)

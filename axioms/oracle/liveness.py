@@ -29,6 +29,7 @@ from axioms.program import Event, Program
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
+from axioms.witness.missing_arrivals import absent
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS, Stall, Wait
 from ptxcore.machine.explore.concrete import Trace
@@ -95,8 +96,17 @@ class Search:
             if plays:
                 execution = next(self._standing(chosen, plays), None)
                 if execution is not None:
+                    at = {t: way.trace.effects[-1] for t, way in enumerate(chosen) if way.kind == "barrier"}
+                    away = absent(execution, at)
                     waits = tuple(
-                        Wait(way.kind, t, way.instruction, way.says, unended=self._unended(t, way, chosen))
+                        Wait(
+                            way.kind,
+                            t,
+                            way.instruction,
+                            way.says,
+                            away.get(t, ()),
+                            unended=self._unended(t, way, chosen),
+                        )
                         for t, way in enumerate(chosen)
                         if way.kind in self.kinds or (way.kind != "end" and not self.aborts)
                     )

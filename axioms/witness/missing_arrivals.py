@@ -1,14 +1,15 @@
-"""What somebody who waits for ever waits for: what an mbarrier object lacks, and who could give it; the numbers with which a
-loop ends."""
+"""What somebody who waits for ever waits for: who is not at a barrier; what an mbarrier object lacks, and who could give it;
+the numbers with which a loop ends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.events.event import Event
 from axioms.witness.candidate import Candidate
 from ptxcore.isa.mbarrier import contents, outstanding
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -33,6 +34,43 @@ class Awaited(NamedTuple):
 
     relation: str
     numbers: tuple[int, ...]
+
+
+def absent(candidate: Candidate, waits: Mapping[int, Effect]) -> dict[int, tuple[int, ...]]:
+    """Of each thread that waits at a numbered barrier of its CTA, the threads of the CTA that neither wait there too nor have
+    arrived there and gone on, whichever instructions they came to it by. `waits`: the effects that threads wait at."""
+    program = candidate.program
+    places = [thread.place for thread in program.threads]
+    arrivals = [
+        (e.thread, e.effect)
+        for e in program.events
+        if candidate.executed[e.index] and e.effect is not None and e.effect.barrier == "arrive"
+    ]
+    came: dict[tuple[int, int], set[int]] = {}
+    at: dict[int, tuple[int, int]] = {}
+    for thread, effect in (*waits.items(), *arrivals):
+        number = _number(candidate, effect)
+        if number is not None:
+            barrier = places[thread].cta, number
+            came.setdefault(barrier, set()).add(thread)
+            if waits.get(thread) is effect:
+                at[thread] = barrier
+    return {
+        thread: tuple(
+            t for t, place in enumerate(places) if place.cta == cta and not place.host and t not in came[cta, number]
+        )
+        for thread, (cta, number) in at.items()
+    }
+
+
+def _number(candidate: Candidate, effect: Effect) -> int | None:
+    """The number of the barrier of the CTA that an effect is at; None for other barriers, and where it has none."""
+    identity = effect.identity
+    if effect.kind != "barrier" or effect.level != "cta" or identity is None:
+        return None
+    if type(identity) is Term and not terms.symbols_of(identity) <= candidate.symbols.keys():
+        return None
+    return terms.evaluate(identity, candidate.symbols)
 
 
 def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None:

@@ -10,11 +10,11 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from ptxmm.checker import Checker, Outcome, Settings, stem
+from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.findings import NOT_ALL, Finding, assumptions, findings
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
-from ptxmm.result import Result
+from ptxmm.result import Refusal
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -252,8 +252,7 @@ class _Run:
 
 
 def _bad_path(path: str, problem: str, model: str) -> Outcome:
-    message = f"{plain(path)}: error: {plain(problem)}"
-    return Outcome(Result(path=path, name=stem(path), model=model, verdict="error", error=message), {})
+    return refused(path, model, Refusal(plain(problem)))
 
 
 def _interrupted(path: str) -> Outcome:

@@ -52,8 +52,9 @@ def _file(path: str, mode: str, timeout: float | None, report: _Text | _Json) ->
         return _UNDECIDED
     except Exception as error:
         from ptxmm.defects import defect
+        from ptxmm.report.refusals import written
 
-        report.broken(path, defect(path, error, "the module", f"lint --as {mode}"))
+        report.broken(path, written(defect(error, "the module", f"lint --as {mode}"), path))
         return _UNREADABLE
     report.add(path, text, found)
     return _ERRORS if any(d.severity == "error" for d in found) else _SOUND

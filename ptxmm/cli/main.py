@@ -47,9 +47,10 @@ def entry() -> NoReturn:
     except Exception as error:  # between the tests: what goes wrong in one of them is told as its own
         from ptxmm.defects import defect
         from ptxmm.report import harmless
+        from ptxmm.report.refusals import written
 
         words = shlex.join(["ptxmm", *sys.argv[1:]])
-        sys.stderr.write(harmless(defect("ptxmm", error, "what it was asked", words)) + "\n")
+        sys.stderr.write(harmless(written(defect(error, "what it was asked", words), "ptxmm")) + "\n")
         status = _DEFECT
     sys.exit(status)
 

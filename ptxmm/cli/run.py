@@ -50,8 +50,9 @@ def run(options: Namespace) -> int:
         return _refuse(error.render() + replay, _FAILED)
     except Exception as error:
         from ptxmm.defects import defect
+        from ptxmm.report.refusals import written
 
-        return _refuse(defect(options.path, error, "the module", f"run --entry {options.entry}"), _BAD_INPUT)
+        return _refuse(written(defect(error, "the module", f"run --entry {options.entry}"), options.path), _BAD_INPUT)
     if isinstance(options.seed, DrawnSeed):
         sys.stderr.write(f"schedule: --seed {options.seed}\n")
     sys.stdout.write(done.printed)

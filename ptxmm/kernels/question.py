@@ -19,7 +19,7 @@ from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
-from ptxmm.result import Checked, Spot
+from ptxmm.result import Spot
 from ptxmm.story import Cast
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Question:
         self.races = races or any(check.kind == "race_free" for check in test.checks)
         #: Why an execution is undefined that has no end: found where no other is like it.
         self.misuse: Undefined | None = None
-        self.stalled: Checked | None = None
+        self.stalled: judging.Stalled | None = None
         elements = observed(test.checks)
         if all_elements:
             every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
@@ -112,12 +112,6 @@ class Question:
     @property
     def program(self) -> Program:
         return self.built.program
-
-    def mates(self, thread: int) -> list[int]:
-        """The threads of its CTA, itself among them."""
-        infos = self.built.threads
-        home = infos[thread].launch, infos[thread].cta
-        return [t for t, x in enumerate(infos) if (x.launch, x.cta) == home]
 
     def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
         """An execution in which threads wait for ever in one of these ways, trap, or fail an assertion; None where it is proven

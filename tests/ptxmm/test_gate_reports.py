@@ -23,7 +23,7 @@ from ptxmm.findings import KINDS, Finding, findings, shape
 from ptxmm.report.github import GithubReport, annotation
 from ptxmm.report.junit import JunitReport
 from ptxmm.report.sarif import SarifReport, fingerprint
-from ptxmm.result import Checked, Loop, Result, Spot
+from ptxmm.result import Checked, Loop, Refusal, Result, Spot
 
 LOOP = Loop("bounded", Spot("lock.ptx", 31), Spot("lock.cu", 7), "$L__BB0_1", 3, ("c0", "c1"))
 RACE = {
@@ -81,7 +81,8 @@ SOME = [
     kernel(checks=[Checked(kind="race_free", text="race_free", holds=False, message="1 race found")], races=[RACE]),
     result(verdict="undefined", error="a mixed-size race", observation=None),
     result(verdict="undecided", error="out of time after 1 s", observation=None),
-    result(verdict="error", error="a/b.litmus:3:4: error: bad \x1b[31m <thing>\n    line\n    ^", kind=None),
+    result(verdict="error", error="a/b.litmus:3:4: error: bad \x1b[31m <thing>\n    line\n    ^", kind=None,
+           refusal=Refusal("bad \x1b[31m <thing>", Spot("a/b.litmus", 3, 4), ("    line", "    ^"))),
     result(verdict="no", expectation="no"),
     result(expectation="no"),
     result(verdict="bounded", complete=False, loops=[LOOP]),

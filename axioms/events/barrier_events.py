@@ -20,8 +20,8 @@ def _barrier(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     if effect.level == "cluster":
         if effect.barrier == "arrive":
             tags = tags_of("MB", "MA", WRITE_TAGS[effect.semantics], scope_tag(effect))
-        else:
-            tags = tags_of("MB", "MW", READ_TAGS[effect.semantics], scope_tag(effect))
+            return [collector.new(thread, "X", tags, effect.guard, effect)]
+        tags = tags_of("MB", "MW", READ_TAGS[effect.semantics], scope_tag(effect))
         guard = terms.conj(effect.guard, effect.complete)
         return [] if effect.complete == 0 else [collector.new(thread, "X", tags, guard, effect)]
     events = [collector.new(thread, "B", tags_of("BA"), effect.guard, effect)]

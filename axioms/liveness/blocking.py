@@ -136,8 +136,7 @@ class Blocking:
             changed = replace(effect, guard=guard)
             if _waits(effect) or (is_arrival(effect) and self.warp_mates[number]):
                 passes = self._passing(number, effect)
-                if _waits(effect):
-                    changed.complete = passes
+                changed.complete = passes
                 if effect.kind == "collective":
                     self.together.append((number, changed, passes))
                 stop = terms.conj(guard, terms.negate(passes))

@@ -52,12 +52,20 @@ class CertainEnds(SharedWaits):
 
     def _finishes(self, t: int) -> bool:
         execution = self.threads[t].execution
-        traps = any(e.kind == "stop" and e.guard != 0 for e in execution.effects)
-        return execution.finishes == 1 or (execution.cut == 0 and not traps and all(s.reads for s in execution.stuck))
+        blind = any(not s.reads for s in execution.stuck)
+        return execution.finishes == 1 or (execution.cut == 0 and not blind and not any(self._traps(t)))
 
     def _is_certain(self, t: int, effect: Effect) -> bool:
-        """Where it ends, that is: it does if it passes what it waits for."""
-        return terms.conj(self.threads[t].execution.finishes, terms.negate(effect.guard)) == 0
+        """Unless it waits before, that is: it does in every execution in which it ends, traps, is cut, or goes round without
+        looking at anything."""
+        execution = self.threads[t].execution
+        blind = (s.guard for s in execution.stuck if not s.reads)
+        others = (execution.finishes, execution.cut, *self._traps(t), *blind)
+        return all(terms.conj(way, terms.negate(effect.guard)) == 0 for way in others)
+
+    def _traps(self, t: int) -> Iterator[Value]:
+        """The conditions under which a thread ends the launch."""
+        return (e.guard for e in self.threads[t].execution.effects if e.kind == "stop" and e.guard != 0)
 
     def leaves(self, t: int, loop: Stuck) -> bool:
         """Whether a thread certainly leaves a loop that waits."""

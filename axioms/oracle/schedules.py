@@ -45,8 +45,7 @@ def may_circle(threads: Sequence[Thread]) -> bool:
     places = [thread.place for thread in threads]
     warps = Counter((p.gpu, p.warp) for p in places if not p.host)
     return any(
-        warps[places[t].gpu, places[t].warp] > 1
-        and (e.kind == "collective" or (e.level, e.barrier) == ("cta", "arrive"))
+        warps[places[t].gpu, places[t].warp] > 1 and (e.kind == "collective" or e.barrier == "arrive")
         for t, e in effects
     )
 

@@ -1,9 +1,9 @@
 """What the threads of a warp wait for: each other, at instructions that they execute together, and where one of them arrives at
-a barrier (PTX ISA 9.0, sections 9.7.9.6, 9.7.13.1 and 9.7.13.9 to 9.7.13.14). One rule for all of these:
+a barrier (PTX ISA 9.0, sections 9.7.9.6, 9.7.13.1, 9.7.13.3 and 9.7.13.9 to 9.7.13.14). One rule for all of these:
 
     who comes to `shfl.sync`, `vote.sync`, `match.sync`, `redux.sync` or `elect.sync` waits until each thread of its member
     mask has come to the same instruction, with the same qualifiers and the same mask, as often as it has itself, or has exited
-    who arrives at a barrier of its CTA waits until each thread of its warp has arrived there, or has exited
+    who arrives at a barrier of its CTA or its cluster waits until each thread of its warp has arrived there, or has exited
 
 A thread that comes to another instruction instead, and waits there, is waited for. Where that closes a circle nobody goes on:
 such an execution does not end, and is none of those that are looked at here. It is not undefined: the manual asks that threads
@@ -41,8 +41,8 @@ class Exit(NamedTuple):
 
 
 def is_bare_arrival(effect: Effect) -> bool:
-    """Whether somebody arrives at a barrier of the CTA and waits for nobody but its warp."""
-    return effect.kind == "barrier" and effect.level == "cta" and effect.barrier == "arrive" and effect.instance is None
+    """Whether somebody arrives at a barrier of the CTA or the cluster and waits for nobody but its warp."""
+    return effect.kind == "barrier" and effect.barrier == "arrive" and effect.instance is None
 
 
 def may_block(program: Program) -> bool:
@@ -132,14 +132,15 @@ class _Graph:
         for u in mates_in_warps(self.program.threads)[t]:
             theirs = [*self._arrivals(u, effect)][number : number + 1]
             for e in theirs:
-                self._behind(u, made[0].index, e.index, e.guard, 1)
+                self._behind(u, made[0].index, e.index, e.guard, effect.complete)
             if not theirs:
-                self._behind(u, made[0].index, None, 0, 1)
+                self._behind(u, made[0].index, None, 0, effect.complete)
 
     def _arrivals(self, t: int, like: Effect) -> Iterator[Effect]:
         """What a thread does at the barrier of another effect."""
         for e in self.program.threads[t].execution.effects:
-            if e.kind == "barrier" and e.level == "cta" and terms.eq(e.identity or 0, like.identity or 0) != 0:
+            arrives = e.kind == "barrier" and e.level == like.level and e.barrier != "wait"
+            if arrives and terms.eq(e.identity or 0, like.identity or 0) != 0:
                 yield e
 
     def _behind(self, u: int, node: int, came: int | None, there: Value, named: Value) -> None:

@@ -97,7 +97,7 @@ class Effect:
     fixed: bool = (
         False  # load: nobody writes what it reads, unless behind it in its thread or in another kernel (`ldu`)
     )
-    complete: Value = 1  # mbarrier wait: the truth value of "it returned true"
+    complete: Value = 1  # mbarrier wait: the truth value of "it returned true"; barrier, collective: of "it is over"
 
     # barrier
     barrier: str = ""  # `sync`, `arrive`, `red`; a cluster's: `arrive`, `wait`

@@ -10,7 +10,7 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import LARGEST
 
 if TYPE_CHECKING:
-    from ptxcore.machine.lower.module import Parameter
+    from ptxcore.machine.lower.ops import Parameter
     from ptxcore.machine.run.launch import Device
 
 _ADDRESS = 8  # bytes

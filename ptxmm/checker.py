@@ -242,7 +242,7 @@ def pointers(test: Test | KernelTest, states: list[dict[str, int]]) -> dict[tupl
 
     if not isinstance(test, Test):
         return {}
-    from ptxmm.pipeline import names_of_addresses
+    from ptxmm.addresses import names_of_addresses
 
     names = names_of_addresses(test)
     found = {item: names(*item) for item in dict.fromkeys(item for state in states for item in state.items())}

@@ -16,7 +16,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ptxcore.isa import form as forms_module
-from ptxcore.isa.form import Expected, Form, Misfit, Slot, Use, match
+from ptxcore.isa.form import Expected, Form, Slot, Use
+from ptxcore.isa.matching import Misfit, match
 from ptxcore.isa.table import TYPED
 from ptxcore.isa.targets import missing, target, version
 from ptxcore.isa.types import EXACT, LOOSE, WIDTHS

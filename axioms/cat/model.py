@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from axioms.cat import reader
+from axioms.cat.marks import mark_chosen, mark_deferred, mark_polarity, reachable
 from axioms.cat.names import BASE, STANDARD_INCLUDES
-from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node, signed
+from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node
 from axioms.cat.reader import Expression
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
@@ -409,13 +410,13 @@ def _statement(lines: Sequence[str], item: reader.Axiom) -> str:
 
 def completed(model: Model, created: list[Node]) -> Model:
     """A model whose axioms and flags are set, with everything that follows from them."""
-    needed = _reachable([a.node for a in model.axioms])
+    needed = reachable([a.node for a in model.axioms])
     model.nodes = [n for n in created if n in needed]
-    told = _reachable([f.node for f in model.flags])
+    told = reachable([f.node for f in model.flags])
     model.bases = {n.name: n for n in created if n.op == "base" and (n in needed or n in told)}
-    _mark_polarity(model)
-    _mark_deferred(model, created)
-    _mark_chosen(model)
+    mark_polarity(model)
+    mark_deferred(model, created)
+    mark_chosen(model)
     return model
 
 
@@ -469,62 +470,4 @@ _OPERAND = {
 }
 
 
-def _reachable(roots: list[Node]) -> set[Node]:
-    seen: set[Node] = set()
-    stack = list(roots)
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack += [*n.args, *n.variables]
-    return seen
-
-
-def _mark_polarity(model: Model) -> None:
-    # A flag is asked for as an axiom is: whether its statement can be true.
-    for n, positive in signed(*[(a.node, not a.negated) for a in (*model.axioms, *model.flags)]):
-        if positive:
-            n.grows = True
-        else:
-            n.shrinks = True
-    for n in _reachable([a.node for a in (*model.axioms, *model.flags)]):
-        if n.op == "fixpoint":
-            for v in n.variables:
-                v.grows, v.shrinks = n.grows, n.shrinks
-
-
-#: The base relations that differ between executions of the same events.
-CHOSEN = frozenset({"rf", "co", "fr", "sync_fence", "syncbar", "addr", "data", "ctrl", "mbo", "mbrf", "denied", "comp"})
-
-
-def _mark_chosen(model: Model) -> None:
-    varying: set[Node] = set()
-    inside: set[Node] = set()
-    for n in model.nodes:
-        if n.op == "variable" or (any(a in inside for a in n.args) and n.op != "fixpoint"):
-            inside.add(n)
-        if (n.op == "base" and n.name in CHOSEN) or n.op == "variable" or any(a in varying for a in n.args):
-            varying.add(n)
-    for n in model.nodes:
-        if n not in inside:
-            (model.chosen if n in varying else model.fixed).append(n)
-
-
-def _mark_deferred(model: Model, created: list[Node]) -> None:
-    """A sequence that one intersection alone uses need be computed only where the intersection's others allow."""
-    users: dict[Node, list[Node | None]] = {}
-    wanted = _reachable([a.node for a in (*model.axioms, *model.flags)])
-    nodes = [n for n in created if n in wanted]
-    for n in nodes:
-        for a in n.args:
-            users.setdefault(a, []).append(n)
-    for axiom in (*model.axioms, *model.flags):
-        users.setdefault(axiom.node, []).append(None)
-    for n in nodes:
-        using = users.get(n, [])
-        if n.op == "sequence" and len(using) == 1 and using[0] is not None and using[0].op == "intersection":
-            others = [a for a in using[0].args if a is not n and not a.deferred]
-            n.deferred = bool(others)
-
-
-__all__ = ["CHOSEN", "Axiom", "Facts", "Include", "Model", "Node", "compile_model", "completed"]
+__all__ = ["Axiom", "Facts", "Include", "Model", "Node", "compile_model", "completed"]

@@ -5,6 +5,8 @@
 Nothing is said that was not evaluated here before, on the execution that it is about: its events, the base relations that every
 model may use, and the definitions of the model that judged it, as that model has them. A claim about a definition that a model
 does not have (a user's may have none called `release`) is not true of it, and so is not said.
+
+It is one file because it is one table: a check of a few lines for each kind of claim.
 """
 
 from __future__ import annotations

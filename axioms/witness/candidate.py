@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.model import Model, Node
+from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
 from axioms.witness.execution import ExecutedEvent, Execution
@@ -259,10 +260,10 @@ class Candidate:
         for t in program.threads:
             if not terms.evaluate(t.execution.finishes, self.symbols):
                 return [f"the end of {t.name}"]
-        if not _is_strict_order(self.sync_fence, (1 << program.size) - 1):
+        if not is_strict_order(self.sync_fence, (1 << program.size) - 1):
             return ["sync_fence as a strict order"]
         for writes in self.judge.writes.values():
-            if not _is_strict_order(self.co, writes):
+            if not is_strict_order(self.co, writes):
                 return ["co as a strict order"]
         for c, w in self.finals.items():
             if self.co[w] & self.judge.writes[c]:
@@ -411,11 +412,11 @@ class Candidate:
         if "issue" in relations:
             comp = _rows(self._dependencies()["comp"])
             issue, done = self._rows(relations["issue"]), closure(comp)
-            found["comp"] = [a & b for a, b in zip(_immediate(done), comp, strict=True)]
-            found["issue"] = [row & ~sum(1 << j for j in _after(row, done)) for row in issue]
+            found["comp"] = [a & b for a, b in zip(immediate(done), comp, strict=True)]
+            found["issue"] = [row & ~sum(1 << j for j in those_after(row, done)) for row in issue]
         if "api" in relations:
             api, po = self._rows(relations["api"]), self._rows(relations["po"])
-            both = _immediate(closure([a | b for a, b in zip(api, po, strict=True)]))
+            both = immediate(closure([a | b for a, b in zip(api, po, strict=True)]))
             found["api"] = [a & b for a, b in zip(both, api, strict=True)]
         if "alias" in relations:
             found["alias"] = self._rows(relations["alias"])
@@ -423,7 +424,7 @@ class Candidate:
 
     def _drawn(self) -> dict[str, Rows]:
         program = self.program
-        rf, co = self._read_rows(), _immediate(self.co)
+        rf, co = self._read_rows(), immediate(self.co)
         fr = [0] * program.size
         for r in self.rf:
             if self.executed[r]:
@@ -433,7 +434,7 @@ class Candidate:
                 if read.partner is not None:
                     fr[r] &= ~(1 << read.partner.index)
         drawn = {
-            "po": _immediate(self._rows(program.relations["po"])),
+            "po": immediate(self._rows(program.relations["po"])),
             "rf": rf,
             "co": co,
             "fr": fr,
@@ -477,34 +478,3 @@ class Base(dict[str, "int | Rows"]):
 def location_of(program: Program, event: Event) -> str | None:
     """What people call the bytes that an event accesses, or its mbarrier object."""
     return program.objects[event.object].label(event.offset, event.width // 8) if event.object >= 0 else None
-
-
-def _is_strict_order(rows: Rows, among: int) -> bool:
-    """Whether no event of a bitset precedes itself, and who precedes one that precedes another precedes that one."""
-    for i in bits(among):
-        row = rows[i] & among
-        through = 0
-        for j in bits(row):
-            through |= rows[j] & among
-        if through & ~row or row >> i & 1:
-            return False
-    return True
-
-
-def _immediate(rows: Rows) -> Rows:
-    """A strict order without the pairs that others imply."""
-    result = []
-    for row in rows:
-        through = 0
-        for j in bits(row):
-            through |= rows[j]
-        result.append(row & ~through)
-    return result
-
-
-def _after(row: int, rows: Rows) -> list[int]:
-    """Those in a set that come after others in it."""
-    through = 0
-    for i in bits(row):
-        through |= rows[i]
-    return bits(row & through)

@@ -18,7 +18,8 @@ from ptxcore.check.rules import VALUED, broken_rule, misaligned, wrong_value
 from ptxcore.check.symbols import Callable as Function
 from ptxcore.check.trouble import Trouble, describe
 from ptxcore.diagnostics import Span
-from ptxcore.isa.form import Misfit, Use
+from ptxcore.isa.form import Use
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates, explain, successor
 from ptxcore.isa.targets import missing
 from ptxcore.syntax.spans import guard_span, modifier_span, operand_span

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ptxcore.diagnostics import InputError, fail, nearest
-from ptxcore.isa.form import Form, Misfit, dotted, words
+from ptxcore.isa.form import Form, words
+from ptxcore.isa.matching import Misfit, dotted
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import modifier_span
 from ptxcore.syntax.tree import Instruction

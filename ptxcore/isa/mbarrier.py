@@ -18,7 +18,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.form import Form, Misfit, Use, match
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.matching import Misfit, match
 from ptxcore.values.terms import Value, add, concat, conj, eq, extract, ite, ne, signed, slt, sub, ule, ult, zext
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from importlib import import_module
 
 from ptxcore.diagnostics import InputError, fail, nearest
 from ptxcore.isa.advice import complain, forms_hint
-from ptxcore.isa.form import Form, Misfit, Use, match
+from ptxcore.isa.form import Form, Use
+from ptxcore.isa.matching import Misfit, match
 from ptxcore.syntax.tree import Instruction
 
 #: The files of the instruction set, in the manual's order, and the mnemonics that each declares: a file is read when one of

@@ -6,6 +6,8 @@ else, so that concrete execution never pays for the symbolic one.
 
 Terms are immutable and shared: building the same term twice gives the same object, so `is` compares them. The table
 that shares them holds them weakly; a term that nobody uses any more is gone.
+
+It is one file because constructors fold by each other: comparisons by truth values, and these by comparisons.
 """
 
 from __future__ import annotations

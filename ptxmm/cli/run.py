@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ptxcore.machine.lower.module import Parameter
+    from ptxcore.machine.lower.ops import Parameter
 
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.

@@ -16,15 +16,16 @@ from axioms.sat.proving import impossible
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.explore.actions import MAPA_ALIAS
-from ptxcore.machine.explore.explorable import SHARED_BASE, Explorable, explorable
+from ptxcore.machine.explore.explorable import Explorable, explorable
+from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.explore.warps import Lane, explore_warp
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.layout import Layout as ModuleLayout
-from ptxcore.machine.lower.module import Program as LoweredProgram
 from ptxcore.machine.lower.module import lower
+from ptxcore.machine.lower.ops import Program as LoweredProgram
 from ptxcore.machine.run.launch import UsageError, check_count, fitted, kernel_of, parameter_bytes
 from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.places import Place

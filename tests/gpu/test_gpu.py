@@ -26,7 +26,8 @@ from gpu.launches import Launch, Outcome  # noqa: E402
 from gpu.modules import Machine, Plan  # noqa: E402
 from gpu.probes import Probe  # noqa: E402
 
-from ptxcore.isa.form import Form, Misfit, Use  # noqa: E402
+from ptxcore.isa.form import Form, Use  # noqa: E402
+from ptxcore.isa.matching import Misfit  # noqa: E402
 from ptxcore.isa.table import candidates  # noqa: E402
 
 HOPPER, BLACKWELL = Machine("sm_90", "9.0"), Machine("sm_100", "9.0")

@@ -9,7 +9,7 @@ import pytest
 from ptxcore.check.constants import check_values
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.trouble import Trouble
-from ptxcore.isa.form import Misfit
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 
 LIST = ("(", "u32")

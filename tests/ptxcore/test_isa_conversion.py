@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from ptxcore.isa.form import Misfit
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 from ptxcore.isa.targets import missing, target, version
 

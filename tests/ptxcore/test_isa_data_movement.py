@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from ptxcore.check.module import check
-from ptxcore.isa.form import Misfit
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 from ptxcore.syntax.reader import read_module
 

@@ -9,8 +9,9 @@ import pytest
 from ptxcore.check.constants import check_values
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.trouble import Trouble
-from ptxcore.isa.form import Misfit, Use
+from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import elements, registers, shape
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 
 P = "pred"

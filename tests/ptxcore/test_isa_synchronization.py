@@ -9,7 +9,8 @@ from ptxcore.check.constants import check_values
 from ptxcore.check.operands import arrange, judge
 from ptxcore.check.trouble import Trouble
 from ptxcore.isa import synchronization
-from ptxcore.isa.form import Misfit, Use
+from ptxcore.isa.form import Use
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 from ptxcore.isa.targets import missing, target, version
 from ptxcore.places import SCOPES

@@ -8,7 +8,7 @@ import pytest
 
 from ptxcore.check.operands import judge
 from ptxcore.check.trouble import Trouble
-from ptxcore.isa.form import Misfit
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 
 R = "u32"

@@ -10,49 +10,37 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from ptxcore.clock import tick
-from ptxcore.diagnostics import fail
-from ptxcore.isa import data_movement, stack
+from ptxcore.isa import stack
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.assertions import Impossible, drop_impossible
-from ptxcore.machine.explore.observable import looks, matters, never_written
+from ptxcore.machine.explore.instances import Instance, Instances
+from ptxcore.machine.explore.observable import looks, matters
 from ptxcore.machine.explore.runtime import Argument, Runtime
 from ptxcore.machine.explore.unspelled import (
-    Given,
-    Taken,
     forgetting,
     refusing,
     restoring,
-    same,
     saving,
     step_of,
     taken,
     transfer,
 )  # fmt: skip
-from ptxcore.machine.ir.operands import Fetch, Read, constant, fetch, together
+from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.private_memory import Constants, Private
-from ptxcore.machine.ir.steps import CHANGING, RegisterInfo, Step, ThreadCode, asking, assembled
-from ptxcore.machine.ir.steps import Target as StepTarget
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, PARAM
+from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode
+from ptxcore.machine.ir.windows import LOCAL, PARAM
 from ptxcore.machine.loops.control_flow import Shape, kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
-from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.mem2reg import direct, promotable
-from ptxcore.machine.lower.module import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target
+from ptxcore.machine.lower.ops import Call, Code, Op, Program
 from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import add, eq, mask
+from ptxcore.values.terms import eq, mask
 
 #: How deep a function may call itself; and how deep once there are so many blocks.
 _DEEPEST, _DEEPEST_OF_MANY = 64, 8
 _MANY_BLOCKS = 1000
-#: As many blocks a kernel may become when its calls are put in place.
-_MOST_BLOCKS = 20_000
 _FRAME_ALIGN = 16
-#: The register that has the address of the shared memory of the thread's CTA.
-SHARED_BASE = "shared memory"
 
 
 @dataclass(slots=True)
@@ -127,44 +115,12 @@ def explorable(
     return _Maker(program, entry, parameters, off).result(impossible)
 
 
-@dataclass(slots=True)
-class _Building:
-    """A block that is being made."""
-
-    steps: list[Step] = field(default_factory=list)
-    end: Step | None = None
-    target: int | None = None
-    follows: int | None = None
-    label: str = ""
-
-
-@dataclass(slots=True)
-class _Instance:
-    """A function put in the place of a call: its first register, its frame, where it goes on when it returns, and the
-    functions around it."""
-
-    code: Code
-    registers: int
-    frame: int
-    back: int
-    around: tuple[str, ...]
-    carry: int = -1
-    #: The registers of places in the frame that are as good as registers, by offset and bytes; whether all of them are.
-    promoted: dict[tuple[int, int], int] = field(default_factory=dict)
-    is_promoted: bool = False
-
-
-class _Maker:
+class _Maker(Instances):
     def __init__(self, program: Program, entry: str, parameters: bytes, off: Collection[str]) -> None:
-        self.program, self.entry, self.parameters, self.off = program, entry, parameters, off
-        self.blocks: list[_Building] = []
-        self.widths: list[int] = []
-        self.names: list[str] = []
-        self.special: dict[str, int] = {}
-        self.stack = 0
+        super().__init__(program, entry, off)
+        self.parameters = parameters
         self.lines: dict[int, tuple[str, int]] = {}
-        self.waiting: deque[tuple[_Instance, int]] = deque()
-        self.never_written = never_written(program)
+        self.waiting: deque[tuple[Instance, int]] = deque()
         self.failing: list[int] = []  # the blocks in which assertions fail
 
     def result(self, impossible: Impossible) -> Explorable:
@@ -205,48 +161,9 @@ class _Maker:
                 found.append(Constants(placed.address, data, placed.name))
         return found
 
-    # Blocks and registers.
-
-    def block(self, label: str = "") -> int:
-        if len(self.blocks) >= _MOST_BLOCKS:
-            span = self.program.functions[self.entry].ops[0].instruction.span
-            raise fail(
-                span, f"'{self.entry}' is too large to explore: more than {_MOST_BLOCKS} blocks with its calls in place"
-            )
-        self.blocks.append(_Building(label=label))
-        return len(self.blocks) - 1
-
-    def register(self, name: str, width: int) -> int:
-        self.names.append(name)
-        self.widths.append(width)
-        return len(self.names) - 1
-
-    def special_register(self, name: str, width: int) -> int:
-        found = self.special.get(name)
-        if found is None:
-            found = self.special[name] = self.register(f"%{name}", width)
-        return found
-
-    def instance(self, code: Code, frame: int, back: int, around: tuple[str, ...]) -> _Instance:
-        first = len(self.names)
-        self.names += [name.lstrip("%") for name in code.registers]
-        self.widths += [1] * len(code.registers)
-        self.stack = max(self.stack, frame + code.frame - LOCAL)
-        made = _Instance(code, first, frame, back, (*around, code.name))
-        if any(op.use.form.carry for op in code.ops):
-            made.carry = self.register("the carry flag", 1)
-        for parameter in (*code.parameters, *code.results):
-            if parameter.slot is not None:
-                self.widths[first + parameter.slot] = 8 * parameter.size
-        places, made.is_promoted = frozenset[tuple[int, int]](), False
-        if "mem2reg" not in self.off:
-            places, made.is_promoted = promotable(code, self.program)
-        made.promoted = {place: self.register("the stack", 8 * place[1]) for place in sorted(places)}
-        return made
-
     # Functions.
 
-    def expand(self, at: _Instance, first: int) -> None:
+    def expand(self, at: Instance, first: int) -> None:
         """Makes the blocks of a function that begins with the block `first`."""
         ops = at.code.ops
         starts = {0, *(place for place in at.code.labels.values())}
@@ -263,7 +180,7 @@ class _Maker:
         if not ops:
             self.blocks[first].follows = at.back
 
-    def fill(self, at: _Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
+    def fill(self, at: Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
         def goal(label: str) -> int:
             return number[at.code.labels[label]]
 
@@ -294,7 +211,7 @@ class _Maker:
                 here.steps += self.steps(at, op)
         self.blocks[block].follows = number[end]
 
-    def skipping(self, at: _Instance, op: Op, block: int, otherwise: int) -> int:
+    def skipping(self, at: Instance, op: Op, block: int, otherwise: int) -> int:
         """The block in which an instruction is done whose guard holds; elsewhere control goes on with `otherwise`."""
         if op.guard is None:
             return block
@@ -305,7 +222,7 @@ class _Maker:
         self.widths[at.registers + slot] = 1
         return here.follows
 
-    def jump(self, at: _Instance, op: Op, block: int, goals: list[int], following: int) -> None:
+    def jump(self, at: Instance, op: Op, block: int, goals: list[int], following: int) -> None:
         """A branch by a table, as a branch for each entry."""
         block = self.skipping(at, op, block, following)
         index, reads = self.fetch(at, op, op.sources[0], block)
@@ -328,7 +245,7 @@ class _Maker:
 
     # Calls.
 
-    def call(self, at: _Instance, op: Op, call: Call, block: int, following: int) -> None:
+    def call(self, at: Instance, op: Op, call: Call, block: int, following: int) -> None:
         block = self.skipping(at, op, block, following)
         if call.pointer is None:
             self.call_named(at, op, call, call.name, block, following)
@@ -342,7 +259,7 @@ class _Maker:
                 self.call_named(at, op, call, name, goal, following)
         self.ends(op, block, "bad-call", "a call goes to an address where no function is")
 
-    def call_named(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+    def call_named(self, at: Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
         code = self.program.functions[name]
         here = self.blocks[block]
         if not code.defined:
@@ -374,42 +291,7 @@ class _Maker:
         self.blocks[back].follows = following
         self.waiting.append((inner, here.follows))
 
-    # What goes from caller to callee, and back: from a register or a place on the stack, to one.
-
-    def given(self, at: _Instance, passed: Passed) -> Given:
-        if passed.source is not None:
-            return self.source(at, passed.source)
-        return self.on_stack(at, passed.offset, passed.size)
-
-    def returned(self, inner: _Instance, formal: Parameter) -> Given:
-        if formal.slot is None:
-            return self.on_stack(inner, formal.offset, formal.size)
-        register = inner.registers + formal.slot
-        return fetch(register, 8 * formal.size, 8 * formal.size, False), (register,)
-
-    def on_stack(self, at: _Instance, offset: int, size: int) -> Given:
-        register = at.promoted.get((offset, size))
-        if register is None:
-            return at.frame + offset
-        return fetch(register, 8 * size, 8 * size, False), (register,)
-
-    def taking(self, inner: _Instance, formal: Parameter) -> Taken:
-        if formal.slot is None:
-            return self.to_stack(inner, formal.offset, formal.size)
-        return StepTarget(inner.registers + formal.slot, 8 * formal.size, 8 * formal.size, False)
-
-    def wanted(self, at: _Instance, passed: Passed, size: int) -> Taken:
-        if passed.source is None:
-            return self.to_stack(at, passed.offset, passed.size)
-        target = StepTarget(at.registers + passed.source.value, 8 * size, passed.source.has, False)
-        self.widths[target.register] = passed.source.has
-        return target
-
-    def to_stack(self, at: _Instance, offset: int, size: int) -> Taken:
-        register = at.promoted.get((offset, size))
-        return at.frame + offset if register is None else StepTarget(register, 8 * size, 8 * size, False)
-
-    def call_runtime(self, at: _Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
+    def call_runtime(self, at: Instance, op: Op, call: Call, name: str, block: int, following: int) -> None:
         """A function that the CUDA runtime gives. A failed assertion ends the thread."""
         here = self.blocks[block]
         here.follows = following
@@ -422,122 +304,10 @@ class _Maker:
             here.follows = 1
             self.failing.append(block)
 
-    # Instructions.
-
-    def guard(self, at: _Instance, op: Op) -> tuple[int, bool] | None:
-        if op.guard is None:
-            return None
-        slot, negated = op.guard
-        self.widths[at.registers + slot] = 1
-        return at.registers + slot, negated
-
-    def steps(self, at: _Instance, op: Op) -> list[Step]:
-        """An instruction, behind the clocks that it reads."""
-        tick()
-        place = direct(op)
-        register = at.promoted.get(place) if place is not None else None
-        if register is not None:
-            return [self.promoted(at, op, register)]
-        made: list[Step] = []
-        reads = [None if source is None else self.read(at, source, op, made) for source in op.sources]
-        carry = at.carry if op.use.form.carry else None
-        step = assembled(
-            op.instruction, op.use, self.guard(at, op), reads, self.targets(at, op), carry, self.space(op), op.use.width
-        )
-        return [*made, step]
-
-    def promoted(self, at: _Instance, op: Op, register: int) -> Step:
-        """A load or store of a place on the stack that is a register."""
-        width, guard = op.use.width, self.guard(at, op)
-        if op.use.form.run is data_movement.st:
-            stored = op.sources[1]
-            assert stored is not None
-            source, reads = self.source(at, stored)
-            target = StepTarget(register, width, width, False)
-            return step_of(op, "value", same, guard=guard, sources=(source,), reads=reads, targets=(target,))
-        value = fetch(register, width, width, False)
-        return step_of(
-            op, "value", same, guard=guard, sources=(value,), reads=(register,), targets=self.targets(at, op)
-        )
-
-    def read(self, at: _Instance, source: Source, op: Op, before: list[Step]) -> Read:
-        """How an operand is read. Steps that it needs go to `before`."""
-        if source.kind == "vector":
-            parts = source.parts
-            return together([None if part.name == DROPPED else self.read(at, part, op, before) for part in parts])
-        value, registers = self.source(at, source, op, before)
-        return Read(value, (registers,))
-
-    def space(self, op: Op) -> str:
-        """The state space of an access. What is never written is constant, whatever it is declared as."""
-        first = op.sources[0] if op.sources else None
-        if op.use.form.run is data_movement.ld and first is not None and first.kind == "constant":
-            buffer = first.value >> GLOBAL_BITS << GLOBAL_BITS
-            if buffer in self.never_written:
-                return "const"
-        return op.use.space
-
-    def targets(self, at: _Instance, op: Op) -> tuple[StepTarget | None, ...]:
-        found: list[StepTarget | None] = []
-        for target in _flat(op.targets):
-            if target is None:
-                found.append(None)
-            else:
-                register = at.registers + target.slot
-                self.widths[register] = target.has
-                found.append(StepTarget(register, target.width, target.has, target.signed))
-        return tuple(found)
-
-    def fetch(self, at: _Instance, op: Op, source: Source | None, block: int) -> tuple[Fetch, tuple[int, ...]]:
-        assert source is not None
-        return self.source(at, source, op, self.blocks[block].steps)
-
-    def source(
-        self, at: _Instance, source: Source, op: Op | None = None, before: list[Step] | None = None
-    ) -> tuple[Fetch, tuple[int, ...]]:
-        """How a source that is no vector is read, and from which registers. Steps that it needs go to `before`."""
-        kind = source.kind
-        if kind == "constant":
-            return constant((source.value + source.offset) & mask(source.width)), ()
-        if kind == "frame":
-            return constant(at.frame + source.value + source.offset), ()
-        if kind == "shared":
-            register = self.special_register(SHARED_BASE, 64)
-            return _offset(fetch(register, 64, 64, False), self.shared(source), 64), (register,)
-        if kind == "special" and source.name in CHANGING:
-            assert op is not None and before is not None
-            register = self.register(f"%{source.name}", source.has)
-            before.append(asking(op.instruction, source.name, register, source.has))
-        elif kind == "special":
-            register = self.special_register(source.name, source.has)
-        else:
-            register = at.registers + source.value
-            self.widths[register] = max(self.widths[register], source.has)
-        value = fetch(register, source.has, source.width, source.negated)
-        return _offset(value, source.offset, source.width), (register,)
-
-    def shared(self, source: Source) -> int:
-        layout = self.program.layout
-        if source.value == DYNAMIC:
-            return layout.dynamic(self.entry) + source.offset
-        return layout.shared_variables[source.value].offset + source.offset
-
 
 #: What moves the end of the stack, which comes back when a function returns.
 _GROWING = (stack.alloca, stack.stackrestore)
 _ENDS = ("branch", "exit", "jump", "call", "return")
-
-
-def _flat(targets: Any) -> list[Target | None]:
-    if isinstance(targets, list):
-        return [t for inner in targets for t in _flat(inner)]
-    return [targets]
-
-
-def _offset(value: Fetch, offset: int, width: int) -> Fetch:
-    if not offset:
-        return value
-    return lambda values: add(value(values), offset & mask(width), width)
 
 
 def _agrees(call: Call, code: Code) -> bool:

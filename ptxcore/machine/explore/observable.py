@@ -7,7 +7,7 @@ from ptxcore.machine.explore.own_memory import OWN_SPACES
 from ptxcore.machine.ir.steps import CLOCK, Step
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.lower.layout import Layout
-from ptxcore.machine.lower.module import Program, Source
+from ptxcore.machine.lower.ops import Program, Source
 
 #: Effects that only compute: where nobody uses the result they may be left out.
 _COMPUTING = (

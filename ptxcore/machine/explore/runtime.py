@@ -12,7 +12,7 @@ from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.steps import Target as StepTarget
 from ptxcore.machine.lower.layout import Layout
-from ptxcore.machine.lower.module import Op
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.runtime import conversions
 from ptxcore.values.terms import Value
 

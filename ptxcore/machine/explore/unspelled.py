@@ -11,7 +11,7 @@ from ptxcore.machine.explore.own_memory import KernelThread
 from ptxcore.machine.ir.operands import Fetch, fetch
 from ptxcore.machine.ir.steps import Step
 from ptxcore.machine.ir.steps import Target as StepTarget
-from ptxcore.machine.lower.module import Op
+from ptxcore.machine.lower.ops import Op
 from ptxcore.values.terms import Value
 
 #: Where a value comes from: a register's reading, or an address on the stack; and where it goes.

@@ -9,7 +9,8 @@ from functools import lru_cache
 from ptxcore.check.constants import has_limits
 from ptxcore.check.operands import arrange
 from ptxcore.diagnostics import fail
-from ptxcore.isa.form import Expected, Form, Misfit, Use, words
+from ptxcore.isa.form import Expected, Form, Use, words
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import TYPED, Dialect, candidates, explain
 from ptxcore.isa.types import WIDTHS

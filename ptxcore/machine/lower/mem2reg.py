@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ptxcore.isa import data_movement
-from ptxcore.machine.lower.module import Code, Op, Program, Source
+from ptxcore.machine.lower.ops import Code, Op, Program, Source
 
 #: The largest register, in bytes.
 _LARGEST = 8

@@ -6,9 +6,6 @@ lies, what it holds at the start, and for each function a list of `Op`s and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
 from ptxcore.check.context import Context
 from ptxcore.check.declarations import declare
 from ptxcore.check.functions import enter
@@ -19,7 +16,8 @@ from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
 from ptxcore.check.trouble import Trouble
 from ptxcore.diagnostics import fail
-from ptxcore.isa.form import Expected, Misfit, Use
+from ptxcore.isa.form import Expected, Use
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
@@ -27,6 +25,7 @@ from ptxcore.machine.ir.operands import choices, float_bits
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
 from ptxcore.machine.lower.layout import Layout
+from ptxcore.machine.lower.ops import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target, Targets
 from ptxcore.syntax.tree import (
     Address,
     Arguments,
@@ -49,127 +48,10 @@ from ptxcore.syntax.tree import (
 )
 from ptxcore.values.terms import mask
 
-#: The first target whose threads are independent, and the first that has subnormal numbers in single precision.
-_INDEPENDENT, _SUBNORMALS = 70, 20
+#: The first target that has subnormal numbers in single precision.
+_SUBNORMALS = 20
 #: The last version in which conversions from and to 64 bits keep subnormal numbers on targets before that.
 _NARROW_FLUSHES = (1, 4)
-
-
-class Source(NamedTuple):
-    """Where a value comes from. `kind`: `register` (`value` its slot, `has` its bits), `constant` (`value`), `frame`
-    (`value` an offset in the function's frame), `shared` (the number of a variable; `DYNAMIC` for what the
-    launch gives), `special` (`name`),
-    `vector` (`parts`), `packed` (`parts` joined, the first one lowest). `offset` is added; `negated` turns a predicate."""
-
-    kind: str
-    value: int = 0
-    width: int = 64
-    has: int = 64
-    offset: int = 0
-    negated: bool = False
-    name: str = ""
-    parts: tuple[Source, ...] = ()
-    sign: bool = False  # of an index: the register is extended by its sign
-
-
-class Target(NamedTuple):
-    """A register to write: its slot and bits, and the bits and signedness of the value that arrives."""
-
-    slot: int
-    has: int
-    width: int
-    signed: bool
-
-
-#: The name of an element that is not stored.
-DROPPED = "_"
-
-#: Targets of one destination operand: a register or None for a dropped one; a list for a vector, a pair for two.
-Targets = Any
-
-
-@dataclass(slots=True)
-class Op:
-    """One instruction, ready. `labels` are where it may go; `call` what it calls."""
-
-    instruction: Instruction
-    use: Use
-    sources: list[Source | None]
-    targets: list[Targets]
-    guard: tuple[int, bool] | None
-    labels: tuple[str, ...] = ()
-    call: Call | None = None
-    location: int = -1  # into Program.locations
-    refused: bool = False  # its operands cannot be executed yet
-
-    @property
-    def name(self) -> str:
-        """The instruction without its operands."""
-        return ".".join((self.instruction.opcode, *self.instruction.modifiers))
-
-
-class Passed(NamedTuple):
-    """An argument or result of a call: a register's `source` or a stretch of the frame (`offset`, `size`)."""
-
-    source: Source | None
-    offset: int = 0
-    size: int = 0
-
-
-class Call(NamedTuple):
-    """What a call calls: a function by `name`, or the one whose address `pointer` gives."""
-
-    name: str
-    pointer: Source | None
-    arguments: tuple[Passed, ...]
-    results: tuple[Passed, ...]
-
-
-class Parameter(NamedTuple):
-    """A formal parameter: in a register (`slot`) or in the frame (`offset`), of `size` bytes."""
-
-    name: str
-    type: str
-    size: int
-    slot: int | None
-    offset: int
-    align: int = 1
-    elements: int = 1
-
-
-@dataclass(slots=True)
-class Code:
-    """A function ready to run. `ends` are the labels: the number of the op behind each."""
-
-    name: str
-    entry: bool
-    ops: list[Op] = field(default_factory=list)
-    labels: dict[str, int] = field(default_factory=dict)
-    registers: list[str] = field(default_factory=list)
-    parameters: list[Parameter] = field(default_factory=list)
-    results: list[Parameter] = field(default_factory=list)
-    frame: int = 0
-    parameter_bytes: int = 0
-    directives: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    defined: bool = True
-
-
-@dataclass(slots=True)
-class Program:
-    """A module ready to run."""
-
-    layout: Layout
-    functions: dict[str, Code]
-    locations: list[tuple[str, int]]
-    target: int
-    #: The special registers that it reads.
-    special: set[str] = field(default_factory=set)
-
-    @property
-    def together(self) -> bool:
-        """Whether the threads of a warp go on together: before sm_70 they had one program counter, and programs relied on
-        it."""
-        return self.target < _INDEPENDENT
 
 
 def lower(module: Module, number: int = 0) -> Program:

@@ -16,7 +16,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.module import DROPPED, Code, Op, Program, Source, Target, Targets
+from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target, Targets
 from ptxcore.machine.run.expressions import Printer
 from ptxcore.machine.run.special import OF_THREAD
 from ptxcore.values.terms import Term, Value, mask, symbol

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxcore.isa import data_movement
-from ptxcore.machine.lower.module import Op, Source, Target, Targets
+from ptxcore.machine.lower.ops import Op, Source, Target, Targets
 from ptxcore.machine.run.faults import UNDEFINED, Undefined, UndefinedValue
 from ptxcore.machine.run.surroundings import Thread
 from ptxcore.machine.run.uninitialised import Cause, Uninitialised, anything, error_of, known_bits

@@ -14,7 +14,7 @@ from random import Random
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.ir.windows import PARAM
-from ptxcore.machine.lower.module import Op, Program
+from ptxcore.machine.lower.ops import Op, Program
 from ptxcore.machine.run.asynchronous import Operation
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta

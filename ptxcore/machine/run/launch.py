@@ -11,7 +11,8 @@ from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
-from ptxcore.machine.lower.module import Code, Parameter, Program, lower
+from ptxcore.machine.lower.module import lower
+from ptxcore.machine.lower.ops import Code, Parameter, Program
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.grid import Launch, compile_program
 from ptxcore.machine.run.memory import GlobalMemory, Segment

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.lower.module import Call
+from ptxcore.machine.lower.ops import Call
 from ptxcore.machine.run.faults import fault
 from ptxcore.machine.run.memory import LARGEST
 from ptxcore.machine.run.surroundings import Thread

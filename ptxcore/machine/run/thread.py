@@ -1,4 +1,7 @@
-"""One thread of a kernel: its registers, frames and memory, and what meanings and compiled blocks ask of it."""
+"""One thread of a kernel: its registers, frames and memory, and what meanings and compiled blocks ask of it.
+
+It is one file because these ask one object for everything, by name.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
-from ptxcore.machine.lower.module import Call, Code, Passed, Source
+from ptxcore.machine.lower.ops import Call, Code, Passed, Source
 from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Copy, Groups, Operation
 from ptxcore.machine.run.codegen import DONE

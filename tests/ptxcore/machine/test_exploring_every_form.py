@@ -9,7 +9,8 @@ import pytest
 from exploring import SPECIAL, VARIABLES
 
 from ptxcore.diagnostics import InputError, Span
-from ptxcore.isa.form import Expected, Form, Misfit, Use
+from ptxcore.isa.form import Expected, Form, Use
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import SECTIONS, TYPED, candidates, forms_of
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.explore.concrete import run

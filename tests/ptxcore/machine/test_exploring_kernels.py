@@ -9,7 +9,8 @@ import pytest
 
 from ptxcore.check.module import read_and_check
 from ptxcore.diagnostics import InputError
-from ptxcore.machine.explore.explorable import SHARED_BASE, Explorable, explorable
+from ptxcore.machine.explore.explorable import Explorable, explorable
+from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import ThreadExecution
 from ptxcore.machine.ir.windows import SHARED

@@ -10,11 +10,13 @@ import pytest
 
 from axioms.sat.proving import impossible
 from ptxcore.check.module import read_and_check
-from ptxcore.machine.explore.explorable import SHARED_BASE, explorable
+from ptxcore.machine.explore.explorable import explorable
+from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import ThreadExecution
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
-from ptxcore.machine.lower.module import Program, lower
+from ptxcore.machine.lower.module import lower
+from ptxcore.machine.lower.ops import Program
 from ptxcore.machine.run.launch import parameter_bytes
 from ptxcore.machine.run.special import Shape, of_cta, places
 

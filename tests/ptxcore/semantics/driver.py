@@ -9,7 +9,8 @@ from typing import Any
 
 import reference
 
-from ptxcore.isa.form import ANY_LENGTH, Expected, Form, Misfit, Slot, Use, match
+from ptxcore.isa.form import ANY_LENGTH, Expected, Form, Slot, Use
+from ptxcore.isa.matching import Misfit, match
 from ptxcore.isa.operand import SELECTORS, Parameter
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ptxcore.isa.form import Misfit, Use
+from ptxcore.isa.form import Use
+from ptxcore.isa.matching import Misfit
 from ptxcore.isa.table import candidates
 from ptxcore.values.terms import Value
 

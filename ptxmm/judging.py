@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from axioms.dependence import with_any_numbers
 from axioms.errors import UnsupportedProgram
 from axioms.liveness.progress import FAIR, progress_named
-from axioms.liveness.search import find_once
+from axioms.liveness.search import find
 from axioms.witness.result import Decision
 from axioms.witness.stalls import ABORTS, WAITS, Bounded, Stall, Wait
 from ptxcore.clock import OutOfTime
@@ -105,10 +105,10 @@ def stall(
         by_force = partial(standstill.find, model=model, kinds=kinds, deadline=deadline)
         found = with_any_numbers(program, by_force, by_solver=False)
         return Bounded() if found is None else found  # what bounds cut off, outcomes tell
-    find = partial(
-        find_once, model=model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline
+    solved = partial(
+        find, model=model, kinds=kinds, progress=chosen, resident=resident, backend=backend, deadline=deadline
     )
-    return with_any_numbers(program, find, by_solver=True)
+    return with_any_numbers(program, solved, by_solver=True)
 
 
 def judge(

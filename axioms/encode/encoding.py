@@ -18,7 +18,7 @@ from axioms.cat.model import Model
 from axioms.encode.bounds import Bounds
 from axioms.encode.inputs import inputs, samples
 from axioms.encode.races import Flags
-from axioms.encode.symmetry import Class, classes
+from axioms.encode.symmetry import Alike, Class, classes
 from axioms.encode.termination import executed_literals, forced_values
 from axioms.events.event import Event, Misuse, what_is_read
 from axioms.events.value_sets import Numbers
@@ -45,11 +45,19 @@ class Encoding:
 
     @collection_paused()
     def __init__(
-        self, program: Program, model: Model, *, finite: bool = True, ended: bool = True, deadline: float | None = None
+        self,
+        program: Program,
+        model: Model,
+        *,
+        finite: bool = True,
+        ended: bool = True,
+        alike: Alike | None = None,
+        deadline: float | None = None,
     ) -> None:
         """Raises TooManyValues when some value ranges over too many numbers. With `finite=False` values are left to a theory
         of bit-vectors: `flows` and the lowering's postponed conditions say what they have to satisfy. With `ended=False`
-        threads need not end: see `cut_off`. Raises OutOfTime after `deadline`, a time of `time.monotonic`."""
+        threads need not end: see `cut_off`. `alike`: what exchanging threads exchanges that may stop. Raises OutOfTime after
+        `deadline`, a time of `time.monotonic`."""
         self.program, self.model, self.finite, self.deadline = program, model, finite, deadline
         self.formula = Formula()
         self.lowering = Lowering(self.formula)
@@ -73,7 +81,8 @@ class Encoding:
         self.finishes = self._ends()
         if ended:
             self.formula.add([self.finishes])
-        self.symmetric = self._break_symmetry() if finite and ended and not self.inputs and not self.open else []
+        fixed = not self.open and (alike is not None or not self.inputs)
+        self.symmetric = self._break_symmetry(alike) if finite and ended and fixed else []
         self.misuse = [*self.barriers.misuse, *self.mbarriers.misuse]
         self.troubles = self._troubles()
         self.troubled = self.formula.disj((literal for literal, _ in self.troubles), BOTH)
@@ -227,14 +236,16 @@ class Encoding:
         """The literal of "every thread reaches its end"."""
         return self.formula.conj_all((self.truth(t.execution.finishes) for t in self.program.threads), BOTH)
 
-    def _break_symmetry(self) -> list[Class]:
-        """Fixes the order in which interchangeable threads write, for executions in which all threads end."""
+    def _break_symmetry(self, alike: Alike | None) -> list[Class]:
+        """Fixes the order in which interchangeable threads write."""
         if "symmetry" in self.program.off:
             return []
-        found = classes(self.program, self.model, self.bounds.ordered)
+        found = classes(self.program, self.model, self.bounds.ordered, alike)
+        executed = self.executed.literals
         for c in found:
             for a, b in itertools.pairwise(c.writes):
-                self.formula.add([self.co.literal(a, b)])
+                self.formula.add([-executed[b], executed[a]])
+                self.formula.add([-executed[b], self.co.literal(a, b)])
         return found
 
     def cut_off(self, bounds: Iterable[Value]) -> int:

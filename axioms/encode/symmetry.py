@@ -7,11 +7,18 @@ them certainly writes one location, and those writes are ordered in coherence an
 
 Every execution has a permutation of the threads that satisfies this, so outcomes are lost only up to permutation; `orbit`
 gives them back.
+
+Where threads may stop on their way (`axioms.liveness`), whoever comes to its end has executed such a write. Then those who
+did come first, in the order of those writes, and the others behind them:
+
+    w2 is executed  =>  w1 is executed and co(w1, w2)
+
+Threads choose to stop there; exchanging two of them exchanges their choices, too (`Alike`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from axioms.cat.model import Model
@@ -36,9 +43,19 @@ class Class(NamedTuple):
     writes: tuple[int, ...]
 
 
-def classes(program: Program, model: Model, ordered: set[tuple[int, int]]) -> list[Class]:
+class Alike(NamedTuple):
+    """Threads that may stop on their way: of each its own choices, in order; the truth value of "it comes to its end"; and
+    truth values that go over into those of the other one when two threads are exchanged."""
+
+    choices: Sequence[Sequence[Term]]
+    ends: Sequence[Value]
+    said: Sequence[Sequence[Value]]
+
+
+def classes(program: Program, model: Model, ordered: set[tuple[int, int]], alike: Alike | None = None) -> list[Class]:
     """The classes of interchangeable threads that have writes to order. `ordered` are the pairs of writes
     that coherence relates whenever both are executed."""
+    ends = [t.execution.finishes for t in program.threads] if alike is None else alike.ends
     levels = _telling_levels(program, model)
     groups: dict[object, list[int]] = {}
     for t, thread in enumerate(program.threads):
@@ -51,20 +68,24 @@ def classes(program: Program, model: Model, ordered: set[tuple[int, int]]) -> li
     for members in groups.values():
         if len(members) < 2:
             continue
-        for run, swaps in _runs(program, members, by_thread, levels):
-            writes = _ordered_writes(program, run, by_thread, ordered)
+        for run, swaps in _runs(program, members, by_thread, levels, alike):
+            writes = _ordered_writes(ends, run, by_thread, ordered)
             if writes is not None:
                 found.append(Class(tuple(run), tuple(swaps), tuple(writes)))
     return found
 
 
 def _runs(
-    program: Program, members: list[int], by_thread: dict[int, list[Event]], levels: Sequence[str]
+    program: Program,
+    members: list[int],
+    by_thread: dict[int, list[Event]],
+    levels: Sequence[str],
+    alike: Alike | None,
 ) -> Iterator[tuple[list[int], list[Swap]]]:
     """Maximal runs of members in which neighbours can be exchanged."""
     run, swaps = [members[0]], list[Swap]()
     for t in members[1:]:
-        swap = _swap(program, run[-1], t, by_thread, levels)
+        swap = _swap(program, run[-1], t, by_thread, levels, alike)
         if swap is None:
             if len(run) > 1:
                 yield run, swaps
@@ -90,15 +111,45 @@ def _telling_levels(program: Program, model: Model) -> Sequence[str]:
 _PLACED = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP", "ALIAS", "ONEWAY", "RESTRICT", "ASY"))
 
 
-def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]], levels: Sequence[str]) -> Swap | None:
+def _swap(
+    program: Program, a: int, b: int, by_thread: dict[int, list[Event]], levels: Sequence[str], alike: Alike | None
+) -> Swap | None:
     """The exchange of two threads with the same source, if nothing tells them apart."""
-    places = [t.place for t in program.threads]
-    for level in levels:
-        of_a, of_b = getattr(places[a], level), getattr(places[b], level)
-        for k, place in enumerate(places):
-            if k not in (a, b) and (getattr(place, level) == of_a) != (getattr(place, level) == of_b):
-                return None
+    if any(_placed_apart(program, a, b, level) for level in levels):
+        return None
     mine, yours = by_thread.get(a, []), by_thread.get(b, [])
+    exchange = _exchange(mine, yours)
+    if exchange is None or not (alike is None or _choose_alike(alike, a, b, exchange)):
+        return None
+    events = list(range(program.size))
+    for x, y in zip(mine, yours, strict=True):
+        events[x.index], events[y.index] = y.index, x.index
+    # Equal threads may stop for unequal reasons, and what told them apart may be left out: what came of it must not be.
+    told = program.events if alike is not None else mine if program.settlement and program.settlement.gone else ()
+    if not _goes_over(program, exchange, events, told):
+        return None
+    for asked in (program.condition, program.filter):
+        if not _same(terms.substitute(asked, exchange), asked):
+            return None
+    labels: dict[str, str] = {}
+    for o in program.observed:
+        moved = terms.substitute(o.value, exchange)
+        same = (p for p in program.observed if _same(p.value, moved) and (p.width, p.signed) == (o.width, o.signed))
+        image = next(same, None)
+        if image is None:
+            return None
+        labels[o.label] = image.label
+    return Swap(tuple(events), labels)
+
+
+def _placed_apart(program: Program, a: int, b: int, level: str) -> bool:
+    """Whether some third thread is together with one of two threads only."""
+    at = [getattr(t.place, level) for t in program.threads]
+    return any(k not in (a, b) and (place == at[a]) != (place == at[b]) for k, place in enumerate(at))
+
+
+def _exchange(mine: Sequence[Event], yours: Sequence[Event]) -> dict[Term, Value] | None:
+    """What the reads of two threads return, each for that of the other; None where they do not do the same."""
     if [_kind(e) for e in mine] != [_kind(e) for e in yours]:
         return None
     if any(e.kind not in "RWFB" or not e.in_po or e.unstable for e in mine):
@@ -111,27 +162,27 @@ def _swap(program: Program, a: int, b: int, by_thread: dict[int, list[Event]], l
                     exchange[a_value], exchange[b_value] = b_value, a_value
         elif x.effect is not None and x.effect.result is not None and x.kind == "B":
             return None  # what a reducing barrier returns is not a matter of rf and co alone
-    if program.settlement is not None and program.settlement.gone:
-        # What told them apart may be left out: then what came of it must not.
-        pairs = [(x.guard, y.guard) for x, y in zip(mine, yours, strict=True)]
-        pairs += [(x.value, y.value) for x, y in zip(mine, yours, strict=True) if x.kind == "W"]
-        if any(not _same(terms.substitute(a_value, exchange), b_value) for a_value, b_value in pairs):
-            return None
-    for asked in (program.condition, program.filter):
-        if not _same(terms.substitute(asked, exchange), asked):
-            return None
-    labels: dict[str, str] = {}
-    for o in program.observed:
-        moved = terms.substitute(o.value, exchange)
-        same = (p for p in program.observed if _same(p.value, moved) and (p.width, p.signed) == (o.width, o.signed))
-        image = next(same, None)
-        if image is None:
-            return None
-        labels[o.label] = image.label
-    events = list(range(program.size))
-    for x, y in zip(mine, yours, strict=True):
-        events[x.index], events[y.index] = y.index, x.index
-    return Swap(tuple(events), labels)
+    return exchange
+
+
+def _choose_alike(alike: Alike, a: int, b: int, exchange: dict[Term, Value]) -> bool:
+    """Whether two threads may stop in the same places; adds their choices to what is exchanged."""
+    if len(alike.choices[a]) != len(alike.choices[b]) or len(alike.said[a]) != len(alike.said[b]):
+        return False
+    for x, y in zip(alike.choices[a], alike.choices[b], strict=True):
+        exchange[x], exchange[y] = y, x
+    pairs = [(alike.ends[a], alike.ends[b]), *zip(alike.said[a], alike.said[b], strict=True)]
+    return all(_same(terms.substitute(x, exchange), y) and _same(terms.substitute(y, exchange), x) for x, y in pairs)
+
+
+def _goes_over(program: Program, exchange: dict[Term, Value], where: Sequence[int], events: Iterable[Event]) -> bool:
+    """Whether the conditions of events, and what they write, become those of the events in their place."""
+    pairs = [(e, program.events[where[e.index]]) for e in events]
+    return all(
+        _same(terms.substitute(x.guard, exchange), y.guard)
+        and (x.kind != "W" or _same(terms.substitute(x.value, exchange), y.value))
+        for x, y in pairs
+    )
 
 
 def _kind(e: Event) -> tuple[str, frozenset[str], Sequence[int], int]:
@@ -144,7 +195,7 @@ def _same(a: Value, b: Value) -> bool:
 
 
 def _ordered_writes(
-    program: Program, run: list[int], by_thread: dict[int, list[Event]], ordered: set[tuple[int, int]]
+    ends: Sequence[Value], run: list[int], by_thread: dict[int, list[Event]], ordered: set[tuple[int, int]]
 ) -> list[int] | None:
     """For each thread of a run the same write, which whoever ends has executed, and which coherence orders among them.
 
@@ -156,8 +207,8 @@ def _ordered_writes(
         if e.kind != "W":
             continue
         writes = [by_thread[t][position] for t in run]
-        ends = all(terms.conj(program.threads[w.thread].execution.finishes, terms.negate(w.guard)) == 0 for w in writes)
-        if ends and all((a.index, b.index) in ordered for i, a in enumerate(writes) for b in writes[i + 1 :]):
+        certain = all(terms.conj(ends[w.thread], terms.negate(w.guard)) == 0 for w in writes)
+        if certain and all((a.index, b.index) in ordered for i, a in enumerate(writes) for b in writes[i + 1 :]):
             last = [w.index for w in writes]
             if _tells(e):
                 break

@@ -6,8 +6,8 @@ on, reading what was written last. Undefined is what has happened, whatever come
 comes before an operation, lies before the later of them. Only of what nobody did until an end (`BY_THE_END`), that end must
 have come.
 
-Asked where some execution may not end (`axioms.liveness.search`), and something may be wrong; so it costs nothing where all
-threads certainly end.
+Asked where some thread may not come to its end, and something may be wrong; so it costs nothing where all certainly end.
+Whether one truly waits for ever takes longer to find out than this does (`axioms.liveness.search`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from collections.abc import Iterable
 
 from axioms.cat.model import Model
 from axioms.encode.encoding import Encoding
-from axioms.errors import UnsupportedProgram
 from axioms.liveness.blocking import Blocking
 from axioms.liveness.certain import CertainEnds
 from axioms.liveness.reasons import Reasons
-from axioms.liveness.search import find_once
 from axioms.program import Event, Program
 from axioms.sat.values import TooManyValues
 from axioms.witness.fitted import fitted
 from axioms.witness.races import BY_THE_END, add_races, flags_of_beginnings
 from axioms.witness.result import Decision
-from axioms.witness.stalls import ABORTS, WAITS
 from axioms.witness.tearing import with_tearing
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
@@ -60,8 +57,6 @@ def look(
     fit = fitted(model, blocking.program, flags_of_beginnings(model, races))
     if not fit.flags and not blocking.program.troubles and program.kinds.isdisjoint(("barrier", "mbarrier")):
         return
-    if not _some_do_not_end(program, model, backend, deadline):
-        return
     found = Decision()
     try:
         _search(blocking, fit, found, True, races, backend, deadline)
@@ -75,21 +70,6 @@ def look(
     add_races(decision.races, found.races)
 
 
-def _some_do_not_end(program: Program, model: Model, backend: str | None, deadline: float | None) -> bool:
-    """Whether some execution does not end; also where that is not decided, or hangs on a bound."""
-    effects = [e for t in program.threads for e in t.execution.effects]
-    if any((e.level, e.barrier) == ("cta", "arrive") for e in effects if e.kind == "barrier"):
-        return True  # who arrives again too early is not looked at there
-    traps = any(e.kind == "stop" and e.guard != 0 for e in effects)
-    try:
-        return any(
-            find_once(program, model, kinds=kinds, backend=backend, deadline=deadline) is not None
-            for kinds in (WAITS, *((ABORTS,) if traps else ()))
-        )
-    except UnsupportedProgram:
-        return True
-
-
 def _search(
     blocking: Blocking,
     model: Model,
@@ -99,7 +79,7 @@ def _search(
     backend: str | None,
     deadline: float | None,
 ) -> None:
-    encoding = Encoding(blocking.program, model, finite=finite, deadline=deadline)
+    encoding = Encoding(blocking.program, model, finite=finite, alike=blocking.alike(), deadline=deadline)
     Reasons(blocking, encoding).require(reasons=False)
     ended = Ended(blocking.program, blocking.ends)
     encoding.flags.only(blocking.program, ended, encoding.truth, encoding.formula)

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from axioms.encode.symmetry import Alike
 from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
@@ -70,6 +71,7 @@ class Blocking:
     ) -> None:
         self.stops: list[Stop] = []
         self.ends: list[Value] = []  # of each thread: that it truly ends
+        self._own: list[list[Term]] = [[] for _ in program.threads]  # what each thread chooses for itself
         #: Of each thread that may stop anywhere: for each effect, and for its end, the symbol of "it comes so far".
         self.alive: list[list[Term]] = []
         self._aborts, self._rounds, self._stops, self._certain = aborts, rounds, stops, certain
@@ -83,6 +85,8 @@ class Blocking:
             from axioms.liveness.launching import Launching
 
             self.launching = Launching(program, () if self._shared is None else self._shared.gone)
+        #: Whether nothing tells threads apart but what they execute: not who is scheduled, nor which kernel begins.
+        self._alike = not stops and self.launching is None
         threads = [self._thread(t, thread) for t, thread in enumerate(program.uncut)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
@@ -104,6 +108,7 @@ class Blocking:
         execution = thread.execution
         effects: list[Effect] = []
         choices: list[Effect] = []
+        self._own[number] += [e.result for e in execution.effects if e.kind == "input" and e.result is not None]
 
         def chosen(symbol: Value, instruction: Instruction) -> None:
             if type(symbol) is Term and symbol not in self._chosen:
@@ -178,7 +183,7 @@ class Blocking:
             turns=[],
             cuts=[],
         )
-        return thread._replace(execution=new, source=None)
+        return thread._replace(execution=new, source=thread.source if self._alike else None)
 
     # Kernels.
 
@@ -217,6 +222,7 @@ class Blocking:
     ) -> Value:  # fmt: skip
         """A turn before which a thread may give up: the truth value of "it does not"."""
         choice = terms.symbol(("round", number, *turn.loop, turn.number), 1)
+        self._own[number].append(choice)
         chosen(choice, instruction)
         guard = terms.conj(turn.guard, choice)
         self._go_round(number, turn, others, terms.conj(guard, through))
@@ -235,14 +241,25 @@ class Blocking:
     def _passing(self, thread: int, effect: Effect) -> Value:
         """The truth value of "a wait at a barrier is over": for those who must have a reason to give up, one for all who
         wait for the same."""
-        name: tuple[object, ...] = (thread, effect.index)
         if self._shared is not None:
             instance = self._shared.names.get((thread, effect.index))
             if instance in self._shared.over or (thread, effect.index) in self._shared.passed:
                 return 1
             if instance is not None:
                 name = (*instance, min(thread, *self.warp_mates[thread])) if is_arrival(effect) else instance
-        return terms.symbol(("passes", *name), 1)
+                return terms.symbol(("passes", *name), 1)
+        passes = terms.symbol(("passes", thread, effect.index), 1)
+        self._own[thread].append(passes)
+        return passes
+
+    def alike(self) -> Alike | None:
+        """What exchanging two threads exchanges; None where more tells them apart than what they execute."""
+        if not self._alike:
+            return None
+        said: list[list[Value]] = [[] for _ in self.ends]
+        for stop in self.stops:
+            said[stop.thread] += [stop.guard, *[r.same for r in stop.rounds]]
+        return Alike(self._own, self.ends, said)
 
 
 def _turns(execution: ThreadExecution) -> list[tuple[Turn, list[Turn]]]:

@@ -31,9 +31,8 @@ assertion: then nobody needs a reason to give up, for what the others would have
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 from axioms.cat.model import Model
 from axioms.encode.cut_off import is_cut_off, unbounded
@@ -92,29 +91,6 @@ def find(
         if stall is None and is_cut_off(program, model, backend, deadline):
             return Bounded(_loops(program))
     return stall
-
-
-_known: WeakKeyDictionary[Program, dict[Hashable, Stall | Bounded | None]] = WeakKeyDictionary()
-
-
-def find_once(
-    program: Program,
-    model: Model,
-    *,
-    kinds: Sequence[str],
-    progress: Progress = FAIR,
-    resident: int | None = None,
-    backend: str | None = None,
-    deadline: float | None = None,
-) -> Stall | Bounded | None:
-    """What `find` finds, kept: whether something waits for ever is asked for more than one reason."""
-    known = _known.setdefault(program, {})
-    key = model, tuple(kinds), progress, resident, backend
-    if key not in known:
-        known[key] = find(
-            program, model, kinds=kinds, progress=progress, resident=resident, backend=backend, deadline=deadline
-        )
-    return known[key]
 
 
 class Asked(NamedTuple):
@@ -202,7 +178,9 @@ class _Search:
 
     def __init__(self, asked: Asked, blocking: Blocking, model: Model, *, finite: bool) -> None:
         self.asked, self.giving, self.model, self.deadline = asked, blocking, model, asked.deadline
-        self.encoding = Encoding(blocking.program, model, finite=finite, deadline=asked.deadline)
+        self.encoding = Encoding(
+            blocking.program, model, finite=finite, alike=blocking.alike(), deadline=asked.deadline
+        )
         Reasons(blocking, self.encoding).require(reasons=not asked.aborts)
         self.lasso: Lasso | None = None
         if not asked.aborts and any(stop.rounds for stop in blocking.stops):

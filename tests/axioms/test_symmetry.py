@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from unittest import mock
 
 import pytest
@@ -20,7 +21,10 @@ Answer = tuple[object, ...]
 
 
 def answer(result: Result) -> Answer:
-    return result.verdict, result.states, result.positive, result.negative, result.complete
+    asked = [(c.text, c.holds, c.bounded) for c in result.checks]
+    races = sorted({race["kind"] for race in result.races})
+    found = result.verdict, result.complete, result.error, races, asked
+    return *found, result.states, result.positive, result.negative
 
 
 def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[int, Answer, Answer]:
@@ -35,7 +39,7 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
 
     with mock.patch.object(encode, "classes", watched):
         broken = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
-    with mock.patch.object(encode, "classes", lambda program, model, ordered: []):
+    with mock.patch.object(encode, "classes", lambda *_: []):
         plain = ptxmm.check(test, model, **options)  # type: ignore[arg-type]
     return len(found), answer(broken), answer(plain)
 
@@ -63,7 +67,7 @@ def test_results_that_only_reductions_return_nobody_can_tell_apart() -> None:
     count, broken, plain = both_ways(test, all_registers=True)
     assert count == 1
     assert broken == plain
-    assert broken[1] == [{"0:r0": 0, "1:r0": 0, "x": 0}]
+    assert broken[5] == [{"0:r0": 0, "1:r0": 0, "x": 0}]
 
 
 def test_a_question_that_tells_threads_apart_leaves_no_class() -> None:
@@ -119,3 +123,63 @@ def programs_of_equal_threads(draw: st.DrawFn) -> str:
 def test_equal_threads_have_the_same_outcomes_either_way(text: str, model: str, all_registers: bool) -> None:
     _, broken, plain = both_ways(read(text), model, all_registers=all_registers)
     assert broken == plain
+
+
+def _looping(steps: Sequence[str], wait: str, behind: Sequence[str]) -> str:
+    """A body that waits in the middle."""
+    waits = {
+        "flag": "W: ld.acquire.gpu.u32 %r9, [f]; setp.eq.u32 p, %r9, 0; @p bra W;",
+        "exchange": "W: atom.acquire.gpu.exch.b32 %r9, [f], 1; setp.ne.u32 p, %r9, 0; @p bra W;",
+        "cas": "W: atom.relaxed.gpu.cas.b32 %r9, [f], 0, 1; setp.ne.u32 p, %r9, 0; @p bra W;",
+        "ticket": "atom.relaxed.gpu.add.u32 %r8, [t], 1; W: ld.acquire.gpu.u32 %r9, [f]; setp.ne.u32 p, %r9, %r8; @p bra W;",
+        "rounds": "W: atom.relaxed.gpu.add.u32 %r9, [f], 1; setp.eq.u32 p, %r9, 1; @p bra W;",
+        "barrier": "barrier.sync 0;",
+    }
+    return "{ .reg .pred p; mov.u32 %r0, 0; " + " ".join([*steps, waits[wait], *behind]) + " }"
+
+
+OPENS = (
+    "st.release.gpu.u32 [f], 0;",
+    "st.relaxed.gpu.u32 [f], 1;",
+    "red.release.gpu.add.u32 [f], 1;",
+    "st.weak.u32 [y], 1;",
+)
+
+
+@st.composite
+def programs_that_wait(draw: st.DrawFn) -> str:
+    """Two or three equal threads that wait, for each other or for another one."""
+    count = draw(st.integers(2, 3))
+    some = st.lists(st.sampled_from(STEPS), max_size=1)
+    before = [s.format(i=1) for s in draw(some)]
+    behind = [draw(st.sampled_from(OPENS)), *[s.format(i=2) for s in draw(some)]]
+    wait = draw(st.sampled_from(["flag", "exchange", "cas", "ticket", "rounds", "barrier"]))
+    place = draw(st.sampled_from(["cta {}", "cta 0"]))
+    threads = [f"P{t}@{place.format(t)} {_looping(before, wait, behind)}" for t in range(count)]
+    if draw(st.booleans()):
+        threads.append(f"P{count}@cta 9 {{ {draw(st.sampled_from(OPENS))} }}")
+    return "PTX wait\n{ x=0; y=0; f=0; t=0; }\n" + "\n".join(threads) + "\nexists (y = 1)\n"
+
+
+def test_waiting_threads_have_the_same_answers_either_way() -> None:
+    """Whether all of them end, deadlocks, races and what is undefined, also in executions that do not end."""
+    classes = 0
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs_that_wait())
+    def compare(text: str) -> None:
+        nonlocal classes
+        count, broken, plain = both_ways(read(text), checks=["terminates", "no_deadlock", "race_free"], unroll=2)
+        classes += count
+        assert broken == plain
+
+    compare()
+    assert classes > 60
+
+
+def test_a_lock_of_threads_that_may_stop_has_a_class_to_break() -> None:
+    body = _looping((), "exchange", ["st.weak.u32 [x], 1;", OPENS[0]])
+    text = "PTX lock\n{ x=0; f=0; }\n" + "\n".join(f"P{t}@cta {t} {body}" for t in range(3)) + "\nforall (x = 1)\n"
+    count, broken, plain = both_ways(read(text), checks=["terminates"])
+    assert broken == plain
+    assert count > both_ways(read(text))[0]

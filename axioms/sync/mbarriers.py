@@ -58,10 +58,13 @@ class Mbarriers:
         self.misuse: list[Misuse] = []
         self.objects: list[_Object] = []
         order, source, denied = Rows(), Rows(), Rows()
+        #: What anything looks at of what operations return: no number where an operation can be nowhere.
+        self.results: list[Term] = []
         if found:
             precedes = _precedence(program, executed, known)
             needed = _needed(program)
             for members in found.values():
+                self.results += [s.result for s in members if s.result is not None and s.result in needed]
                 alive = [s for s in members if executed.literals[s.event.index] != FALSE]
                 self.objects.append(_Object(self, alive, precedes, needed, order, source))
                 self.objects[-1].denials(denied)
@@ -79,6 +82,8 @@ class Mbarriers:
 
     def add_sources(self, sources: dict[Term, list[Value]]) -> None:
         """The numbers that each result may be."""
+        for symbol in self.results:
+            sources.setdefault(symbol, [])
         for _, symbol, number in self.flows:
             into = sources.setdefault(symbol, [])
             if number not in into:

@@ -240,6 +240,20 @@ def test_misuse_of_an_object_is_undefined_for_its_reason(reason: str, engine: st
 
 
 @ENGINES
+@pytest.mark.parametrize(("parity", "verdict"), [(0, "no"), (1, "ok")])
+def test_a_wait_that_no_order_of_the_operations_lets_go_never_ends(parity: int, verdict: str, engine: str) -> None:
+    """P0 has waited for the first phase, and ends the second one itself: the first is not the phase before any more."""
+    wait = "L{0}: mbarrier.test_wait.parity.shared.b64 p, [m], {1}; @!p bra L{0};"
+    arrive = "mbarrier.arrive.shared.b64 _, [m];"
+    text = f"""{{ .shared .u64 m; }}
+    P0@cta 0 {{ .reg .pred p; mbarrier.init.shared.b64 [m], 1; bar.sync 0, 64;
+      {wait.format(1, 0)} {arrive} {wait.format(2, parity)} mov.u32 %r0, 1; }}
+    P1@cta 0 {{ bar.sync 0, 64; {arrive} }}
+    forall (0:r0 == 1)"""
+    assert checked(text, engine).verdict == verdict
+
+
+@ENGINES
 def test_who_waits_for_an_object_that_nobody_initialised_does_not_hide_it(engine: str) -> None:
     text = """{ .shared .u64 m; x = 0; }
     P0@cta 0 { .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; st.weak.u32 [x], 1; }

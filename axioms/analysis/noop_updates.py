@@ -11,6 +11,10 @@ follow; and observation leads there directly just as it led there through the it
 Everything else that the iteration took part in only demanded more. So an execution with such iterations is consistent only if
 the one without them is, with the same outcome; and that is an execution as well.
 
+So it is where threads of a warp compute together, too. An iteration in which they do is none of these: others take part in it.
+So who meets whom there, and how often, is the same without the iterations that are left out; and what a thread brings is
+computed from what its last iteration read, which stays.
+
 An address that is not known is one of the numbers that may flow there (`axioms.events.value_sets`), which are the same however
 many such iterations there are: they write what stood there.
 

@@ -176,7 +176,7 @@ class Explored:
         self.warps += 1
         alone = [_alone(lane, launch.unroll, self.noops) for _, lane in lanes]
         if any(e.kind == "collective" for x in alone for e in x.execution.effects):
-            executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll)
+            executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll, noops=self.noops)
             self.definitions |= definitions
             if any(e.how is not None and not e.how.form.mask for x in executions for e in x.effects):
                 self.notes["activemask is taken to give all threads of the warp that execute it"] = None

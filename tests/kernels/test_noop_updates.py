@@ -159,3 +159,61 @@ def test_a_pointer_that_was_read_may_lead_to_the_lock_or_not(
     assert short.complete == complete and not long.complete
     assert (short.verdict, long.verdict) == (("ok", "bounded") if complete else ("no", "no"))
     assert sorted(map(str, short.states)) == sorted(map(str, long.states))
+
+
+#: The first block tells the two threads of the second one by a flag: the first of them looks, and tells the other one.
+LEADER = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 flag, .param .u64 x) {
+    .reg .pred %p<3>; .reg .b32 %r<6>; .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [flag]; ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, 0;
+    setp.ne.u32 %p0, %r2, 0; @%p0 bra READER;
+    setp.ne.u32 %p1, %r1, 0; @%p1 ret;
+    st.relaxed.gpu.global.u32 [%rd2+8], 1;
+    st.release.gpu.global.u32 [%rd1], 1;
+    ret;
+READER:
+    setp.ne.u32 %p1, %r1, 0; @%p1 bra TOLD;
+L:  LOOK
+    setp.eq.u32 %p2, %r3, 0; @%p2 bra L;
+TOLD:
+    shfl.sync.idx.b32 %r4, %r3, 0, 31, 3;
+    ld.relaxed.gpu.global.u32 %r5, [%rd2+8];
+    add.u32 %r5, %r4, %r5;
+    mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3;
+    st.global.u32 [%rd4], %r5;
+    ret;
+}
+"""
+
+
+def told(look: str) -> ptxmm.Result:
+    params = {"flag": {"type": "u32", "elements": 1}, "x": {"type": "u32", "elements": 3}}
+    return ptxmm.Kernel(
+        LEADER.replace("LOOK", look), grid=2, block=2, params=params, forall="x[0] == 2 && x[1] >= 1", race_free=True,
+        terminates=True,
+    ).check()  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", ["or.b32 %r3, [%rd1], 0;", "exch.b32 %r3, [%rd1], 0;"])
+def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing but an exchange that finds 1 changes anything, and that one is the last."""
+    plain, short = told("ld.acquire.gpu.global.u32 %r3, [%rd1];"), told(f"atom.acquire.gpu.global.{operation}")
+    assert (short.verdict, short.complete, short.states) == ("ok", True, plain.states)
+    assert plain.complete and len(plain.states) == 2
+    monkeypatch.setattr(module, "noop_places", lambda threads, memory: {})
+    long = told(f"atom.acquire.gpu.global.{operation}")
+    assert (long.verdict, long.complete, long.states) == ("bounded", False, plain.states)
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "atom.acquire.cta.global.or.b32 %r3, [%rd1], 0;",  # a scope that does not take in the writer
+        "atom.acquire.gpu.global.or.b32 %r3, [%rd1], 0; vote.sync.any.pred %p2, %p1, 1;",  # not only a look
+    ],
+)
+def test_a_lane_that_does_more_does_not_only_look(look: str) -> None:
+    assert not told(look).complete

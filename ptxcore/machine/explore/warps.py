@@ -9,7 +9,7 @@ together where they are at the same place of the unrolled code, under one member
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -49,16 +49,20 @@ class Explored(NamedTuple):
 
 
 def explore_warp(
-    lanes: Sequence[Lane], unroll: int, *, one_code: bool = True
+    lanes: Sequence[Lane],
+    unroll: int,
+    *,
+    one_code: bool = True,
+    noops: Mapping[int, Collection[int] | None] | None = None,
 ) -> tuple[list[ThreadExecution], dict[Term, Value]]:
     """All executions of the threads of a warp, and what the symbols of collective instructions stand for: terms over what
     the threads read. Without `one_code` each thread has code of its own: there executions of instructions with the same
-    qualifiers and the same member mask belong together, in their order. Raises InputError where it depends on the execution
-    who takes part, in too many ways."""
+    qualifiers and the same member mask belong together, in their order. `noops` are those of `symbolic.explore`. Raises
+    InputError where it depends on the execution who takes part, in too many ways."""
     defined: dict[Term, Value] = {}
     place = _in_the_code if one_code else _in_order
     for _ in range(_MOST_ROUNDS):
-        explored = [_explore(lane, unroll, defined, place) for lane in lanes]
+        explored = [_explore(lane, unroll, defined, place, noops or {}) for lane in lanes]
         if not one_code:
             _check_order(explored)
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
@@ -118,7 +122,11 @@ def _check_order(explored: Sequence[Explored]) -> None:
 
 
 def _explore(
-    lane: Lane, unroll: int, defined: Mapping[Term, Value], place: Callable[[tuple[int, ...], Effect], Place]
+    lane: Lane,
+    unroll: int,
+    defined: Mapping[Term, Value],
+    place: Callable[[tuple[int, ...], Effect], Place],
+    noops: Mapping[int, Collection[int] | None],
 ) -> Explored:
     """One thread; symbols that are defined are what they stand for."""
     sites: dict[int, Site] = {}
@@ -140,6 +148,7 @@ def _explore(
         for known in (sites, counts, symbols):
             known.clear()
         thread = thread_type(lane.code)(lane.code, answer, unroll)
+        thread.noops = noops
         return thread
 
     execution = executed(begun)

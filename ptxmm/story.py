@@ -14,14 +14,13 @@ from itertools import groupby
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.claims import Told, Words
+from ptxmm.report.events import part_of
 from ptxmm.result import Spot
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
 #: So many threads that do the same are told of in one line.
 _MANY = 3
-#: The steps of an asynchronous operation, but for the fence that its completion implies.
-_PARTS = {"R": "  (its read)", "W": "  (its write)", "X": "  (its completion)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,8 @@ class Story:
 
     def _done(self, event: ExecutedEvent) -> tuple[str, str, str]:
         """Where, what, and which values."""
-        text = _PARTS.get(event.kind, event.text) if "ASY" in event.tags else event.text
-        return self.cast.place(event), text, self._values(event)
+        part = part_of(event)
+        return self.cast.place(event), f"  ({part})" if part else event.text, self._values(event)
 
     def _values(self, event: ExecutedEvent) -> str:
         if event.kind not in ("R", "W") or event.location is None:

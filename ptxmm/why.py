@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from axioms.explain.claims import Claim
+from ptxmm.report.events import written
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
@@ -148,7 +149,7 @@ class Telling:
     def _place(self, index: int) -> dict[str, Any]:
         event = self.events[index]
         thread = self.cast.name(event.thread) if event.thread >= 0 else None
-        return {"thread": thread, "line": event.line, "instruction": event.text}
+        return {"thread": thread, "line": event.line, "instruction": written(event)}
 
     def _rest(self, rest: Rest) -> dict[str, Any]:
         site = {
@@ -163,7 +164,7 @@ class Telling:
             return event.text
         if event.thread < 0:
             return f"the initial value of {event.location}"
-        return f"{self.cast.name(event.thread)}, {self.cast.place(event)} `{event.text}`"
+        return f"{self.cast.name(event.thread)}, {self.cast.place(event)} `{written(event)}`"
 
     def _sentence(self, step: Step) -> str:
         before, after = self.events[step.before], self.events[step.after]
@@ -252,4 +253,4 @@ def _weakened(rest: Rest) -> str:
 
 
 def _instruction(event: ExecutedEvent) -> tuple[int, int | None, str]:
-    return event.thread, event.line, event.text.partition(" (its ")[0]
+    return event.thread, event.line, event.text

@@ -35,16 +35,21 @@ class Object(NamedTuple):
     heap: bool = False
 
     def label(self, offset: int, size: int) -> str:
-        """What people call some of its bytes: `x`, `b[2]`, `b[0..3]`, or `x.u8[1]` for a part that was not declared as one."""
+        """What people call some of its bytes."""
+        return self.named(offset, size)[0]
+
+    def named(self, offset: int, size: int) -> tuple[str, int]:
+        """What people call some of its bytes: `x`, `b[2]`, `b[0..3]`, or `x.u8[1]` for a part that was not declared as one; and
+        how many elements that are."""
         bits = 8 * size
         if self.elements is not None and bits > self.width and bits % self.width == 8 * offset % self.width == 0:
-            first = 8 * offset // self.width
-            return f"{self.name}[{first}..{first + bits // self.width - 1}]{self.owner}"
+            first, count = 8 * offset // self.width, bits // self.width
+            return f"{self.name}[{first}..{first + count - 1}]{self.owner}", count
         if bits == self.width and 8 * offset % bits == 0:
-            return self.name + ("" if self.elements is None else f"[{8 * offset // bits}]") + self.owner
+            return self.name + ("" if self.elements is None else f"[{8 * offset // bits}]") + self.owner, 1
         if offset % size == 0:
-            return f"{self.name}.u{bits}[{offset // size}]{self.owner}"
-        return f"{self.name}.u8[{offset}..{offset + size - 1}]{self.owner}"
+            return f"{self.name}.u{bits}[{offset // size}]{self.owner}", 1
+        return f"{self.name}.u8[{offset}..{offset + size - 1}]{self.owner}", size
 
     def number(self, offset: int, size: int) -> int:
         """The initial value of some of its bytes."""

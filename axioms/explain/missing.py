@@ -182,8 +182,8 @@ class Missing:
     def _tells(self, before: int, leaps: Sequence[Leap], after: int) -> bool:
         """Whether a way is more than chance: data that was passed on weakly is none, but for a flag that should be strong."""
         weak = [leap for leap in leaps if leap.kind == "read" and self._is_weak(leap)]
-        meant = {_variable(self.events[before]), _variable(self.events[after])}
-        return not weak or (len(weak) == 1 and _variable(self.events[weak[0].before]) not in meant)
+        meant = {self.events[before].object, self.events[after].object}
+        return not weak or (len(weak) == 1 and self.events[weak[0].before].object not in meant)
 
     def _is_weak(self, leap: Leap) -> bool:
         return "WEAK" in self.events[leap.before].tags and "WEAK" in self.events[leap.after].tags
@@ -459,8 +459,3 @@ def _of(lacks: Sequence[Lack], involved: tuple[int, ...] = ()) -> Reason:
     """A reason without a head: what is lacking."""
     claims = tuple(lack.claim for lack in lacks)
     return Reason(Claim("serial"), claims, tuple((lack.event, lack.claim) for lack in lacks), involved)
-
-
-def _variable(event: ExecutedEvent) -> str:
-    """What an event is in: a word, or an array."""
-    return (event.location or "").partition("[")[0]

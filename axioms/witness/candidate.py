@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
 
 
-#: What part of an asynchronous operation an event is.
-_PARTS = {"R": "its read", "W": "its write", "F": "the fence that it implies", "X": "its completion"}
 #: What `bar.red` returns of the predicates that took part.
 REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
     "popc": sum,
@@ -384,25 +382,28 @@ class Candidate:
         return number
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
-        cell = location_of(self.program, e)
+        thing = self.program.objects[e.object] if e.object >= 0 else None
+        cell, count = (None, 1) if thing is None else thing.named(e.offset, e.width // 8)
+        whole = "" if thing is None else thing.name + thing.owner
         value = self.value(e) if e.kind in "RW" and not e.unstable else None
         if e.effect is None:
             text = e.label or f"{cell} = {value}"
-            return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags)
+            return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags, None, whole, count)
         from ptxcore.syntax.printer import print_statement  # not where nobody looks at executions
 
         instruction = e.effect.instruction
-        part = f" ({_PARTS[e.kind]})" if "ASY" in e.tags else ""
         return ExecutedEvent(
             index,
             e.thread,
             e.kind,
-            print_statement(instruction) + part,
+            print_statement(instruction),
             cell,
             value,
             e.width,
             e.tags,
             instruction.span.line or None,
+            whole,
+            count,
         )
 
     def _background(self) -> dict[str, Rows]:

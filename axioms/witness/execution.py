@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from ptxcore.places import Place
 if TYPE_CHECKING:
     from axioms.witness.checker import Judged
 
-_SPAN = re.compile(r"\[(\d+)\.\.(\d+)\]")
 _FEW = 8
 
 
@@ -20,6 +18,7 @@ class ExecutedEvent:
     """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
 
     An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
+    `location` is what people call the bytes that it accesses, which are so many `elements` of an `object`.
     """
 
     index: int
@@ -31,14 +30,15 @@ class ExecutedEvent:
     width: int = 32
     tags: frozenset[str] = frozenset()
     line: int | None = None
+    object: str = ""
+    elements: int = 1
 
     @property
     def number(self) -> str:
         """What it reads or writes, as people read it: of several elements, each of them."""
         if self.value is None:
             return "?"
-        span = _SPAN.search(self.location or "")
-        count = int(span[2]) - int(span[1]) + 1 if span else 1
+        count = self.elements
         if count == 1:
             return str(self.value) if self.width <= 64 else f"{self.value:#x}"
         bits = self.width // count

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxcore.places import LEVELS, Place
+from ptxmm.report.events import part_of
 
 from .figure import Box, Frame, Half, Heading, Layout, label_of
 from .geometry import Point, Rect
@@ -106,10 +107,11 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
 
 def _text(event: ExecutedEvent) -> str:
     """The instruction; of what an asynchronous one does later, its beginning: it was written out where it was issued."""
-    if "ASY" not in event.tags:
+    part = part_of(event)
+    if not part:
         return event.text
-    opcode, part = event.text.split(maxsplit=1)[0], event.text.rpartition(" (")[2]
-    return f"{'.'.join(opcode.split('.')[:3])} ({part}"
+    opcode = event.text.split(maxsplit=1)[0]
+    return f"{'.'.join(opcode.split('.')[:3])} ({part})"
 
 
 def _in_program_order(execution: Execution) -> list[ExecutedEvent]:

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -32,7 +31,6 @@ _FEW_VALUES = 4
 _LEADING = frozenset({"api", "comp", "issue", "po", "why"})
 #: Within one thread, program order says as much.
 _BETWEEN = frozenset({"sync", "sc", "barrier", "mbrf"})
-_OBJECT = re.compile(r"^(?P<name>[^\[@]*?)(?:\.u\d+)?(?:\[.*\])?(?P<owner>@.*)?$")
 
 
 def outline(execution: Execution) -> Execution:
@@ -115,8 +113,7 @@ def _with_few_writes(execution: Execution) -> Execution:
         return execution
     groups: dict[str, list[ExecutedEvent]] = {}
     for e in writes:
-        found = _OBJECT.match(e.location or "")
-        groups.setdefault(f"{found['name']}{found['owner'] or ''}" if found else e.location or "", []).append(e)
+        groups.setdefault(e.object or e.location or "", []).append(e)
     told = {i for name in ("rf", "fr", "why", "race") for pair in execution.relations.get(name, ()) for i in pair}
     into: dict[int, int] = {}
     kept: dict[int, ExecutedEvent] = {}

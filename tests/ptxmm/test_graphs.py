@@ -192,8 +192,8 @@ def drawn(execution: Execution) -> list[str]:
 
 
 def test_many_initial_writes_of_an_object_are_one_and_those_that_nobody_reads_are_none() -> None:
-    first = [ExecutedEvent(i, -1, "W", "", f"b[{i}]@c0", i) for i in range(5)]
-    rest = [ExecutedEvent(5 + i, -1, "W", "", name, 0) for i, name in enumerate(("x", "out[0]"))]
+    first = [ExecutedEvent(i, -1, "W", "", f"b[{i}]@c0", i, object="b@c0") for i in range(5)]
+    rest = [ExecutedEvent(5 + i, -1, "W", "", name, 0, object=name[:3]) for i, name in enumerate(("x", "out[0]"))]
     events = (*first, *rest, ExecutedEvent(7, 0, "R", "ld.u32 %r0, [b]", "b[2]@c0", 2))
     relations: dict[str, tuple[tuple[int, int], ...]] = {"rf": ((2, 7),), "co": ((5, 6),)}
     picture = drawn(Execution(events, relations, (("P0", Place(0, 0, 0, 0)),), {}))

@@ -155,7 +155,8 @@ class Kernel:
 @dataclass(frozen=True, slots=True)
 class Test:
     """One litmus test. `checks` are what is asked beside the condition, of `PROPERTIES`. `meta` keeps `KEY = value` lines in
-    order; `Expect` among them states the expected verdict."""
+    order; `Expect` among them states the expected verdict. `lines` says in which lines of the `text` the parts behind the
+    program stand, by their first words."""
 
     name: str
     threads: tuple[Thread, ...]
@@ -169,6 +170,7 @@ class Test:
     path: str = field(default="<input>", compare=False)
     text: str = field(default="", compare=False, repr=False)
     checks: tuple[str, ...] = ()
+    lines: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ptxmm.report.notes import followed
 from ptxmm.report.undefined import place as place_of
 from ptxmm.result import Checked, Result, Spot
 
@@ -125,7 +126,7 @@ def assumptions(result: Result) -> list[Finding]:
 
 
 def _bounded(result: Result) -> Finding:
-    cut = [(loop.at, str(loop)) for loop in result.loops if loop.kind == "bounded"]
+    cut = [(loop.at, followed(loop)) for loop in result.loops if loop.kind == "bounded"]
     return _of(result, "bounded", bound_of(result), spots=cut)
 
 
@@ -133,7 +134,7 @@ def bound_of(result: Result) -> str:
     """How far loops were followed, in words; empty for a complete answer."""
     if result.complete:
         return ""
-    cut = [str(loop) for loop in result.loops if loop.kind == "bounded"]
+    cut = [followed(loop) for loop in result.loops if loop.kind == "bounded"]
     return "; ".join(cut) or "loops were cut at their bounds"
 
 

@@ -17,10 +17,11 @@ from ptxcore.clock import OutOfTime
 from ptxmm.answers import Coverage, coverage_of, settle
 from ptxmm.findings import shape
 from ptxmm.graphs.waiting import Stays
+from ptxmm.report import checks as words
+from ptxmm.report.story import Story
 from ptxmm.report.undefined import sentence
 from ptxmm.report.waits import WaitWords, does, instruction_of, line_of
 from ptxmm.result import ASSERTIONS, Checked, Spot, Witness
-from ptxmm.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from axioms.program import Program
     from axioms.witness.execution import Execution
     from axioms.witness.result import Undefined
-    from ptxmm.story import Cast
+    from ptxmm.report.story import Cast
 
 #: In which ways a thread must not stay behind, check by check.
 STALLS = {
@@ -38,7 +39,6 @@ STALLS = {
     "no_trap": ABORTS,
     ASSERTIONS: ("assertion",),
 }
-_FOUND = {"no_deadlock": "a deadlock", "terminates": "a thread that waits for ever", "no_trap": "a trap"}
 
 
 class Stalled(NamedTuple):
@@ -127,9 +127,9 @@ def judge_races(question: Question, decision: Decision, checked: Checked, *, wan
     count = len(decision.races)
     judge(question, decision, checked, shown=bool(count), existential=not wanted)
     if checked.holds is False and count:
-        checked.message = f"{count} race{'s' * (count != 1)} found"
+        checked.message = words.raced(count)
     elif checked.holds is False and decision.ends:
-        checked.message = f"{checked.text}, but there is no race"
+        checked.message = words.raceless(checked)
 
 
 def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wanted: bool = True) -> None:
@@ -143,12 +143,12 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
     if not isinstance(stall, Stall):
         judge(question, decision, checked, shown=False, existential=not wanted, proven=stall is None)
         if checked.holds is False and not wanted:
-            checked.message = f"{checked.text}, but there is no execution with {_FOUND[checked.kind]}"
+            checked.message = words.goes_on(checked)
         return
     if stall.undefined:
         question.misuse = stall.undefined
-        tell_waits(question, stall, checked)
-        checked.message += f"; but the behaviour of that execution is undefined: {sentence(stall.undefined)}"
+        said = tell_waits(question, stall, checked)
+        checked.message = words.without_meaning(said, sentence(stall.undefined))
         return
     settle(checked, coverage_of(decision), shown=True, existential=not wanted)
     if checked.holds is False:
@@ -163,11 +163,11 @@ def judge_stalls(question: Question, decision: Decision, checked: Checked, *, wa
 def tell_absence(question: Question, checked: Checked) -> None:
     """Where no execution ends, threads wait for ever in all of them, or trap. (Or there is none at all: a model may forbid
     everything.)"""
-    checked.message = f"{checked.text} does not hold: no execution ends"
+    checked.message = words.endless(checked)
     if question.stalled is not None:
         first, said = question.stalled
         checked.spots, checked.story, checked.hangs = first.spots, first.story, first.hangs
-        checked.message += f"; {said}"
+        checked.message = words.endless(checked, said)
         return
     try:
         found = (question.stall(kinds) for kinds in (WAITS, ABORTS))
@@ -177,7 +177,7 @@ def tell_absence(question: Question, checked: Checked) -> None:
     if stall is not None:
         said = tell_waits(question, stall, checked)
         checked.hangs = _waits_only(stall)
-        checked.message = f"{checked.text} does not hold: no execution ends; {said}"
+        checked.message = words.endless(checked, said)
         checked.place = checked.text
         question.stalled = Stalled(checked, said)
 
@@ -189,14 +189,14 @@ def _waits_only(stall: Stall) -> bool:
 
 def tell_waits(question: Question, stall: Stall, checked: Checked) -> str:
     """Who waits where, and the execution; gives the sentence that says it."""
-    words = WaitWords(stall, question.cast, question.source_of)
-    places = words.places()
+    wait_words = WaitWords(stall, question.cast, question.source_of)
+    places = wait_words.places()
     checked.spots += [
         question.pointed(told.wait.thread, line_of(told.wait) or 0, told.here)
         for told in places
         if told.wait.kind != "launch"
     ]
-    checked.message = said = "; ".join([*(told.sentence for told in places), *words.others()])
+    checked.message = said = "; ".join([*(told.sentence for told in places), *wait_words.others()])
     checked.waits = [_entry(question, wait) for wait in stall.waits]
     checked.place = " / ".join(sorted({shape(w.says or instruction_of(w)) for w in _roots(stall)}))
     story = Story(stall.execution, question.cast)

@@ -5,7 +5,6 @@ test -> program (see `pipeline`) -> outcomes -> the condition, then each further
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import replace
 from functools import cached_property
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from axioms.witness.stalls import Bounded, Stall
     from litmus.test import Test
     from ptxmm.judging import Stalled
-    from ptxmm.story import Cast
+    from ptxmm.report.story import Cast
 
 # What only some tests ask for is imported where it is asked for: most are decided in less time than that takes.
 
@@ -51,7 +50,7 @@ class Question:
 
     @cached_property
     def cast(self) -> Cast:
-        from ptxmm.story import Cast
+        from ptxmm.report.story import Cast
 
         return Cast(lambda thread: self.test.threads[thread].name, self._spot)
 
@@ -97,7 +96,8 @@ def check(
     UnsupportedProgram for what is not decided."""
     condition = test.condition
     proposition = write_proposition(condition.proposition)
-    spot = _spot_of(test, r"(?:~[ \t]*exists|exists|forall)")
+    lines = dict(test.lines)
+    spot = Spot(test.path, lines.get(condition.quantifier, 0))
     asked = f"{condition.quantifier} {proposition}"
     result = Result(
         path=test.path,
@@ -111,7 +111,7 @@ def check(
         checks=[Checked(kind=condition.quantifier, text=asked, spot=spot, place=asked)],
     )
     for kind in (p for p in PROPERTIES if p in test.checks or p in checks):
-        place = _spot_of(test, kind) if kind in test.checks else spot
+        place = Spot(test.path, lines.get(kind, 0)) if kind in test.checks else spot
         result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind, besides=kind not in test.checks))
     start = time.perf_counter()
     deadline = deadline_after(timeout)
@@ -203,14 +203,14 @@ def _judge_condition(question: Question, decision: Decision, result: Result) -> 
 
         tell_absence(question, checked)
     elif checked.holds is False:
-        least = "" if decision.listed_all else "at least "
-        count = f"{least}{decision.positive} of {least}{decision.positive + decision.negative} outcomes satisfy it"
-        checked.message = f"{checked.text} does not hold: {count}"
+        from ptxmm.report.checks import counted
+
+        checked.message = counted(checked, decision.positive, decision.negative, all_listed=decision.listed_all)
 
 
 def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     """The reasons in words: why an outcome is not there, or how it comes about."""
-    from ptxmm.why import Telling, document, unexplained
+    from ptxmm.report.why import Telling, document, unexplained
 
     if decision.why is not None:
         telling = Telling(decision.why, question.cast, complete=decision.complete)
@@ -224,7 +224,7 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     asked = question.test.condition.quantifier != "forall"
     shown = next((w for w, holds in zip(decision.witnesses, decision.satisfied, strict=False) if holds == asked), None)
     if shown is not None:
-        from ptxmm.story import Story
+        from ptxmm.report.story import Story
 
         text = Story(shown, question.cast).told()
     elif decision.unreachable is not None:
@@ -232,12 +232,6 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
     else:
         text = ["not explained"]
     result.why = document(text)
-
-
-def _spot_of(test: Test, words: str) -> Spot:
-    """Where a part of the tail stands: behind the program, so the last line that looks like it."""
-    found = list(re.finditer(rf"^[ \t]*{words}\b", test.text, re.MULTILINE))
-    return Spot(test.path, test.text.count("\n", 0, found[-1].end()) + 1 if found else 0)
 
 
 def _loops_cut(program: Program, path: str) -> list[Loop]:

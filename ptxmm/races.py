@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxmm.story import Cast, Story
+from ptxmm.report.story import Cast, Story
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent

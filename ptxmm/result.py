@@ -61,13 +61,6 @@ class Loop(NamedTuple):
         """Where to look: at the source, where that is there to look at."""
         return self.look or self.spot
 
-    def __str__(self) -> str:
-        named = f" ({self.label})" if self.label else ""
-        where = f"{self.spot}{named}" + (f", from {self.source}" if self.source else "")
-        if self.kind == "waiting":
-            return f"the loop at {where} only waits: its last turn stands for all"
-        return f"the loop at {where} was cut after {self.turns} turn{'s' * (self.turns != 1)}"
-
 
 @dataclass(kw_only=True, slots=True)
 class Checked:

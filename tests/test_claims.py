@@ -32,9 +32,9 @@ from axioms.witness.tearing import with_tearing
 from ptxmm.kernels.toml import read
 from ptxmm.pipeline import build
 from ptxmm.report.claims import Words
+from ptxmm.report.story import Cast, Story
+from ptxmm.report.why import Telling
 from ptxmm.result import Spot
-from ptxmm.story import Cast, Story
-from ptxmm.why import Telling
 
 LIBRARY = Path(__file__).resolve().parents[1] / "litmus" / "library"
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "litmus"

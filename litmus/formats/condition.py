@@ -71,7 +71,7 @@ _PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall", *PROP
 class Tail:
     """What stands after the program. `reader` has kept what the checks of its terms need."""
 
-    __slots__ = ("checks", "condition", "filter", "observed", "reader", "tree")
+    __slots__ = ("checks", "condition", "filter", "lines", "observed", "reader", "tree")
 
     def __init__(self, reader: PropositionReader) -> None:
         self.condition = Condition(asked=False)
@@ -79,6 +79,7 @@ class Tail:
         self.filter: Proposition | None = None
         self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()
         self.tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None = None
+        self.lines: dict[str, int] = {}
         self.reader = reader
 
 
@@ -87,7 +88,7 @@ def read_tail(source: Source, start: int) -> Tail:
     text = source.text
     reader = PropositionReader(source)
     tail = Tail(reader)
-    seen: set[str] = set()
+    seen = tail.lines
     at, asked = start, False
     while (part := _PART.match(text, at)) is not None:
         word = "scopes:" if part[1] else "~exists" if part[2] else part[3] or part[4]
@@ -102,7 +103,7 @@ def read_tail(source: Source, start: int) -> Tail:
             raise source.error(*place, f"{word} is there twice")
         if asked and word not in PROPERTIES:
             raise source.error(*place, "unexpected text after the final condition", "one condition is what a test asks")
-        seen.add(word)
+        seen[word] = source.position(place[0])[0]
         at = part.end()
         if word == "scopes:":
             groups, spans, at = read_tree(source, at)

@@ -68,6 +68,7 @@ def _read(source: Source) -> Test:
         source.path,
         source.original,
         tail.checks,
+        tuple(tail.lines.items()),
     )
 
 

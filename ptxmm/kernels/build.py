@@ -26,7 +26,7 @@ class Built:
     holding: Callable[[bytes], Program]
     lines: list[dict[int, tuple[str, int]]] = field(default_factory=list)
     #: Sentences about what was assumed or left out.
-    notes: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
 
 
 def build(
@@ -63,7 +63,7 @@ def build(
 
         return assemble(found.threads)
 
-    return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.notes))
+    return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed))
 
 
 def _ends_matter(found: Explored) -> bool:

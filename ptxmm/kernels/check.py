@@ -19,6 +19,7 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.races import entry
+from ptxmm.report import notes
 from ptxmm.report.undefined import sentence
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
@@ -121,15 +122,12 @@ def _answer_for_all_contents(question: Question, result: Result) -> Result:
             other.error = told(error)
         worst = max(worst, other, key=_openness)
         if other.verdict in wanted and (result.verdict not in wanted or _broken(result) < _broken(other)):
-            other.notes += [*found, f"memory that nothing wrote holds {what} in this answer"]
+            other.notes += [*found, notes.held(what)]
             return other
     if worst is not result and result.verdict not in (wanted or ["no"]) and result.verdict != "undefined":
         worst.notes += found  # with what these contents leave open, nothing is known of all
         return worst
-    result.notes += [
-        *found,
-        f"the answer is the same with zeros there, and with {', '.join(_CONTENTS)}; others were not tried",
-    ]
+    result.notes += [*found, notes.alike(_CONTENTS)]
     return result
 
 
@@ -186,7 +184,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.states, result.satisfied = decision.states, decision.satisfied
     result.complete, result.listed_all = decision.complete, decision.listed_all
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
-    result.notes = list(question.built.notes)
+    result.notes = [notes.ASSUMED[name] for name in question.built.assumed]
     result.races = [entry(race, question.cast) for race in decision.races]
     result.race_witnesses = [
         Witness(replace(question.renamed(r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))
@@ -194,14 +192,14 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     ]
     result.forbidding, result.forbidding_each = decision.forbidding, decision.forbidding_each
     if decision.why is not None:
-        from ptxmm.why import Telling
+        from ptxmm.report.why import Telling
 
         telling = Telling(decision.why, question.cast, complete=decision.complete)
         result.why = telling.document()
         title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
         result.why_witness = Witness(replace(question.renamed(decision.why.execution), title=title))
     elif question.why and decision.unreachable is not None and any(c.expression for c in test.checks):
-        from ptxmm.why import document, unexplained
+        from ptxmm.report.why import document, unexplained
 
         result.why = document(unexplained(decision.unreachable, question.cast, complete=decision.complete))
     result.witnesses = [
@@ -223,12 +221,11 @@ _MOST_UNSET = 3
 
 def _unset(question: Question, decision: Decision) -> list[str]:
     """Reads of memory to which nothing was written."""
-    found: dict[str, str] = {}  # of each read, however many pieces of memory it is of
+    found: dict[tuple[int, str], str] = {}  # of each read, however many pieces of memory it is of
     for race in decision.unset:
         for _, r in race.execution.relations["race"]:
             read = race.execution.events[r]
-            reader = f"by {question.cast.name(read.thread)} at {question.cast.place(read)}"
-            found.setdefault(reader, f"the read of {read.location} {reader} may find what nothing wrote")
+            found.setdefault((read.thread, question.cast.place(read)), notes.unset(read, question.cast))
     return list(found.values())[:_MOST_UNSET]
 
 

@@ -26,7 +26,7 @@ from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.layout import Layout as ModuleLayout
 from ptxcore.machine.lower.module import lower
 from ptxcore.machine.lower.ops import Program as LoweredProgram
-from ptxcore.machine.run.launch import UsageError, check_count, fitted, kernel_of, parameter_bytes
+from ptxcore.machine.run.launch import NoLoop, check_count, fitted, kernel_of, parameter_bytes
 from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
@@ -94,7 +94,7 @@ class Explored:
         self.kernels: list[Kernel] = []
         self.definitions: dict[Term, Value] = {}
         self.lines: list[dict[int, tuple[str, int]]] = []
-        self.notes: dict[str, None] = {}
+        self.assumed: dict[str, None] = {}  # of `ptxmm.report.notes.ASSUMED`
         self.ctas = self.clusters = self.warps = 0
         for number, launch in enumerate(launches):
             try:
@@ -118,7 +118,7 @@ class Explored:
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)
         if "smid" in kernel.special:
-            self.notes["%smid is taken to be 0 in every thread"] = None
+            self.assumed["smid"] = None
         if any(name.startswith("envreg") for name in kernel.special):
             workspace = self.memory.workspace(number)
         else:
@@ -136,7 +136,7 @@ class Explored:
         try:
             return kernel.bounded(launch.loops) if launch.loops else kernel
         except KeyError as error:
-            raise UsageError(f"no loop of '{launch.entry}' is at '{error.args[0]}'") from None
+            raise NoLoop(launch.entry, error.args[0]) from None
 
     def cluster(
         self, number: int, launch: Launch, kernel: Explorable, shape: Shape, layout: ModuleLayout, ctas: list[Triple]
@@ -179,7 +179,7 @@ class Explored:
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll, noops=self.noops)
             self.definitions |= definitions
             if any(e.how is not None and not e.how.form.mask for x in executions for e in x.effects):
-                self.notes["activemask is taken to give all threads of the warp that execute it"] = None
+                self.assumed["activemask"] = None
             alone = [_One(_known_of(x.code, e), e, None) for x, e in zip(alone, executions, strict=True)]
         for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
@@ -195,9 +195,9 @@ class Explored:
                 raise UnsupportedProgram(f"line {line}: a call of 'malloc' whose size is not known is not supported")
             self.memory.given(e.address, e.size, f"@{thread.name}" if len(self.threads) > 1 else "")
         if calls:
-            self.notes["malloc is taken to find memory whenever it is asked"] = None
+            self.assumed["malloc"] = None
         if len(calls) > 1 and len(calls) < len(effects):
-            self.notes["memory that free takes back is taken not to be given out again"] = None
+            self.assumed["free"] = None
 
     def loops(self) -> list[LoopNote]:
         """What was cut, and what was reduced, by loop."""

@@ -10,8 +10,9 @@ from ptxmm.answers import Coverage, settle
 from ptxmm.judging import judge, judge_races, judge_stalls, tell_story
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check
+from ptxmm.report import checks as words
+from ptxmm.report.story import Story
 from ptxmm.result import ASSERTIONS, Checked
-from ptxmm.story import Story
 
 Judge = Callable[[Question, Decision, Check, Checked], None]
 
@@ -28,9 +29,8 @@ def _judge_all(question: Question, decision: Decision, check: Check, checked: Ch
             return
     judge(question, decision, checked, shown=bad is not None, existential=False)
     if bad is not None:
-        what = "does not hold" if check.kind == "forall" else "happens"
         checked.state = shown.states[bad]
-        checked.message = f"{check} {what}: {_shown(checked.state)}"
+        checked.message = words.broken(checked, checked.state)
         tell_story(question, Story(shown.witnesses[bad], question.cast), checked)
 
 
@@ -45,8 +45,8 @@ def _judge_some(question: Question, decision: Decision, check: Check, checked: C
             return
     judge(question, decision, checked, shown=found, existential=True)
     if checked.holds is False and decision.states:
-        checked.message = f"{check} does not hold: no outcome satisfies it"
-        checked.story = [_shown(state) for state in decision.states[:10]]
+        checked.message = words.unsatisfied(checked)
+        checked.story = [words.state_of(state) for state in decision.states[:10]]
 
 
 def asked_for_itself(question: Question, decision: Decision, check: Check) -> Decision | None:
@@ -63,10 +63,6 @@ def asked_for_itself(question: Question, decision: Decision, check: Check) -> De
 
 def _truth(question: Question, check: Check) -> Value:
     return question.truth(check, lambda name, index: question.elements[name, index])
-
-
-def _shown(state: dict[str, int]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in state.items()) or "an outcome"
 
 
 def _judge_races(question: Question, decision: Decision, check: Check, checked: Checked) -> None:

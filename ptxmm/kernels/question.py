@@ -11,7 +11,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxcore.machine.run.launch import UsageError
+from ptxcore.machine.run.launch import NoLoop, UsageError
 from ptxcore.values import terms
 from ptxcore.values.terms import Value
 from ptxmm import judging
@@ -19,8 +19,8 @@ from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
+from ptxmm.report.story import Cast
 from ptxmm.result import Spot
-from ptxmm.story import Cast
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -62,9 +62,9 @@ class Question:
         try:
             self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final), options)
         except UsageError as error:
-            message = str(error)
-            place = next((span for key, span in test.bounds.items() if f"'{key}'" in message), Span(0, 0, 0))
-            raise InputError([Diagnostic(place, message)], test.path, test.text) from None
+            nowhere = Span(0, 0, 0)
+            place = test.bounds.get(error.place, nowhere) if isinstance(error, NoLoop) else nowhere
+            raise InputError([Diagnostic(place, str(error))], test.path, test.text) from None
         self.cast = Cast(self._name, self._spot, self._source, self._look)
         self.title = f"{test.name}  ({model.name})"
         self.declared = Declared(p for p in test.parameters if isinstance(p, Buffer))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
+from ptxmm.report.notes import followed
 from ptxmm.result import VERDICTS, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
@@ -151,7 +152,7 @@ class TextReport:
             if check.bounded:
                 word, style = "bound", "open"
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
-        lines += [f"    {plain(str(loop))}" for loop in result.loops if loop.kind == "waiting"]
+        lines += [f"    {plain(followed(loop))}" for loop in result.loops if loop.kind == "waiting"]
         return lines + [f"    {plain(note)}" for note in result.notes]
 
     def _brief(self, outcome: Outcome) -> list[str]:

@@ -11,8 +11,8 @@ from axioms.witness.stalls import WAITS
 if TYPE_CHECKING:
     from axioms.witness.missing_arrivals import Awaited, Lack
     from axioms.witness.stalls import Repeated, Stall, Wait
+    from ptxmm.report.story import Cast
     from ptxmm.result import Spot
-    from ptxmm.story import Cast
 
 #: What one does, and what several do.
 _DONE = {

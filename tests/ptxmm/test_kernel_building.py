@@ -235,7 +235,7 @@ def test_the_first_thread_there_is_elected() -> None:
 def test_a_mask_of_whoever_is_there_is_told_to_be_an_assumption() -> None:
     made = built(f"activemask.b32 %r3; {OWN} st.global.u32 [%d4], %r3;", 2, block=2)
     assert states(made, 2) == [(3, 3)]
-    assert made.notes == ["activemask is taken to give all threads of the warp that execute it"]
+    assert made.assumed == ["activemask"]
 
 
 def test_a_broadcast_of_a_register_that_only_one_thread_wrote() -> None:

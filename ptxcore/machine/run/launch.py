@@ -23,6 +23,14 @@ class UsageError(Exception):
     """A launch that cannot be made: no such kernel, wrong arguments, impossible sizes."""
 
 
+class NoLoop(UsageError):
+    """A bound for a loop that is not there: `place` is where it should be."""
+
+    def __init__(self, entry: str, place: str) -> None:
+        super().__init__(f"no loop of '{entry}' is at '{place}'")
+        self.place = place
+
+
 @dataclass(slots=True)
 class Device:
     """A module loaded: its program, compiled, and its memory, which lasts over launches."""

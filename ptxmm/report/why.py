@@ -11,7 +11,7 @@ from ptxmm.report.events import written
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from axioms.witness.result import Rest, Site, Step, Unreachable, Why
-    from ptxmm.story import Cast
+    from ptxmm.report.story import Cast
 
 #: The version of the manual whose sections are cited, and the model that is read from it. Others cite none: their manuals have
 #: other sections, and a user's model is nobody's but the user's.

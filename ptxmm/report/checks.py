@@ -1,0 +1,60 @@
+"""What became of a check, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ptxmm.result import ASSERTIONS, Checked
+
+_FOUND = {
+    "no_deadlock": "a deadlock",
+    "terminates": "a thread that waits for ever",
+    "no_trap": "a trap",
+    ASSERTIONS: "an assertion that fails",
+}
+
+
+def state_of(state: Mapping[str, int]) -> str:
+    """`x[0] = 1, x[1] = 0`"""
+    return ", ".join(f"{name} = {value}" for name, value in state.items()) or "an outcome"
+
+
+def broken(checked: Checked, state: Mapping[str, int]) -> str:
+    """An outcome is not as it must be."""
+    what = "does not hold" if checked.kind == "forall" else "happens"
+    return f"{checked.text} {what}: {state_of(state)}"
+
+
+def unsatisfied(checked: Checked) -> str:
+    """No outcome is as one must be."""
+    return f"{checked.text} does not hold: no outcome satisfies it"
+
+
+def counted(checked: Checked, positive: int, negative: int, *, all_listed: bool) -> str:
+    """So many outcomes satisfy the condition of a litmus test, which does not hold."""
+    least = "" if all_listed else "at least "
+    return f"{checked.text} does not hold: {least}{positive} of {least}{positive + negative} outcomes satisfy it"
+
+
+def raced(count: int) -> str:
+    return f"{count} race{'s' * (count != 1)} found"
+
+
+def raceless(checked: Checked) -> str:
+    """There should be a race."""
+    return f"{checked.text}, but there is no race"
+
+
+def goes_on(checked: Checked) -> str:
+    """There should be an execution that does not end as it should."""
+    return f"{checked.text}, but there is no execution with {_FOUND[checked.kind]}"
+
+
+def endless(checked: Checked, waits: str = "") -> str:
+    """No execution ends: in one of them, somebody waits so."""
+    return f"{checked.text} does not hold: no execution ends{'; ' if waits else ''}{waits}"
+
+
+def without_meaning(waits: str, why: str) -> str:
+    """Somebody waits for ever, in an execution that is undefined."""
+    return f"{waits}; but the behaviour of that execution is undefined: {why}"

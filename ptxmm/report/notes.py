@@ -1,0 +1,44 @@
+"""What an answer rests on, in words: loops that were cut or reduced, and what was taken for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from axioms.witness.execution import ExecutedEvent
+    from ptxmm.report.story import Cast
+    from ptxmm.result import Loop
+
+#: What is taken for granted of what a kernel uses, by a name for it.
+ASSUMED = {
+    "smid": "%smid is taken to be 0 in every thread",
+    "activemask": "activemask is taken to give all threads of the warp that execute it",
+    "malloc": "malloc is taken to find memory whenever it is asked",
+    "free": "memory that free takes back is taken not to be given out again",
+}
+
+
+def followed(loop: Loop) -> str:
+    """How far a loop was followed."""
+    named = f" ({loop.label})" if loop.label else ""
+    where = f"{loop.spot}{named}" + (f", from {loop.source}" if loop.source else "")
+    if loop.kind == "waiting":
+        return f"the loop at {where} only waits: its last turn stands for all"
+    return f"the loop at {where} was cut after {loop.turns} turn{'s' * (loop.turns != 1)}"
+
+
+def unset(read: ExecutedEvent, cast: Cast) -> str:
+    """A read of memory to which nothing was written."""
+    reader = f"by {cast.name(read.thread)} at {cast.place(read)}"
+    return f"the read of {read.location} {reader} may find what nothing wrote"
+
+
+def held(contents: str) -> str:
+    """The answer is one with other contents than zeros."""
+    return f"memory that nothing wrote holds {contents} in this answer"
+
+
+def alike(contents: Iterable[str]) -> str:
+    """The answer does not hang on the contents that were tried."""
+    return f"the answer is the same with zeros there, and with {', '.join(contents)}; others were not tried"

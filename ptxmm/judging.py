@@ -196,7 +196,7 @@ def tell_waits(question: Question, stall: Stall, checked: Checked) -> str:
         for told in places
         if told.wait.kind != "launch"
     ]
-    checked.message = said = "; ".join([*(told.sentence for told in places), *wait_words.others()])
+    checked.message = said = wait_words.sentence(places)
     checked.waits = [_entry(question, wait) for wait in stall.waits]
     checked.place = " / ".join(sorted({shape(w.says or instruction_of(w)) for w in _roots(stall)}))
     story = Story(stall.execution, question.cast)

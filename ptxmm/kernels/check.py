@@ -20,6 +20,7 @@ from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.races import entry
 from ptxmm.report import notes
+from ptxmm.report.checks import open_for
 from ptxmm.report.undefined import sentence
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
@@ -157,7 +158,7 @@ def _answer(question: Question, result: Result) -> Decision:
     for checked, wanted in zip(result.checks, test.checks, strict=True):
         own = asked_for_itself(question, decision, wanted)
         if own is not None and own.undefined:
-            checked.message, open_ = f"{wanted}: {sentence(own.undefined)}", own
+            checked.message, open_ = open_for(checked, sentence(own.undefined)), own
         else:
             JUDGES[wanted.kind](question, decision if own is None else own, wanted, checked)
     verdict = verdict_of(result.checks)

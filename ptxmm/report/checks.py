@@ -55,6 +55,11 @@ def endless(checked: Checked, waits: str = "") -> str:
     return f"{checked.text} does not hold: no execution ends{'; ' if waits else ''}{waits}"
 
 
+def open_for(checked: Checked, why: str) -> str:
+    """What one check asks for has no meaning."""
+    return f"{checked.text}: {why}"
+
+
 def without_meaning(waits: str, why: str) -> str:
     """Somebody waits for ever, in an execution that is undefined."""
     return f"{waits}; but the behaviour of that execution is undefined: {why}"

@@ -47,7 +47,11 @@ class WaitWords:
             places.setdefault((wait.kind, line_of(wait) or 0, wait.says, wait.unended), []).append(wait)
         return [self._told(waits) for waits in places.values()]
 
-    def others(self) -> list[str]:
+    def sentence(self, places: Sequence[Told]) -> str:
+        """Who waits where, and who is not gone on with."""
+        return "; ".join([*(told.sentence for told in places), *self._others()])
+
+    def _others(self) -> list[str]:
         """Those whom nothing makes the scheduler go on with."""
         begun = {e.thread for e in self.stall.execution.events}
         stopped = self.stall.unscheduled

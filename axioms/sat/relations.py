@@ -6,7 +6,7 @@ operators of the cat language are here; what is certain costs bit operations and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
@@ -60,6 +60,23 @@ class Members:
 
     def __init__(self, must: int, may: Row) -> None:
         self.must, self.may = must, may
+
+
+def merged(relation: Relation, into: Mapping[int, int], formula: Formula) -> Relation:
+    """The relation of events of which each stands for those that go into it; what relates these to each other is left out."""
+    if all(i == j for i, j in into.items()):
+        return relation
+    where = [into.get(i, i) for i in range(len(relation.must))]
+    must = [0] * len(where)
+    rows: dict[int, dict[int, dict[int, None]]] = {}
+    for i, j, literal in relation.pairs():
+        a, b = where[i], where[j]
+        if a != b and literal == TRUE:
+            must[a] |= 1 << b
+        elif a != b:
+            rows.setdefault(a, {}).setdefault(b, {})[literal] = None
+    open_ = {i: {j: list(ls) for j, ls in row.items() if not must[i] >> j & 1} for i, row in rows.items()}
+    return filled(open_, must, formula, UP)
 
 
 def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Formula, way: int) -> Relation:

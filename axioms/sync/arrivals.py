@@ -44,7 +44,8 @@ class Gathered:
     did not wait; `order` says what else comes before what at barriers; `ended` relates what decided that a thread ends to the
     waits that are over because it has.
     `by_warps`: the threads of a warp may wait for each other in a circle (see `warp_waits`), for which `gone` is.
-    `together` has for two arrivals the literal of "in one instance", where a reduction asks for it. `misuse` has literals and
+    `together` has for two arrivals the literal of "in one instance", where a reduction asks for it; `at_once` for an event one
+    that is over when it is, in all executions. `misuse` has literals and
     the reasons why behaviour is undefined where they hold."""
 
     def __init__(
@@ -58,6 +59,7 @@ class Gathered:
         self.ended: Rows = {}
         self._ends: dict[int, list[tuple[int, Value]]] = {}
         self.together: dict[tuple[int, int], int] = {}
+        self.at_once: dict[int, int] = {}
         self.reductions: list[tuple[Arrival, list[Arrival]]] = []
         self.misuse: list[Misuse] = []
         self.odd: dict[int, list[int]] = {}  # arrivals with the literals of "its numbers are wrong"

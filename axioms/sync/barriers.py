@@ -30,7 +30,7 @@ from axioms.events.event import Event, Misuse
 from axioms.program import Program
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
-from axioms.sat.relations import Executed, filled, union
+from axioms.sat.relations import Executed, filled, merged, union
 from axioms.sat.values import Lowering
 from axioms.sync.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
 from axioms.sync.named_barriers import NamedBarriers
@@ -298,10 +298,11 @@ class Barriers(Gathered):
         if self.by_warps:
             from axioms.sync.warp_waits import circles
 
-            for l in circles(self.program, self.executed, self.lowering, self.formula, whole, self.gone):
+            graph = (self.program, self.executed, self.lowering, self.formula)
+            for l in circles(*graph, whole, self.gone, self.at_once):
                 self.formula.add([-l, misused])
             return
-        for _, _, literals in cycles(whole, self.executed, self.formula):
+        for _, _, literals in cycles(merged(whole, self.at_once, self.formula), self.executed, self.formula):
             for l in literals:
                 self.formula.add([-l, misused])
 

@@ -1,9 +1,13 @@
-"""Barriers of CTAs with numbers of threads: which arrivals are in which instance, as literals, by counting warps."""
+"""Barriers of CTAs with numbers of threads: which arrivals are in which instance, as literals, by counting warps.
+
+A warp arrives as a whole (PTX ISA 9.0, section 9.7.13.1), so its threads that execute the same barriers under the same
+conditions are in the same instances: what is asked of one of them is asked of all.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from axioms.events.encounters import WARP
 from axioms.events.event import Misuse
@@ -23,16 +27,46 @@ class Instances:
             by_thread.setdefault(m.arrive.thread, []).append(x)
         self.by_thread = by_thread
         self.bound = self._bound()
-        self.number = [self._numbers(m) for m in members]
+        #: For each member the first of those that it arrives with, in its warp, whatever the execution; and by such a first one
+        #: all of them.
+        self.first = self._firsts()
+        self.mates: dict[int, list[int]] = {}
+        for x, first in enumerate(self.first):
+            self.mates.setdefault(first, []).append(x)
+        self._say_together()
+        rows = {x: self._numbers(members[x]) for x in self.mates}
+        self.number = [rows[first] for first in self.first]
         self.same = self._same_barrier()
         self._in_order()
         misused = [self._misused(k) for k in range(self.bound)]
         self._arrived: dict[tuple[int, int, int], int] = {}
-        for x in range(len(members)):
+        for x in self.mates:
             self._complete(x, misused)
         self._join()
         self._renew()
         self._diverge()
+
+    def _firsts(self) -> list[int]:
+        """Threads of a warp whose arrivals so far are the same are together at the next one."""
+        firsts: dict[tuple[object, ...], int] = {}
+        found = [0] * len(self.members)
+        for t, mine in self.by_thread.items():
+            so_far: tuple[object, ...] = (self.whole.program.threads[t].place.warp,)
+            for x in mine:
+                m = self.members[x]
+                unequal = self.whole.odd.get(m.arrive.index) or m.effect.result is not None
+                same = (id(m.effect.instruction), m.executed, m.passes, m.effect.identity, m.effect.count)
+                so_far = (*so_far, x if unequal else same)
+                found[x] = firsts.setdefault(so_far, x)
+        return found
+
+    def _say_together(self) -> None:
+        """What is over at once for the threads of a warp."""
+        for x, first in enumerate(self.first):
+            a, b = self.members[first], self.members[x]
+            self.whole.at_once[b.arrive.index] = a.arrive.index
+            if a.wait is not None and b.wait is not None:
+                self.whole.at_once[b.wait.index] = a.wait.index
 
     def _bound(self) -> int:
         """More instances than this there are not. In each that is complete, as many warps as its count says take part, each
@@ -70,16 +104,19 @@ class Instances:
     def _in_order(self) -> None:
         """Numbers increase along each thread, and start at 0 without a gap."""
         formula, number, same = self.formula, self.number, self.same
-        for mine in self.by_thread.values():
+        for mine in self._unlike_threads():
             for x, y in itertools.combinations(mine, 2):
                 for k in range(self.bound):
                     for j in range(k + 1):
                         formula.add([-same[x][y], -number[x][k], -number[y][j]])
-        everyone = range(len(self.members))
-        for x in everyone:
+        for x in self.mates:
             for k in range(1, self.bound):
-                earlier = [formula.conj(number[y][k - 1], same[x][y], BOTH) for y in everyone if y != x]
+                earlier = [formula.conj(number[y][k - 1], same[x][y], BOTH) for y in self.mates if y != x]
                 formula.add([-number[x][k], *earlier])
+
+    def _unlike_threads(self) -> Iterable[Sequence[int]]:
+        """The members of each thread, of those that do the same only once."""
+        return {tuple([self.first[x] for x in mine]): mine for mine in self.by_thread.values()}.values()
 
     def _complete(self, x: int, misused: list[list[tuple[int, int]]]) -> None:
         """Where member x waits in instance k, the instance has all its arrivals. A misused barrier owes nothing."""
@@ -93,8 +130,8 @@ class Instances:
             arrives = self.number[x][k]
             passes = FALSE if b.wait is None else formula.conj(arrives, b.passes, BOTH)
             broken += [formula.conj(wrong, self.same[x][y], BOTH) for y, wrong in misused[k]]
-            for y, other in enumerate(self.members):
-                for wrong in self.whole.odd.get(other.arrive.index, ()) if y != x else ():
+            for y in self.mates:
+                for wrong in self.whole.odd.get(self.members[y].arrive.index, ()) if y != x else ():
                     broken.append(formula.conj_all((wrong, self.same[x][y], self.number[y][k]), BOTH))
             arrived = {t: self.arrived(t, x, k) for t in self.threads}
             present = [formula.disj([arrived[t] for t in mates], BOTH) for mates in warps.values()]
@@ -162,7 +199,7 @@ class Instances:
         Arrivals of one instance that disagree on the count, or mix `red` with others, have no defined meaning.
         """
         found = []
-        for (x, b), (y, m) in itertools.combinations(enumerate(self.members), 2):
+        for (x, b), (y, m) in itertools.combinations([(x, self.members[x]) for x in self.mates], 2):
             differ = self._disagree(b, m)
             if (b.wait is None and m.wait is None) or differ == FALSE:
                 continue
@@ -183,23 +220,23 @@ class Instances:
 
     def _join(self) -> None:
         formula, number, same = self.formula, self.number, self.same
-        for (x, a), (y, b) in itertools.product(enumerate(self.members), repeat=2):
-            if x == y:
-                self.whole.edge(a, b, TRUE)
-                continue
+        for x, y in itertools.product(self.mates, repeat=2):
             meet = [formula.conj_all([number[x][k], number[y][k], same[x][y]], BOTH) for k in range(self.bound)]
             literal = formula.disj(meet, BOTH)
-            self.whole.meet(a.arrive, b.arrive, literal)
-            self.whole.edge(a, b, literal)
             earlier = [
                 formula.conj_all([number[x][k], number[y][k + 1], same[x][y]], BOTH) for k in range(self.bound - 1)
             ]
-            self.whole.relate(self.whole.order, a.arrive, b.arrive, formula.disj(earlier))
+            before = FALSE if x == y else formula.disj(earlier)
+            for a, b in itertools.product(*[[self.members[z] for z in self.mates[first]] for first in (x, y)]):
+                self.whole.edge(a, b, TRUE if a is b else literal)
+                if a is not b:
+                    self.whole.meet(a.arrive, b.arrive, literal)
+                    self.whole.relate(self.whole.order, a.arrive, b.arrive, before)
         self.whole.reduce(self.members)
 
     def _diverge(self) -> None:
         """Threads of one warp come to an aligned barrier by one instruction."""
-        for (x, a), (y, b) in itertools.combinations(enumerate(self.members), 2):
+        for (x, a), (y, b) in itertools.combinations([(x, self.members[x]) for x in self.mates], 2):
             if self.whole.diverge(a.arrive, b.arrive):
                 meet = [
                     self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y]], BOTH)
@@ -210,7 +247,7 @@ class Instances:
     def _renew(self) -> None:
         """Who arrives again without having waited must know in another way that everybody has come, and they must have."""
         formula = self.formula
-        for mine in self.by_thread.values():
+        for mine in self._unlike_threads():
             for x, y in itertools.combinations(mine, 2):
                 if self.members[x].wait is None:
                     for k in range(self.bound - 1):
@@ -222,8 +259,9 @@ class Instances:
     def _renewed(self, x: int, y: int, k: int, both: int) -> None:
         formula, whole, b = self.formula, self.whole, self.members[y]
         for z, other in enumerate(self.members):
-            together = formula.conj(self.number[z][k], self.same[x][z], BOTH)
-            whole.relate(whole.renewed, other.arrive, b.arrive, formula.conj(both, together, BOTH))
+            together = formula.conj_all([both, self.number[z][k], self.same[x][z]], BOTH)
+            for again in self.mates[self.first[y]]:
+                whole.relate(whole.renewed, other.arrive, self.members[again].arrive, together)
         warps: dict[int, list[int]] = {}
         for t in self.threads:
             warps.setdefault(whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))

@@ -15,8 +15,9 @@ edge says "is over before the other one is". Programs in which everybody certain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from axioms.events.collectives import Flows
@@ -24,7 +25,7 @@ from axioms.events.event import Event
 from axioms.program import Program
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, UP, Formula
-from axioms.sat.relations import Executed, Relation, filled, union
+from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from ptxcore.machine.ir.effects import Effect
@@ -73,10 +74,12 @@ def circles(
     formula: Formula,
     barriers: Relation,
     exits: Sequence[Exit],
+    at_once: Mapping[int, int] = MappingProxyType({}),
 ) -> list[int]:
     """The literals each of which means that threads wait for each other in a circle. `barriers` relates barrier events: who is
-    over before whom; `exits` are those that others wait for there."""
-    return _Graph(program, executed, lowering, formula).circles(barriers, exits)
+    over before whom; `exits` are those that others wait for there; `at_once` gives for events one that is over when they
+    are."""
+    return _Graph(program, executed, lowering, formula).circles(barriers, exits, at_once)
 
 
 class _Graph:
@@ -99,7 +102,7 @@ class _Graph:
         self.executed = Executed(literals, formula)
         self.rows: dict[int, dict[int, list[int]]] = {}
 
-    def circles(self, barriers: Relation, exits: Sequence[Exit]) -> list[int]:
+    def circles(self, barriers: Relation, exits: Sequence[Exit], at_once: Mapping[int, int]) -> list[int]:
         size = len(self.executed.literals)
         order = [0] * size
         for mine in self.steps:
@@ -121,6 +124,7 @@ class _Graph:
         wider = Relation([*barriers.must, *[0] * (size - len(barriers.must))], barriers.may)
         waiting = filled(self.rows, [0] * size, self.formula, UP)
         whole = union([self.executed.known(order), wider, waiting], self.formula, UP)
+        whole = merged(whole, at_once, self.formula)
         return [l for _, _, literals in cycles(whole, self.executed, self.formula) for l in literals]
 
     def _arrival(self, t: int, effect: Effect) -> None:

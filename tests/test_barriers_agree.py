@@ -179,4 +179,4 @@ def test_a_wait_for_no_phase_leaves_the_object_what_it_was(engine: str) -> None:
         "mbarrier.test_wait.shared.b64 p, [m], %rd1; mbarrier.arrive.shared.b64 %rd1, [m]; }\nexists (true)"
     )
     reason = decide(build(read(text, "state.litmus")), load("ptx-9.0"), engine=engine).undefined
-    assert reason is not None and reason.startswith("the state is not of the current phase")
+    assert reason is not None and reason.rule.startswith("the state is not of the current phase")

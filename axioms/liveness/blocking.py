@@ -12,7 +12,7 @@ from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
-from ptxcore.machine.ir.effects import Effect, Stuck, ThreadExecution, Turn
+from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect, Stuck, ThreadExecution, Turn
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -20,6 +20,10 @@ from ptxcore.values.terms import Term, Value
 if TYPE_CHECKING:
     from axioms.liveness.certain import CertainEnds
     from axioms.liveness.launching import Launching
+
+
+#: Effects that an execution in which a thread goes round for ever may do again and again: see `axioms.liveness.lasso`.
+REPEATABLE = ACCESSES | FENCES
 
 
 class Round(NamedTuple):
@@ -87,7 +91,8 @@ class Blocking:
             self.launching = Launching(program, () if self._shared is None else self._shared.gone)
         #: Whether nothing tells threads apart but what they execute: not who is scheduled, nor which kernel begins.
         self._alike = not stops and self.launching is None
-        threads = [self._thread(t, thread) for t, thread in enumerate(program.uncut)]
+        self._whole = program.uncut
+        threads = [self._thread(t, thread) for t, thread in enumerate(self._whole)]
         assert program.assemble is not None
         self.program = copy(program.assemble(threads, program.layout))
         self._cut(self.program.pieces)
@@ -232,7 +237,9 @@ class Blocking:
         """Gives up where a turn begins, to do again and again what was done since another one began."""
         if self.alive[number]:
             guard = terms.conj(guard, self.alive[number][-1])
-        rounds = [Round(range(o.start, turn.start), turn.same(o)) for o in others]
+        effects = self._whole[number].execution.effects
+        last = max((e.index for e in effects[: turn.start] if _stops_rounds(e, turn)), default=-1)
+        rounds = [Round(range(o.start, turn.start), turn.same(o)) for o in others if o.start > last]
         rounds = [r for r in rounds if r.same != 0]
         guard = terms.conj(guard, terms.any_of([r.same for r in rounds]))
         if guard != 0:
@@ -260,6 +267,11 @@ class Blocking:
         for stop in self.stops:
             said[stop.thread] += [stop.guard, *[r.same for r in stop.rounds]]
         return Alike(self._own, self.ends, said)
+
+
+def _stops_rounds(effect: Effect, turn: Turn) -> bool:
+    """Whether an effect is certainly executed by who comes to a turn, and cannot be done again and again."""
+    return effect.kind not in REPEATABLE and terms.conj(turn.guard, terms.negate(effect.guard)) == 0
 
 
 def _turns(execution: ThreadExecution) -> list[tuple[Turn, list[Turn]]]:

@@ -30,13 +30,9 @@ from collections.abc import Callable, Iterable
 
 from axioms.encode.encoding import Encoding
 from axioms.events.event import Event
-from axioms.liveness.blocking import Blocking, Stop
+from axioms.liveness.blocking import REPEATABLE, Blocking, Stop
 from axioms.sat.formula import BOTH, FALSE
-from ptxcore.machine.ir.effects import ACCESSES, FENCES
 from ptxcore.values import terms
-
-#: Effects that may be done again and again.
-_PLAIN = ACCESSES | FENCES
 
 
 class Lasso:
@@ -85,11 +81,11 @@ class Lasso:
         for index in stop.rounds[way].effects:
             kind = effects[index].kind
             for event in made.get(index, ()):
-                if plain or kind in _PLAIN:
+                if plain or kind in REPEATABLE:
                     parts.setdefault(event.index, []).append(literal)
                 else:
                     self.formula.add([-literal, -self.encoding.executed.literals[event.index]])
-            if not plain and kind not in _PLAIN and not made.get(index):
+            if not plain and kind not in REPEATABLE and not made.get(index):
                 self.formula.add([-literal, -self.encoding.truth(effects[index].guard)])
 
     def require(self) -> None:

@@ -164,6 +164,8 @@ def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
     )
     if not any(stop.kind in asked.kinds and stop.guard != 0 for stop in blocking.stops):
         return None
+    if rounds and not any(stop.kind == "livelock" and stop.guard != 0 for stop in blocking.stops):
+        return None  # nobody goes round who did not without
     model = fitted(asked.model, blocking.program, frozenset())
     try:
         return _Search(asked, blocking, model, finite=True).answer(asked.backend)

@@ -252,6 +252,13 @@ def _manual(chapter: str) -> str:
     return manual_map.table(getattr(manual_map, chapter))
 
 
+def _coverage(what: str) -> str:
+    import coverage_map
+
+    table: Callable[[], str] = getattr(coverage_map, f"table_of_{what}")
+    return table()
+
+
 def _readings() -> str:
     from axioms.models.options import OPTIONS
 
@@ -327,6 +334,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "chapter-eight": lambda: _manual("CHAPTER_8"),
     "chapter-nine": lambda: _manual("CHAPTER_9"),
     "readings": _readings,
+    "coverage-of-clauses": lambda: _coverage("clauses"),
+    "coverage-of-readings": lambda: _coverage("readings"),
+    "coverage-of-instructions": lambda: _coverage("instructions"),
     "answers": _answers,
     "passes": _passes,
     "gate": _gate,

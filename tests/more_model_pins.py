@@ -70,6 +70,34 @@ MORE_PINS: tuple[ModelPin, ...] = (
         ("cta 0: st.release.gpu.global.v2.u32 [f], {1, 1};",
          "cta 1: ld.acquire.gpu.global.v2.u32 {%r0, %r2}, [f];"),
         r"1:%r0 = 1 /\ 1:%r2 = 0", _A),
+    ModelPin("barrier-arrival-twice-in-a-row", "who arrives and does not wait comes back only when the barrier is complete", ".global .u32 x = 0;",
+        ("cta 0: bar.arrive 0, 64; bar.arrive 0, 64;", "cta 0: bar.sync 0, 64; bar.sync 0, 64;"), "x = 0", _A, "misuse"),
+    ModelPin("restricted-release-hands-on-to-a-copy", "a fence of proxies, then a restricted release: a copy by who waited sees it",
+        ".shared .align 16 .u32 s[4]; .global .align 16 .u32 g[4]; .shared .u64 m;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; bar.sync 0, 64; st.weak.shared.u32 [s], 1; fence.proxy.async; "
+         "fence.release.sync_restrict::shared::cta.cluster; mbarrier.arrive.relaxed.cluster.shared.b64 _, [m];",
+         "cta 0: bar.sync 0, 64; .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; "
+         "cp.async.bulk.global.shared::cta.bulk_group [g], [s], 16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"),
+        "g[0] != 1", _F),
+    ModelPin("restricted-release-hands-on-nothing-of-global-memory", "but of what the fence is about only",
+        ".shared .align 16 .u32 d[4]; .global .align 16 .u32 g[4]; .shared .u64 m; .shared .u64 n;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; bar.sync 0, 64; st.weak.global.u32 [g], 1; fence.proxy.async; "
+         "fence.release.sync_restrict::shared::cta.cluster; mbarrier.arrive.relaxed.cluster.shared.b64 _, [m];",
+         "cta 0: mbarrier.init.shared.b64 [n], 1; fence.mbarrier_init.release.cluster; bar.sync 0, 64; .reg .pred p; "
+         "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; mbarrier.arrive.expect_tx.shared.b64 _, [n], 16; "
+         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [d], [g], 16, [n]; "
+         "v: mbarrier.try_wait.parity.shared.b64 p, [n], 0; @!p bra v; ld.weak.shared.u32 %r1, [d];"),
+        "1:%r1 = 0", _A, "async"),
+    ModelPin("restricted-release-hands-on-a-renamed-write", "an alias fence, then a restricted release",
+        ".shared .u32 x; y @ generic aliases x; .shared .u64 m;",
+        ("cta 0: mbarrier.init.shared.b64 [m], 1; bar.sync 0, 64; st.weak.shared.u32 [x], 1; fence.proxy.alias; "
+         "fence.release.sync_restrict::shared::cta.cluster; mbarrier.arrive.relaxed.cluster.shared.b64 _, [m];",
+         "cta 0: bar.sync 0, 64; .reg .pred p; w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; ld.weak.shared.u32 %r1, [y];"),
+        "1:%r1 != 1", _F),
+    ModelPin("volatile-vector-elements-seen-apart", "a volatile vector is several accesses", ".global .align 8 .u32 f[2];",
+        ("cta 0,gpu 0: st.volatile.global.v2.u32 [f], {1, 1};",
+         "cta 1,gpu 1: ld.volatile.global.v2.u32 {%r0, %r2}, [f];"),
+        r"1:%r0 = 1 /\ 1:%r2 = 0", _A),
     ModelPin("vector-store-then-wide-load-in-one-thread", "vector store then wide load in one thread", ".global .align 8 .u32 x[2];",
         ("cta 0: st.weak.global.v2.u32 [x], {1, 2}; ld.weak.global.u64 %rd0, [x];",),
         "0:%rd0 != 0x0000000200000001", _F),

@@ -152,6 +152,8 @@ READING_PINS: tuple[ReadingPin, ...] = (
         _OUT, (f"cta 0: {_COPY}{_READ_ONLY}",), "exists (true)", "undefined", ("grid-end-leaves-copies",)),
     ReadingPin("A24-stricter-reading-waited", "and here they were",
         _OUT, (f"cta 0: {_COPY}{_WHOLE}",), "forall (g[0] = 1)", "ok", ("grid-end-leaves-copies",)),
+    ReadingPin("A24-stricter-reading-release", "but a release can be observed by others: nobody of its own thread need wait for it",
+        "x = 0;", ("cta 0: st.async.release.gpu.global.u32 [x], 1;",), "forall (x = 1)", "ok", ("grid-end-leaves-copies",)),
     ReadingPin("A24-reduction-followed", "a reduction is an asynchronous operation of the kernel as well",
         _OUT + _TWO, (f"cta 0: {_ADD}{_READ_ONLY}", f"cta 1: {_LOADS}"), "~exists (1:r0 != 1)\nrace_free", "ok"),
     ReadingPin("A24-another-stream", "without an order of the kernels the end of one says nothing to the other",

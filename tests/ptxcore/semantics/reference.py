@@ -102,6 +102,12 @@ def references() -> dict[Key, Callable[..., Any]]:
 
 
 @cache
+def home(key: Key) -> str:
+    """The module of `references` that has the reference of a form."""
+    return next(m.__name__.rpartition(".")[2] for m in _modules() if key in getattr(m, "REFERENCES", {}))
+
+
+@cache
 def explained() -> dict[Key, str]:
     return _table("EXPLAINED")
 

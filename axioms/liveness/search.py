@@ -48,6 +48,7 @@ from axioms.witness.candidate import Candidate, Judge
 from axioms.witness.fitted import fitted
 from axioms.witness.missing_arrivals import absent, awaited, lack
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
+from axioms.witness.tearing import with_tearing
 from ptxcore.clock import OutOfTime
 from ptxcore.machine.ir.effects import Cut
 
@@ -160,7 +161,11 @@ def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:
 def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
     """An execution in which threads give up; with `rounds`, also in turns of loops that a bound may stop."""
     blocking = Blocking(
-        asked.program, aborts=asked.aborts, rounds=rounds, stops=asked.stops, streams=asked.model.uses("api")
+        with_tearing(asked.program, asked.model),
+        aborts=asked.aborts,
+        rounds=rounds,
+        stops=asked.stops,
+        streams=asked.model.uses("api"),
     )
     if not any(stop.kind in asked.kinds and stop.guard != 0 for stop in blocking.stops):
         return None

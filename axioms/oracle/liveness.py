@@ -32,6 +32,7 @@ from axioms.witness.fitted import fitted
 from axioms.witness.missing_arrivals import absent
 from axioms.witness.staged import StagedEvaluation
 from axioms.witness.stalls import ABORTS, Stall, Wait
+from axioms.witness.tearing import with_tearing
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.syntax.tree import Instruction
@@ -67,7 +68,7 @@ def find(
 ) -> Stall | None:
     """What `axioms.liveness.search.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
     `axioms.oracle.outcomes.decide`."""
-    return Search(program, model, kinds, Budget(deadline, steps)).result()
+    return Search(with_tearing(program, model), model, kinds, Budget(deadline, steps)).result()
 
 
 class Search:

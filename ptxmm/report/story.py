@@ -132,7 +132,10 @@ class Story:
         if partner is not None:
             text += f", becomes {self.events[partner].number}"
         missed, ahead = self.account.missed.get(event.index), self.account.ahead.get(event.index)
-        if missed is not None:
+        parts = self._parts(event)
+        if len(parts) > 1:
+            text += f" (torn: {' and '.join(map(self._part, parts))})"
+        elif missed is not None:
             newer = self.events[missed]
             what = f"out of date: {newer.number} since" if event.index in self.stale else f"misses {newer.number} of"
             text += f" ({what} {self.cast.name(newer.thread)}, {self.cast.place(newer)})"
@@ -140,6 +143,19 @@ class Story:
             later = self.events[ahead]
             text += f" (written below: {self.cast.name(later.thread)}, {self.cast.place(later)})"
         return text
+
+    def _parts(self, read: ExecutedEvent) -> list[ExecutedEvent | None]:
+        """The writes of all its bytes that a read returns bytes of: one, unless it is torn (PTX ISA 9.0, section 8.10.3). None
+        is what was there at first."""
+        own = read.location, read.width
+        writes = [self.events[w] for w in self.account.line.sources.get(read.index, {}).values()]
+        sources = [None if w.thread < 0 else w for w in writes if w.thread < 0 or (w.location, w.width) == own]
+        return [*{w.index if w else -1: w for w in sources}.values()]
+
+    def _part(self, write: ExecutedEvent | None) -> str:
+        if write is None:
+            return "a part of what was there at first"
+        return f"a part of {write.number} of {self.cast.name(write.thread)}, {self.cast.place(write)}"
 
     def explanations(self) -> list[Told]:
         """Why the execution is not what its author may have meant."""

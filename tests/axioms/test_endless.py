@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ptxmm
 from axioms.liveness import search as endless
 from litmus.formats import read
 from ptxmm.api import model_named
@@ -77,6 +78,25 @@ def test_writes_that_race_for_the_flag_may_leave_either() -> None:
     rows = [f"{a} | {b} | {c}" for a, b, c in zip(
         spin(), ["st.relaxed.gpu.u32 [x], 1", "", ""], ["st.relaxed.gpu.u32 [x], 0", "", ""], strict=True)]  # fmt: skip
     assert waits(rows, LOOP, ["cta 0", "cta 1", "cta 2"]) == [("loop", 0, "ld")]
+
+
+@pytest.mark.parametrize(("low", "high"), [("cta 0", "cta 1"), ("cta 1", "cta 0")])
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_who_waits_after_a_torn_read_is_found(low: str, high: str, engine: str) -> None:
+    """Two halves of a word that race: who reads both of them waits for nobody. One value less and nobody does."""
+    text = """PTX torn
+{{ x = 0; f = 0; }}
+P0@{low} {{ st.weak.u32 [x], 0x00000001; }}
+P1@{high} {{ st.weak.u32 [x], 0x00010000; }}
+P2@cta 2 {{ .reg .pred p, q; ld.weak.u32 %r0, [x]; setp.ne.u32 q, %r0, {value}; @q bra D;
+  W: ld.relaxed.gpu.u32 %r1, [f]; setp.eq.u32 p, %r1, 0; @p bra W;
+  D: ret; }}
+forall (true)
+terminates
+"""
+    for value, verdict in ((0x10001, "no"), (0x10002, "ok")):
+        test = read(text.format(low=low, high=high, value=value), "t")
+        assert ptxmm.check(test, engine=engine).verdict == verdict
 
 
 # Barriers.

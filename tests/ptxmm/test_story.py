@@ -119,3 +119,11 @@ def test_barriers_order_the_steps_and_carry_news() -> None:
 def test_reads_before_their_writes_in_any_order_are_still_told(condition: str) -> None:
     program = " ld.weak.u32 %r0, [x] | ld.weak.u32 %r0, [y] ;\n st.weak.u32 [y], 1 | st.weak.u32 [x], 1 ;"
     assert len(story(program, condition).steps()) == 4
+
+
+def test_a_torn_read_is_called_so_and_no_other() -> None:
+    rows = " st.weak.u32 [x], 0x30001 | ld.weak.u32 %r0, [x] ;"
+    torn = "\n".join(story(rows, "1:r0 = 0x30000").steps())
+    assert "(torn: a part of what was there at first and a part of 196609 of P0, line 4)" in torn
+    for whole in ("0", "0x30001"):
+        assert "torn" not in "\n".join(story(rows, f"1:r0 = {whole}").steps())

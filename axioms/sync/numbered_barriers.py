@@ -143,6 +143,8 @@ class Instances:
                 for t in mates:  # a warp arrives as a whole, but for those of its threads that have exited
                     here = formula.conj(passes, some, BOTH)
                     self._left_before(t, x, k, arrived[t], here, [-here, *broken])
+            if b.wait is None:
+                self._with_its_warp(x, k, warps[places[b.arrive.thread].warp], broken)
             coming = self._may_still_come(x, k, arrived)
             for count, holds in self.whole.counts(b.effect.count):
                 self._exactly(count, present, [-holds, *broken], arrives, passes, coming)
@@ -156,6 +158,13 @@ class Instances:
                 for j in range(k + 1, self.bound):
                     self.formula.add([*unless, -self.same[x][y], -self.number[y][j], arrived])
         self.whole.exits(t, self.members[x].wait, self.formula.conj(passes, -arrived, BOTH))
+
+    def _with_its_warp(self, x: int, k: int, mates: Sequence[int], broken: list[int]) -> None:
+        """Who arrives without waiting for others, and goes on, has its warp there too, but for those who have exited."""
+        over = self.whole.lowering.condition(self.members[x].effect.complete)
+        goes_on = self.formula.conj(self.number[x][k], over, BOTH)
+        for t in mates:
+            self._left_before(t, x, k, self.arrived(t, x, k), FALSE, [-goes_on, *broken])
 
     def _may_still_come(self, x: int, k: int, arrived: Mapping[int, int]) -> int:
         """The literal of "some thread was stopped before it could arrive in the instance in which member x is number k"."""

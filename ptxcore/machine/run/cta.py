@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import chain
 from typing import Any
 
 from ptxcore.isa.form import Use
@@ -32,8 +33,22 @@ class Barrier:
         self.ops: dict[int, tuple[int, bool]] = {}
         self.arrived = 0
         self.count: int | None = None
-        self.operands: list[int] = []
+        self.operands: dict[int, list[int]] = {}
         self.operator = ""
+
+    def take(self, warps: Collection[int]) -> Barrier:
+        """The barrier with some of its warps only, which do not come here any more."""
+        taken = Barrier()
+        taken.waiting = [thread for thread in self.waiting if thread.warp in warps]
+        self.waiting = [thread for thread in self.waiting if thread.warp not in warps]
+        for warp in warps:
+            taken.lanes[warp], taken.ops[warp] = self.lanes.pop(warp), self.ops.pop(warp)
+            taken.operands[warp] = self.operands.pop(warp)
+            if warp in self.passing:
+                taken.passing[warp] = self.passing.pop(warp)
+        taken.arrived = sum(lanes.bit_count() for lanes in taken.lanes.values())
+        taken.count, taken.operator = self.count, self.operator
+        return taken
 
 
 class Meeting:
@@ -191,7 +206,7 @@ class Cta:
         self._check_warp(thread, how, identity, barrier)
         barrier.arrived += 1
         barrier.lanes[thread.warp] = barrier.lanes.get(thread.warp, 0) | 1 << thread.lane
-        barrier.operands.append(operand)
+        barrier.operands.setdefault(thread.warp, []).append(operand)
         barrier.operator = operator
         if action == "arrive":
             barrier.passing.setdefault(thread.warp, []).append(thread)
@@ -278,25 +293,27 @@ class Cta:
             return barrier.count
         return sum(cta.alive for cta in self.cluster) if level == "cluster" else self.alive
 
-    def whole_warps(self, barrier: Barrier) -> int:
-        """What the warps count that have come to a barrier with all their threads; those that have ended count too."""
-        warps = self.warps
-        return WARP * sum(not warps[warp].running & ~lanes for warp, lanes in barrier.lanes.items())
+    def parts_of_warps(self, barrier: Barrier) -> list[int]:
+        """The warps that have not come to a barrier with all their threads; those that have ended need not come."""
+        return [warp for warp, lanes in barrier.lanes.items() if self.warps[warp].running & ~lanes]
 
     def complete(self, level: str, identity: Any, last: Thread | None) -> tuple[Any] | None:
         """Releases a barrier where all have come; gives the result for `last`, which is running."""
         home = self.cluster[0] if level == "cluster" else self
         barrier = home.barriers[level, identity]
         wanted = home.wanted(level, barrier)
-        arrived = barrier.arrived if barrier.count is None else home.whole_warps(barrier)
+        parts = [] if barrier.count is None else home.parts_of_warps(barrier)
+        arrived = barrier.arrived if barrier.count is None else WARP * (len(barrier.lanes) - len(parts))
         if arrived < wanted or not arrived:
             return None
         if arrived > wanted:
             raise fault("barrier-count", f"{arrived} threads came to barrier {identity}, which takes {wanted}")
         del home.barriers[level, identity]
+        if parts:  # a warp comes as a whole: to the next instance
+            home.barriers[level, identity] = barrier.take(parts)
         if level == "cluster":
             home.passed += 1
-        result = _REDUCTIONS[barrier.operator](barrier.operands)
+        result = _REDUCTIONS[barrier.operator]([*chain.from_iterable(barrier.operands.values())])
         for thread in barrier.waiting:
             if thread is not last:
                 thread.wake(result)

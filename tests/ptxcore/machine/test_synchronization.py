@@ -93,6 +93,19 @@ DONE:
     assert words(body, 4, count=5, seed=seed) == [17, 57, 57, 57, 7]
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_warp_comes_to_a_barrier_as_a_whole(seed: int | None) -> None:
+    """Each of two warps is an instance of its own: what a part of the other has brought by then counts in the next one."""
+    body = """
+    barrier.arrive 1, 32;
+    shr.u32 %r1, %r0, 5;
+    setp.eq.u32 %p0, %r1, 0;
+    barrier.red.popc.u32 %r2, 0, 32, %p0;
+    st.global.u32 [%rd1], %r2;
+    """
+    assert words(body, 64, seed=seed) == [32] * 32 + [0] * 32
+
+
 def test_who_has_ended_is_not_waited_for() -> None:
     body = "setp.gt.u32 %p0, %r0, 1; @%p0 exit; vote.sync.any.pred %p1, %p0, 0xf; selp.u32 %r1, 1, 2, %p1; st.u32 [%rd1], %r1;"
     assert words(body, 4) == [2, 2, 0, 0]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.undetermined import OPTION, WIDTH, is_chosen
-from axioms.program import Observable, Program
+from axioms.program import Observable, Program, cut_at, showing
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
 from ptxcore.machine.ir.collective import UNDETERMINED
@@ -36,7 +36,7 @@ _MOST_EVENTS = 300
 
 def with_way(program: Program, way: str) -> Program:
     """The program with other numbers."""
-    return program.cut((), frozenset([*[o for o in program.options if not o.startswith(OPTION)], OPTION + way]))
+    return cut_at(program, (), frozenset([*[o for o in program.options if not o.startswith(OPTION)], OPTION + way]))
 
 
 #: Decides a program: its outcomes, its races.
@@ -114,7 +114,7 @@ def _found_by_solver(
     """Asks for outcomes and races with any numbers, and tries the numbers of each kind of outcome."""
     shown = [Observable(f"{UNDETERMINED} {i}", s, WIDTH) for i, s in enumerate(program.undetermined)]
     try:
-        found = by_solver(loose.showing(shown))
+        found = by_solver(showing(loose, shown))
     except UnsupportedProgram:
         return None
     if (found.races and not before.races) or (found.undefined and not before.undefined):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from axioms.cat.model import Model
 from axioms.models.options import WITHOUT
-from axioms.program import Program
+from axioms.program import Program, settled
 from ptxcore.machine.ir.effects import UPDATES
 
 #: Programs of so many events at most are decided as they are: that takes less time than to find out what is constant.
@@ -35,7 +35,7 @@ def constant_reads(program: Program, model: Model) -> Program:
         return program
     from axioms.analysis.constant_reads import follows_causality
 
-    return program.settled(slices="slicing" not in program.off) if follows_causality(model) else program
+    return settled(program, slices="slicing" not in program.off) if follows_causality(model) else program
 
 
 #: Those over programs, in their order.

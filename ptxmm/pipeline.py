@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from axioms.events.memory import Layout
-from axioms.program import Observable, Program, Thread, final_symbol
+from axioms.program import Asked, Observable, Program, Source, Thread, final_symbol
+from axioms.program import build as assembled
 from litmus.formats.dialects import dialect_named
 from litmus.test import (
     TYPE_WIDTHS,
@@ -149,7 +149,12 @@ class _Builder:
         if problems:
             raise InputError(sorted(problems, key=lambda d: d.span))
         self._put_warps_together(threads)
-        program = self.assemble(threads)
+        program = assembled(
+            Source(
+                threads, self.memory.objects, self.memory.views, self.asked, self.unroll, self.definitions,
+                tuple(self.kernels), self.options,
+            )
+        )  # fmt: skip
         if program.grids is not None:
             program.grids.refuse_uncertain_launches()
         return program
@@ -193,23 +198,14 @@ class _Builder:
                 codes.append(None)
         return codes
 
-    def assemble(self, threads: Sequence[Thread], layout: Layout | None = None) -> Program:
-        """The program of threads that have been executed, on symbols or on numbers."""
+    def asked(self, threads: Sequence[Thread]) -> Asked:
+        """What is asked of threads that have been executed, on symbols or on numbers."""
         self.registers = {t.name: t.execution.registers for t in threads}
         condition, filter_ = self.test.condition.proposition, self.test.filter
-        return Program(
-            threads,
-            self.memory.objects,
-            self.memory.views,
+        return Asked(
             [self._observable(n) for n in self._listed()],
             self._truth(condition),
             1 if filter_ is None else self._truth(filter_),
-            unroll=self.unroll,
-            assemble=self.assemble,
-            layout=layout,
-            kernels=self.kernels,
-            options=self.options,
-            definitions=self.definitions,
         )
 
     # What states list.

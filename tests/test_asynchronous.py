@@ -16,6 +16,7 @@ import ptxmm
 from axioms.engine import decide
 from axioms.errors import UnsupportedProgram
 from axioms.models import load
+from axioms.program import with_threads
 from axioms.witness.result import Decision
 from litmus.formats import read, write
 from ptxcore.machine.ir.effects import Effect
@@ -77,8 +78,7 @@ def test_what_the_generic_proxy_wrote_reaches_the_tensormap_proxy(release: str, 
     program = build(read(case.litmus()))
     effects = [replace(e, proxy=_proxy(e)) for e in program.threads[1].execution.effects]
     execution = replace(program.threads[1].execution, effects=effects)
-    assert program.assemble is not None
-    changed = program.assemble([program.threads[0], program.threads[1]._replace(execution=execution)], program.layout)
+    changed = with_threads(program, [program.threads[0], program.threads[1]._replace(execution=execution)])
     assert bool(decide(changed, load("ptx-9.0")).positive) == allowed
 
 

@@ -15,6 +15,7 @@ from pairs_campaign import kind, run_pair, texts
 
 from axioms.engine import decide
 from axioms.models import load
+from axioms.program import cut_at
 from litmus.formats import read
 from ptxmm.pipeline import build
 
@@ -72,7 +73,7 @@ def assert_cutting_shows_nothing_more(text: str) -> None:
     """What copies may carry, and so where reads are torn, is found before anything is decided. Both engines believe it."""
     program, model = build(read(text, "generated.litmus"), unroll=2, all_registers=True), load("ptx-9.0")
     found = decide(program, model)
-    bytes_ = program.cut((c.object, c.offset + i) for c in program.cells for i in range(1, c.size))
+    bytes_ = cut_at(program, ((c.object, c.offset + i) for c in program.cells for i in range(1, c.size)))
     expected = either(lambda: decide(bytes_, model, deadline=deadline()))
     if expected is None:
         return

@@ -1,4 +1,4 @@
-"""Which numbers asynchronous copies may carry: what their sources may hold, as far as that is bounded.
+"""Which numbers writes may write, and asynchronous copies may carry: what their sources may hold, as far as that is bounded.
 
     every cell holds its initial value, or a number that some write to it may write
     every copy writes what its cells of the source hold, put together from bytes of any of these numbers
@@ -12,14 +12,41 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from axioms.events.event import Event
+from axioms.events.event import Event, Thread
 from axioms.events.memory import Cell
-from axioms.events.value_sets import MOST, Numbers, torn, union
+from axioms.events.value_sets import MOST, Flow, Numbers, torn, union
+from ptxcore.machine.ir.effects import WRITES
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
 #: So many combinations of operands are tried.
 _MOST_TOGETHER = 4096
+
+
+class Written:
+    """What writes may write, of a program with these `cells` and `events`: by the numbers that reads may return (`flow`) in its
+    `threads` as they were before cells were known."""
+
+    def __init__(
+        self, cells: Sequence[Cell], events: Sequence[Event], flow: Callable[[], Flow], threads: Sequence[Thread]
+    ) -> None:
+        self.cells, self.events, self.flow, self.threads = cells, events, flow, threads
+        self._carried: Carried | None = None
+
+    def numbers(self, write: Event, cell: int) -> Numbers:
+        """The numbers that a write may write to one of its cells; None for anything."""
+        effect = write.effect
+        if effect is None:
+            return frozenset((self.cells[cell].initial,))
+        if effect.kind == "copy":
+            if self._carried is None:
+                self._carried = Carried(self.cells, self.events, self.numbers)
+            return self._carried.numbers(write, cell)
+        if effect.kind not in WRITES:
+            return None
+        numbers = self.flow().numbers(self.threads[write.thread].execution.effects[effect.index].value or 0)
+        by, size = 8 * (self.cells[cell].offset - write.offset), self.cells[cell].width
+        return numbers if numbers is None else frozenset(n >> by & terms.mask(size) for n in numbers)
 
 
 class Carried:

@@ -3,7 +3,6 @@ the program in which those that do not have been stopped."""
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 
 from axioms.program import Program
@@ -47,9 +46,8 @@ def forced_values(program: Program) -> dict[Term, int]:
 def with_waits_as_stops(program: Program) -> Program:
     """The program in which a thread that waits in a loop counts as stopped, as one does that a loop bound has stopped: what it
     waits for may be what that one would have done."""
-    stopped = copy(program)
-    stopped.threads = tuple([
+    threads = [
         t._replace(execution=replace(t.execution, cut=terms.any_of([t.execution.cut, *[s.guard for s in t.execution.stuck]])))
         for t in program.threads
-    ])  # fmt: skip
-    return stopped
+    ]  # fmt: skip
+    return replace(program, threads=tuple(threads))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.event import MAKERS as ORDINARY
-from axioms.events.event import PROXY_TAGS, Collector, Event, Maker, Span, joined, tags_of
+from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, Span, joined, tags_of
 from axioms.events.memory import Place
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
@@ -443,7 +443,7 @@ def at_least(number: int, conditions: Iterable[Value]) -> Value:
     return reached[number]
 
 
-def operations_of(collector: Collector) -> Iterator[tuple[int, Operations]]:
+def operations_of(collector: Made) -> Iterator[tuple[int, Operations]]:
     """The threads that have asynchronous operations."""
     for t, thread in enumerate(collector.threads):
         if any(e.kind == "issue" for e in thread.execution.effects):

@@ -7,7 +7,7 @@ returns the events that it had the collector make.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
@@ -155,6 +155,16 @@ SPANS: Mapping[str, Callable[[Effect], tuple[Span, ...]]] = dict.fromkeys(ACCESS
 
 #: Of so many addresses at most, each is tried.
 _FEW = 16
+
+
+class Made(Protocol):
+    """Who has the threads of a program, and the events of each effect."""
+
+    @property
+    def threads(self) -> Sequence[Thread]: ...
+
+    @property
+    def by_effect(self) -> Sequence[Mapping[int, list[Event]]]: ...
 
 
 class Collector:

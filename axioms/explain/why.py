@@ -20,7 +20,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits
 from axioms.cat.model import Axiom, Model, Node
 from axioms.explain.forbidding import MOST_SECONDS, without
 from axioms.explain.impossible import impossible
-from axioms.program import Program
+from axioms.program import Program, cut_at, with_threads
 from axioms.sat.values import TooManyValues
 from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
@@ -94,7 +94,7 @@ def _torn(program: Program, model: Model, wanted: bool, deadline: float, origina
     reads = [e for e in program.events if e.kind == "R"]
     cuts = {(e.object, e.offset + b) for e in reads for b in range(1, e.width // 8)}
     dropped = {"single-copy"} & {a.name for a in model.axioms}
-    return _against(program.cut(cuts), model, dropped, wanted, deadline, original) if cuts and dropped else None
+    return _against(cut_at(program, cuts), model, dropped, wanted, deadline, original) if cuts and dropped else None
 
 
 def _against(
@@ -334,8 +334,6 @@ _LESS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 def _rests_on(program: Program, model: Model, wanted: bool, deadline: float) -> Iterator[Rest]:
     """The instructions that cannot be weaker, each taken alone. A scope is told with the widest one that is too narrow."""
-    if program.assemble is None:
-        return
     for t, thread in enumerate(program.threads):
         effects = thread.execution.effects
         for instruction in dict.fromkeys(_Same(e.instruction) for e in effects):
@@ -364,12 +362,11 @@ class _Same:
 
 def _changed(program: Program, thread: int, instruction: Instruction, change: Change) -> Program:
     """The program in which one thread executes something weaker in place of an instruction."""
-    assert program.assemble is not None
     threads = list(program.uncut)
     execution = threads[thread].execution
     effects = [change(e) if e.instruction is instruction else e for e in execution.effects]
     threads[thread] = threads[thread]._replace(execution=replace(execution, effects=effects))
-    return program.assemble(threads, program.layout)
+    return with_threads(program, threads)
 
 
 def _weaker(effect: Effect) -> Iterator[tuple[str, list[tuple[str, Change]]]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.encode.symmetry import Alike
 from axioms.events.definitions import Definitions
-from axioms.program import Program, Thread
+from axioms.program import Program, Thread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
 from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect, Stuck, ThreadExecution, Turn
@@ -93,12 +92,9 @@ class Blocking:
         self._alike = not stops and self.launching is None
         self._whole = program.uncut
         threads = [self._thread(t, thread) for t, thread in enumerate(self._whole)]
-        assert program.assemble is not None
-        self.program = copy(program.assemble(threads, program.layout))
+        made = with_threads(program, threads)
+        self.program = replace(made, condition=1, filter=1, observed=(), well_used=certain is None)
         self._cut(self.program.pieces)
-        self.program.well_used = certain is None
-        self.program.condition = self.program.filter = 1
-        self.program.observed = ()
 
     def _cut(self, pieces: Definitions) -> None:
         """Says what threads do in the words of the new program, in which reads of several cells are pieces."""

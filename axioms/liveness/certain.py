@@ -37,7 +37,7 @@ class CertainEnds(SharedWaits):
         #: By object, its operations: thread and effect; None where it is not known which it is.
         self._operations: dict[int, list[tuple[int, Effect]]] | None = {}
         for t, effect in self._all("mbarrier"):
-            places = program.collector.places.get((t, effect.index), [[]])[0]
+            places = program.places.get((t, effect.index), [[]])[0]
             if len(places) != 1 or self._operations is None:
                 self._operations = None
             elif effect.operation != "wait":
@@ -83,7 +83,7 @@ class CertainEnds(SharedWaits):
             return effect.operation == "try_wait"
         if effect.kind != "mbarrier" or effect.operation != "wait" or effect.result is None:
             return False
-        number = self.program.collector.places[t, effect.index][0]
+        number = self.program.places[t, effect.index][0]
         last = self._state(number[0].object) if len(number) == 1 else None
         if last is None or any(self.reached[u] <= e.index for u, e in (self._operations or {})[number[0].object]):
             return False

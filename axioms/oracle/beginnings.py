@@ -61,8 +61,7 @@ class _Search(Search):
             self.spend()
             if all(way.kind == "end" for way in chosen) or not self.go_together(chosen):
                 continue
-            program = self.assembled(chosen)
-            program.observed = ()  # nothing has its final value yet
+            program = replace(self.assembled(chosen), observed=())  # nothing has its final value yet
             executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
             for barrier, orders in executions.arrangements(self._arranged(program, chosen)):
                 for candidate in executions.of(barrier, orders, finals=False):

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axioms.events.event import Thread
-from axioms.program import Program
+from axioms.program import Program, with_threads
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.effects import ThreadExecution
 
 
 def assembled(program: Program, traces: Sequence[Trace]) -> Program:
     """A program of one run of each thread."""
-    assert program.assemble is not None
     threads = [
         Thread(t.name, t.place, t.code, _execution(trace)) for t, trace in zip(program.threads, traces, strict=True)
     ]
-    return program.assemble(threads, program.layout)
+    return with_threads(program, threads)
 
 
 def _execution(trace: Trace) -> ThreadExecution:

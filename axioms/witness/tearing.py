@@ -20,11 +20,12 @@ never mixes writes of its size, as with the option `no-tearing`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from axioms.cat.model import Model
 from axioms.events.event import Event
-from axioms.program import Program, members_by_tag
+from axioms.events.value_sets import Numbers
+from axioms.program import Program, cut_at, members_by_tag, numbers_written
 
 _PROXIES = ("GEN", "SUR", "TEX", "CON", "ASYNC", "TMAP")
 
@@ -33,17 +34,20 @@ def with_tearing(program: Program, model: Model) -> Program:
     """The program with its cells cut wherever a read may be torn under a model."""
     if not any(axiom.name == "single-copy" for axiom in model.axioms):
         whole = all(len(e.cells) <= 1 for e in program.events if e.kind == "R")
-        return program if whole else program.cut((), program.options | {"no-tearing"})
+        return program if whole else cut_at(program, (), program.options | {"no-tearing"})
     cuts = torn_at(program)
-    return program.cut(cuts) if cuts else program
+    return cut_at(program, cuts) if cuts else program
 
 
 def torn_at(program: Program) -> set[tuple[int, int]]:
     """Where to cut, as objects and offsets."""
     suspects = _suspects(program)
     found: set[tuple[int, int]] = set()
+    if not suspects:
+        return set()
+    written = numbers_written(program)
     for cell, events in suspects.items():
-        varying = _varying(program, cell, events)
+        varying = _varying(program, written, cell, events)
         place = program.cells[cell]
         found |= {(place.object, place.offset + b) for b in varying[1:]}
     return found
@@ -130,11 +134,11 @@ def _surely_strong(program: Program) -> list[int]:
     return rows
 
 
-def _varying(program: Program, cell: int, events: list[Event]) -> list[int]:
+def _varying(program: Program, written: Callable[[Event, int], Numbers], cell: int, events: list[Event]) -> list[int]:
     """The bytes of a cell in which the values that events write there may differ."""
     differ, first = 0, None
     for e in events:
-        numbers = program.written(e, cell)
+        numbers = written(e, cell)
         if numbers is None:
             return list(range(program.cells[cell].size))
         for n in numbers:

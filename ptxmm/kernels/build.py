@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from axioms.events.memory import Layout
-from axioms.program import Observable, Program, Thread
+from axioms.program import Asked, Observable, Program, Source
+from axioms.program import build as assembled
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Final, Launch
@@ -43,25 +43,20 @@ def build(
     """
     found = explored(launches, options)
     memory = found.memory
-    observed = [
+    observed = tuple(
         Observable(e.label, e.value, e.width, e.signed)
         for e in (memory.final(name, number) for name, number in observe)
-    ]
-    asked = condition(memory.final)
+    )
+    asked = Asked(observed, condition(memory.final))
     unroll = max((launch.unroll for launch in launches), default=4)
-    kernels = found.kernels if _ends_matter(found) else ()
+    kernels = tuple(found.kernels) if _ends_matter(found) else ()
 
     def holding(contents: bytes) -> Program:
         objects = [o._replace(initial=(contents * o.size)[: o.size]) if o.unset else o for o in memory.objects]
-
-        def assemble(threads: Sequence[Thread], layout: Layout | None = None) -> Program:
-            return Program(
-                threads, objects, memory.views, observed, asked,
-                unroll=unroll, assemble=assemble, definitions=found.definitions, layout=layout, kernels=kernels,
-                options=options,
-            )  # fmt: skip
-
-        return assemble(found.threads)
+        source = Source(
+            found.threads, objects, memory.views, lambda threads: asked, unroll, found.definitions, kernels, options
+        )
+        return assembled(source)
 
     return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed))
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from axioms.engine import decide
+from axioms.program import asking
 from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.stalls import Bounded, Stall
@@ -93,7 +94,7 @@ class Question:
     def decide(self, condition: Value | None = None, settles: bool = True) -> Decision:
         """The outcomes, and races where the test asks for them; with a condition of its own at least one outcome for which
         its truth is `settles`, where there is any."""
-        program = self.built.program if condition is None else self.built.program.asking(condition)
+        program = self.built.program if condition is None else asking(self.built.program, condition)
         decision = decide(
             program, self.model, engine=self.engine, backend=self.backend, deadline=self.deadline,
             races=self.races and condition is None, settles=self._settles() if condition is None else settles,

@@ -10,7 +10,7 @@ import numpy
 from axioms.cat.model import Model
 from axioms.dependence import with_way
 from axioms.engine import decide
-from axioms.program import Program
+from axioms.program import Program, asking
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.values import terms
@@ -72,7 +72,7 @@ def ends_with(program: Program, model: Model, state: State) -> bool:
     of a program are listed with others. So these are left open here, and any will do."""
     loose = with_way(program, "open") if program.undetermined else program
     as_seen = terms.all_of(terms.eq(o.value, state[o.label] & terms.mask(o.width)) for o in loose.observed)
-    return decide(loose.asking(as_seen), model, settles=True, witnesses=False).positive > 0
+    return decide(asking(loose, as_seen), model, settles=True, witnesses=False).positive > 0
 
 
 def _passed(scalar: Any) -> Any:

@@ -1,0 +1,42 @@
+"""A program as the engine sees it: guarded events, and the relations that are known before any solving.
+
+    source      what is given: threads that were executed, memory, what is asked
+    building    source -> program: where each access may go, the cells, the events, the relations
+    changes     program -> program: other cells, another question, other threads, what is settled put in
+    dependencies  what events depend on: `addr`, `data`, `ctrl`, `comp`
+
+Nothing in a program changes. Whoever needs another one makes it, by `changes` or by `dataclasses.replace`.
+"""
+
+from axioms.errors import UnsupportedProgram
+from axioms.events.event import Event, Thread, Trouble
+from axioms.events.memory import Object, View
+from axioms.program.building import build
+from axioms.program.changes import asking, cut_at, settled, showing, with_threads
+from axioms.program.dependencies import dependency_pairs, ends_by
+from axioms.program.program import Program, members_by_tag, numbers_written
+from axioms.program.source import Asked, Observable, Source, final_symbol
+
+__all__ = [
+    "Asked",
+    "Event",
+    "Object",
+    "Observable",
+    "Program",
+    "Source",
+    "Thread",
+    "Trouble",
+    "UnsupportedProgram",
+    "View",
+    "asking",
+    "build",
+    "cut_at",
+    "dependency_pairs",
+    "ends_by",
+    "final_symbol",
+    "members_by_tag",
+    "numbers_written",
+    "settled",
+    "showing",
+    "with_threads",
+]

@@ -1,0 +1,67 @@
+"""Programs made of others: functions from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from axioms.events.event import Thread
+from axioms.program.building import build
+from axioms.program.program import Program
+from axioms.program.source import Asked, Observable, bytes_of, finals_in
+from ptxcore.values.terms import Value
+
+#: Of programs with more events than this, what is settled altogether is left out of what is solved, and of what is told.
+_LARGE = 1000
+
+
+def cut_at(program: Program, cuts: Iterable[tuple[int, int]], options: frozenset[str] | None = None) -> Program:
+    """The program with its cells cut at more places, objects and offsets, and perhaps with other options."""
+    options = program.options if options is None else options
+    return build(replace(program.source, layout=program.layout.cut(cuts), options=options))
+
+
+def asking(program: Program, condition: Value) -> Program:
+    """The same program with another condition."""
+    ask = program.source.ask
+    return _asking(program, lambda threads: ask(threads)._replace(condition=condition))
+
+
+def showing(program: Program, more: Iterable[Observable]) -> Program:
+    """The same program with more that states list."""
+    ask, also = program.source.ask, tuple(more)
+
+    def shown(threads: Sequence[Thread]) -> Asked:
+        asked = ask(threads)
+        return asked._replace(observed=(*asked.observed, *also))
+
+    return _asking(program, shown)
+
+
+def _asking(program: Program, ask: Callable[[Sequence[Thread]], Asked]) -> Program:
+    return build(replace(program.source, ask=ask, layout=program.layout))
+
+
+def with_threads(program: Program, threads: Sequence[Thread]) -> Program:
+    """The same program, with the same cells, of threads that were executed otherwise, on numbers for instance."""
+    return build(replace(program.source, threads=tuple(threads), layout=program.layout, settlement=None))
+
+
+def settled(program: Program, *, slices: bool = True) -> Program:
+    """The program with what its reads can only return put in: see `axioms.analysis.constant_reads`."""
+    from axioms.analysis.constant_reads import Settling
+
+    ends_matter = program.grids is not None
+    values = [*[o.value for o in program.observed], program.condition, program.filter]
+    settling = Settling(program.threads, program.space, values, ends_matter=ends_matter)
+    found = settling.settlement()
+    if not found.sources:
+        return program
+    if slices and program.size > _LARGE and not ends_matter:
+        from axioms.analysis.slicing import dropped
+
+        asked = finals_in(Asked(program.observed, program.condition, program.filter))
+        finals = ((number, first, first + size) for number, first, size in map(bytes_of, asked))
+        left_out = dropped(settling, program.space, finals)
+        found = found._replace(gone=left_out.effects, behind=left_out.behind)
+    return build(replace(program.source, layout=None, settlement=found))

@@ -101,8 +101,6 @@ def _says(line: ast.stmt) -> bool:
 PRODUCT = [path for folder in ("axioms", "ptxcore", "ptxmm", "litmus") for path in (HERE.parent / folder).rglob("*.py")]
 #: A file of more lines says in its head why it is one file, with these words.
 _MOST_LINES, _REASON = 500, "It is one file because "
-#: Files that are about to be cut.
-_STILL_LONG = {"axioms/program.py"}
 
 
 def test_a_long_file_says_why_it_is_one() -> None:
@@ -112,7 +110,7 @@ def test_a_long_file_says_why_it_is_one() -> None:
         for p, t in long.items()
         if _REASON not in (ast.get_docstring(ast.parse(t)) or "")
     ]
-    assert set(silent) <= _STILL_LONG
+    assert silent == []
 
 
 # What a run tells in the end, and how many processes it takes.

@@ -9,11 +9,10 @@ from campaigns import share
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import axioms.program
 from axioms import engine, passes
 from axioms.engine import decide
 from axioms.models import load
-from axioms.program import Program
+from axioms.program import Program, changes
 from axioms.witness.result import Decision
 from litmus.formats import read
 from ptxmm.pipeline import build
@@ -132,7 +131,7 @@ def _without_the_rest(program: Program, model_name: str) -> Decision:
     """The answer where what is settled altogether is left out, as of large programs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "_SMALL", 0)
-        patch.setattr(axioms.program, "_LARGE", -1)
+        patch.setattr(changes, "_LARGE", -1)
         return decide(program, load(model_name), races=True)
 
 

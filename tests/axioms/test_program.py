@@ -67,7 +67,7 @@ def test_the_question_is_asked_of_the_values_that_threads_end_with() -> None:
     made = program()
     reader = made.uncut[1]
     results = {e.result for e in reader.execution.effects if e.result is not None}
-    numbers = Definitions({result: 1 for result in results})
+    numbers = Definitions(dict.fromkeys(results, 1))
     told = with_threads(made, [made.uncut[0], reader._replace(execution=numbers.execution(reader.execution))])
     assert isinstance(made.condition, terms.Term) and isinstance(told.condition, terms.Term)
     assert terms.symbols_of(made.condition) & results and not terms.symbols_of(told.condition) & results

@@ -117,7 +117,7 @@ def check(
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
-    option that is none.
+    option that is none, TypeError for what is no test, as the name of a file.
     """
     _check_options(unroll, timeout, engine, backend)
     if progress is not None:
@@ -150,7 +150,10 @@ def check(
             )  # fmt: skip
     from axioms.models.options import of_programs
     from ptxmm.kernels import check as kernels
+    from ptxmm.kernels.test import KernelTest
 
+    if not isinstance(test, KernelTest):
+        raise TypeError(f"check takes a test that load or parse has read, not {type(test).__name__}")
     with limited(timeout):
         return kernels.check(
             test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_elements=all_registers,

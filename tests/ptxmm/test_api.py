@@ -154,3 +154,9 @@ def test_what_brute_force_cannot_take_stays_undecided_and_says_why() -> None:
     test = ptxmm.parse(f"PTX crowd\n{{ x = 0; }}\nP0 {{ {writes} }}\nP1 {{ {writes} }}\nexists (x = 1)")
     result = ptxmm.check(test, engine="enumerate")
     assert (result.verdict, result.error) == ("undecided", "too many writes to one location for brute force")
+
+
+@pytest.mark.parametrize("what", ["lock.toml", None, 3])
+def test_what_is_no_test_is_refused(what: object) -> None:
+    with pytest.raises(TypeError, match="a test that load or parse has read"):
+        ptxmm.check(what)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ as what was looked at (`Coverage`):
     ALL_CUT       none that ends: each one that there is reaches a bound. Undecided, also for claims about what happens on the
                   way. "Holds in all that was explored" would be said of no execution at all, and whoever accepts bounded
                   answers does not mean to accept that; the bound is too small to say anything
-    ABSENT        none ends, and no bound is the reason: each waits for ever, or ends the launch. A universal claim does not
+    ABSENT        none ends, and no bound is the reason: each deadlocks, livelocks or ends the launch. A universal claim does not
                   hold: a launch that never ends keeps no promise, and "all of none" is not what anybody asks. Nor does an
                   existential one
     OUT_OF_TIME   nobody knows what: undecided
@@ -38,8 +38,8 @@ CHECKS = {
     "never": (False, "an execution that ends so"),
     "exists": (True, "an execution that ends so"),
     "race_free": (False, "an execution with a race, whether it ends or not"),
-    "no_deadlock": (False, "an execution in which a thread waits at a barrier for ever"),
-    "terminates": (False, "an execution in which a thread waits for ever"),
+    "no_deadlock": (False, "an execution that deadlocks: a thread waits at a barrier without end"),
+    "terminates": (False, "an execution that does not terminate"),
     "no_trap": (False, "an execution in which a thread traps, or fails an assertion"),
     ASSERTIONS: (False, "an execution in which a thread fails an assertion"),
 }

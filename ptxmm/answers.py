@@ -12,7 +12,8 @@ as what was looked at (`Coverage`):
     ALL_CUT       none that ends: each one that there is reaches a bound. Undecided, also for claims about what happens on the
                   way. "Holds in all that was explored" would be said of no execution at all, and whoever accepts bounded
                   answers does not mean to accept that; the bound is too small to say anything
-    ABSENT        none ends, and no bound is the reason: each deadlocks, livelocks or ends the launch. A universal claim does not
+    ABSENT        none ends, and no bound is the reason: each deadlocks, livelocks or ends the launch. A universal claim does
+    not
                   hold: a launch that never ends keeps no promise, and "all of none" is not what anybody asks. Nor does an
                   existential one
     OUT_OF_TIME   nobody knows what: undecided

@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
 
 class Loop(NamedTuple):
     """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns`; or `waiting`, reduced to its last
-    turn, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was compiled from.
+    iteration, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was compiled from.
     `label` may be empty; `threads` are the names of the threads that run it."""
 
     kind: str

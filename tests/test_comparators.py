@@ -14,9 +14,9 @@ import pytest
 import test_asynchronous
 import test_barriers_agree
 import test_bytes
+import test_constant_reads_agree
 import test_engines_agree
 import test_races
-import test_settled_agree
 import test_warps_agree
 from agreement import STEPS
 
@@ -74,7 +74,11 @@ COMPARISONS: dict[str, tuple[ModuleType, Callable[[str], object], tuple[Callable
     "barriers": (test_barriers_agree, test_barriers_agree.assert_agreement, OUTCOMES),
     "races": (test_races, test_races.assert_races_agree, (no_meaning, no_race)),
     "fitted": (test_races, test_races.assert_fitting_changes_nothing, OUTCOMES),
-    "settled": (test_settled_agree, lambda text: test_settled_agree.assert_agreement(text, STEPS), ALL),
+    "constant reads": (
+        test_constant_reads_agree,
+        lambda text: test_constant_reads_agree.assert_agreement(text, STEPS),
+        ALL,
+    ),
     "sizes": (test_bytes, test_bytes.test_engines_agree_on_accesses_of_many_sizes.hypothesis.inner_test, OUTCOMES),
     "pairs": (pairs_campaign, pairs, ALL),
     "kernels": (kernels_campaign, kernels, ALL),

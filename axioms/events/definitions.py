@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ptxcore.clock import tick
-from ptxcore.machine.ir.effects import Effect, Stuck, ThreadExecution, Turn
+from ptxcore.machine.ir.effects import Effect, Iteration, Stuck, ThreadExecution
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -91,7 +91,7 @@ class Definitions:
             turns=[*map(self._turn, execution.turns)],
         )
 
-    def _turn(self, turn: Turn) -> Turn:
+    def _turn(self, turn: Iteration) -> Iteration:
         memory = None if turn.memory is None else turn.memory.mapped(self)
         values = tuple([(self(value), self(defined)) for value, defined in turn.values])
         return turn._replace(guard=self(turn.guard), values=values, memory=memory)

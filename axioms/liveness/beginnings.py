@@ -1,7 +1,7 @@
 """What is undefined, and which accesses race, in executions that do not end: found in their beginnings.
 
-The question is put to the program in which threads may give up wherever they may wait, where they trap, and where a bound
-stops them (`axioms.liveness.blocking`), for no reason. Each of its executions is the beginning of one: whoever gave up can go
+The question is put to the program in which threads may block wherever they may wait, where they trap, and where a bound
+stops them (`axioms.liveness.blocking`), for no reason. Each of its executions is the beginning of one: whoever blocked can go
 on, reading what was written last. Undefined is what has happened, whatever comes after: what orders two accesses, and what
 comes before an operation, lies before the later of them. Only of what nobody did until an end (`BY_THE_END`), that end must
 have come.

@@ -1,4 +1,4 @@
-"""The program in which threads may give up: stop at a barrier, in a loop, or where nobody schedules them."""
+"""The program in which threads may block: stop at a barrier, in a loop, or where nobody schedules them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from axioms.events.definitions import Definitions
 from axioms.program import Program, Thread, with_threads
 from axioms.sync.shared_waits import SharedWaits, mates_in_warps
 from axioms.witness.stalls import abort_of
-from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect, Stuck, ThreadExecution, Turn
+from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect, Iteration, Stuck, ThreadExecution
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -33,7 +33,7 @@ class Round(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """A place where a thread may give up: `guard` is the truth value of "it does so here". `rounds`, of a loop: what it
+    """A place where a thread may block: `guard` is the truth value of "it does so here". `rounds`, of a loop: what it
     may do again and again from there, each with the truth value of "it could"."""
 
     kind: str
@@ -57,10 +57,10 @@ def is_arrival(effect: Effect) -> bool:
 
 
 class Blocking:
-    """The program in which threads may give up; with `aborts`, wherever they may wait and for no reason, and where they end
-    the launch; with `rounds`, also where a turn of a loop that a bound may stop begins; with `stops`, anywhere. With `streams`
-    kernels wait for one another, and the host for them. With `certain`, what is undefined counts too, and nobody gives up who
-    certainly goes on."""
+    """The program in which threads may block; with `aborts`, wherever they may wait and for no reason, and where they end
+    the launch; with `rounds`, also where an iteration of a loop that a bound may stop begins; with `stops`, anywhere. With
+    `streams` kernels wait for one another, and the host for them. With `certain`, what is undefined counts too, and nobody
+    blocks who certainly goes on."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Blocking:
                 self._chosen.add(symbol)
                 choices.append(_choice(len(execution.effects) + len(choices), instruction, symbol))
 
-        through = self._begins(number)  # nowhere so far was given up
+        through = self._begins(number)  # it has blocked nowhere so far
         behind = [through]  # the same behind each effect
         if self.launching is not None and execution.effects:
             for symbol in (*self.launching.begins, *self.launching.ended):
@@ -208,7 +208,7 @@ class Blocking:
     # Loops.
 
     def _in_loops(self, number: int, execution: ThreadExecution, through: Value) -> None:
-        """The loops whose last turn only looks."""
+        """The loops whose last iteration only looks."""
         for stuck in [*execution.stuck, *([] if self._aborts else execution.repeating)]:
             if self._certain is not None and self._certain.leaves(number, stuck):
                 continue
@@ -218,10 +218,10 @@ class Blocking:
             self.stops.append(Stop(kind, number, guard, where, reads=stuck.reads, rounds=(Round(stuck.reads, 1),)))
 
     def _goes_on(
-        self, number: int, turn: Turn, others: list[Turn], through: Value, chosen: Callable[[Value, Instruction], None],
-        instruction: Instruction,
+        self, number: int, turn: Iteration, others: list[Iteration], through: Value, chosen: Callable[[Value, Instruction],
+        None], instruction: Instruction,
     ) -> Value:  # fmt: skip
-        """A turn before which a thread may give up: the truth value of "it does not"."""
+        """An iteration before which a thread may block: the truth value of "it does not"."""
         choice = terms.symbol(("round", number, *turn.loop, turn.number), 1)
         self._own[number].append(choice)
         chosen(choice, instruction)
@@ -229,8 +229,8 @@ class Blocking:
         self._go_round(number, turn, others, terms.conj(guard, through))
         return terms.negate(guard)
 
-    def _go_round(self, number: int, turn: Turn, others: list[Turn], guard: Value) -> None:
-        """Gives up where a turn begins, to do again and again what was done since another one began."""
+    def _go_round(self, number: int, turn: Iteration, others: list[Iteration], guard: Value) -> None:
+        """Blocks where an iteration begins, to do again and again what was done since another one began."""
         if self.alive[number]:
             guard = terms.conj(guard, self.alive[number][-1])
         effects = self._whole[number].execution.effects
@@ -242,7 +242,7 @@ class Blocking:
             self.stops.append(Stop("livelock", number, guard, turn.instruction, rounds=tuple(rounds)))
 
     def _passing(self, thread: int, effect: Effect) -> Value:
-        """The truth value of "a wait at a barrier is over": for those who must have a reason to give up, one for all who
+        """The truth value of "a wait at a barrier is over": for those who must have a reason to block, one for all who
         wait for the same."""
         if self._shared is not None:
             instance = self._shared.names.get((thread, effect.index))
@@ -265,13 +265,13 @@ class Blocking:
         return Alike(self._own, self.ends, said)
 
 
-def _stops_rounds(effect: Effect, turn: Turn) -> bool:
-    """Whether an effect is certainly executed by who comes to a turn, and cannot be done again and again."""
+def _stops_rounds(effect: Effect, turn: Iteration) -> bool:
+    """Whether an effect is certainly executed by who comes to an iteration, and cannot be done again and again."""
     return effect.kind not in REPEATABLE and terms.conj(turn.guard, terms.negate(effect.guard)) == 0
 
 
-def _turns(execution: ThreadExecution) -> list[tuple[Turn, list[Turn]]]:
-    """The turns of loops that a bound may stop, by where they begin, each with those before it; but for first ones."""
+def _turns(execution: ThreadExecution) -> list[tuple[Iteration, list[Iteration]]]:
+    """The iterations of loops that a bound may stop, by where they begin, each with those before it; but for first ones."""
     cut = {t.loop for t in execution.turns if t.cut}
     found = []
     for turn in execution.turns:

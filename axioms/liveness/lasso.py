@@ -1,8 +1,8 @@
 """Going round for ever, as clauses: what threads do again and again in an execution that has no end.
 
-An execution of the program in which threads give up stands for one without an end: a prefix P, all that is executed,
-but for a segment S, the last turns of those who gave up in a loop; and S is done again and again. Each thread goes
-round by whole turns, as many as it likes, and ends them where it began them: the live registers are the same. So each
+An execution of the program in which threads block stands for one without an end: a prefix P, all that is executed,
+but for a segment S, the last iterations of those who blocked in a loop; and S is done again and again. Each thread goes
+round by whole iterations, as many as it likes, and ends them where it began them: the live registers are the same. So each
 copy of S does what the first did, if each of its reads returns the same. That is asked by
 
     1. a read in S that reads from P reads what is last there in P, cell by cell; P reads nothing from S
@@ -54,7 +54,7 @@ class Lasso:
                 self.segment[event] = literal
 
     def _choose(self, stop: Stop, parts: dict[int, list[int]]) -> None:
-        """One of the ways round that the thread may go from where it gave up."""
+        """One of the ways round that the thread may go from where it blocked."""
         formula, truth = self.formula, self.encoding.truth
         gives_up = truth(stop.guard)
         if gives_up == FALSE:
@@ -102,7 +102,7 @@ class Lasso:
         self._fences()
 
     def done(self, stop: Stop, true: Callable[[int], bool]) -> Iterable[int]:
-        """The effects that a thread does again and again which gave up there."""
+        """The effects that a thread does again and again which blocked there."""
         way = next((way for s, way, literal in self.rounds if s is stop and true(literal)), None)
         return () if way is None else stop.rounds[way].effects
 

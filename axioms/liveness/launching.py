@@ -1,4 +1,4 @@
-"""Which kernels begin, and who waits for the ends of others, in the program in which threads may give up.
+"""Which kernels begin, and who waits for the ends of others, in the program in which threads may block.
 
     ended(k)    every thread of kernel k comes to its end
     begins(k)   only if the kernels for which it waits have ended, and the host has come to its launch; the one before it in

@@ -1,4 +1,4 @@
-"""What makes giving up waiting for ever, as clauses: at barriers, at what a warp does together, at mbarrier objects."""
+"""What makes blocking non-termination, as clauses: at barriers, at what a warp does together, at mbarrier objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ptxcore.values import terms
 
 
 class Reasons:
-    """What makes giving up waiting for ever, as clauses."""
+    """What makes blocking non-termination, as clauses."""
 
     def __init__(self, giving: Blocking, encoding: Encoding) -> None:
         self.giving, self.encoding, self.formula = giving, encoding, encoding.formula
@@ -30,7 +30,7 @@ class Reasons:
         }
 
     def require(self, *, reasons: bool) -> None:
-        """Who passes a barrier that some never arrive at has waited for these to end. With `reasons`, nobody gives up who
+        """Who passes a barrier that some never arrive at has waited for these to end. With `reasons`, nobody blocks who
         could go on."""
         self._kernels(reasons)
         barriers = self.encoding.barriers
@@ -257,7 +257,7 @@ class Reasons:
     # mbarrier objects.
 
     def _at_object(self, stop: Stop) -> None:
-        """What a turn saw of mbarrier objects stays as it is."""
+        """What an iteration saw of mbarrier objects stays as it is."""
         stays = self.encoding.truth(stop.guard)
         made = self.giving.program.by_effect[stop.thread]
         for event in (e for effect in stop.reads for e in made.get(effect, ()) if e.kind == "X"):

@@ -1,20 +1,20 @@
 """Executions that do not end: who waits for ever at a barrier, for an mbarrier object or in a loop, and who goes round
 for ever.
 
-The question is put to another program: in it every thread may also *give up*, wherever it may wait,
+The question is put to another program: in it every thread may also *block*, wherever it may wait,
 
     at a barrier      it arrives, and what stands behind the barrier does not happen
     before it begins, or where it waits for kernels to end
-    in a waiting loop that was reduced to its last turn: that turn goes round instead of leaving
-    where a bound cut a loop, in a turn that wrote nothing but what it had read and ended as it began, in the registers that
-                      matter and in memory of the thread's own (`ThreadExecution.repeating`)
-    where a turn of a loop begins that a bound may cut, if it began another turn in the same state
+    in a waiting loop that was reduced to its last iteration: that iteration goes round instead of leaving
+    where a bound cut a loop, in an iteration that wrote nothing but what it had read and ended as it began, in the
+                      registers that matter and in memory of the thread's own (`ThreadExecution.repeating`)
+    where an iteration of a loop begins that a bound may cut, if it began another iteration in the same state
 
-and an execution in which every thread ends or gives up is one without an end if each had to:
+and an execution in which every thread ends or blocks is one without an end if each had to:
 
     at a barrier      somebody whom the barrier waits for has neither arrived in that round nor ended
     for kernels       one that has to end first does not, or nobody launches: see `axioms.liveness.launching`
-    in a loop         what it did last, from that turn on, can be done again and again: see `axioms.liveness.lasso`
+    in a loop         what it did last, from that iteration on, can be done again and again: see `axioms.liveness.lasso`
     anywhere          it need not be scheduled: see `axioms.liveness.scheduling`
 
 So it is decided by the same formula, and every execution is re-checked by the same evaluation, what goes round for ever
@@ -25,7 +25,7 @@ Three answers: an execution; `None`, proven: no bound stops a thread in any exec
 program whose executions are interleavings; `Bounded` otherwise.
 
 With `trap` and `assertion` as further ways to end, the same program tells whether any thread executes a trap, or fails an
-assertion: then nobody needs a reason to give up, for what the others would have done behind does not undo it.
+assertion: then nobody needs a reason to block, for what the others would have done behind does not undo it.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _loops(program: Program) -> tuple[tuple[Cut, tuple[int, ...]], ...]:
 
 
 def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
-    """An execution in which threads give up; with `rounds`, also in turns of loops that a bound may stop."""
+    """An execution in which threads block; with `rounds`, also in iterations of loops that a bound may stop."""
     blocking = Blocking(
         with_tearing(asked.program, asked.model),
         aborts=asked.aborts,
@@ -181,7 +181,7 @@ def _given_up(asked: Asked, *, rounds: bool) -> Stall | None:
 
 
 class _Search:
-    """The formula of the executions in which somebody gives up in one of these ways, and has to."""
+    """The formula of the executions in which somebody blocks in one of these ways, and has to."""
 
     def __init__(self, asked: Asked, blocking: Blocking, model: Model, *, finite: bool) -> None:
         self.asked, self.giving, self.model, self.deadline = asked, blocking, model, asked.deadline

@@ -1,6 +1,6 @@
 """What is undefined, and which accesses race, in the beginnings of executions that may not end, by brute force.
 
-all ways of each thread: to its end; to where it waits, or traps; to where a turn goes round, or a bound stops it
+all ways of each thread: to its end; to where it waits, or traps; to where an iteration goes round, or a bound stops it
 for each choice of one way a thread, such that kernels begin when they may:
     for each play of their barriers, and for each that ends with the misuse of one:
         for each consistent execution: is it undefined, does it race?

@@ -1,11 +1,11 @@
 """Who waits for ever, or ends the launch, without a solver: by brute force, as `axioms.oracle.outcomes` finds outcomes.
 
-    all ways of each thread: to its end; to a barrier, where it waits; to a turn of a waiting loop that goes round; to a trap;
-                             to a wait for kernels; not even to its beginning
+    all ways of each thread: to its end; to a barrier, where it waits; to an iteration of a waiting loop that goes round;
+                             to a trap; to a wait for kernels; not even to its beginning
     for each choice of one way a thread, such that kernels begin when they may:
         for each play of their barriers in which those who wait still do when nobody can go on:
             for each consistent execution:
-                who goes round in a loop must see what it sees for ever: nothing comes after what the turn reads
+                who goes round in a loop must see what it sees for ever: nothing comes after what the iteration reads
 
 Where somebody ends the launch, others may be anywhere: nothing that they would have done undoes it.
 """
@@ -43,7 +43,7 @@ _UNSEEN = frozenset(("load", "fence", "proxy_fence", "input", "collective"))
 
 class Way(NamedTuple):
     """How far a thread comes: `kind` is `end`, a kind of `Wait`, or `on` for a thread that is somewhere. `looks` are the
-    effects by which a turn that goes round sees the world."""
+    effects by which an iteration that goes round sees the world."""
 
     kind: str
     trace: Trace
@@ -293,7 +293,7 @@ def _told(way: Way) -> Trace:
 
 
 def _goes_on_for_ever(trace: Trace, traces: Sequence[Trace]) -> bool:
-    """Whether a turn that goes round would do so whatever clocks say, and although no wait says no for no reason."""
+    """Whether an iteration that goes round would do so whatever clocks say, and although no wait says no for no reason."""
     turn = trace.effects[trace.turn :]
     if any(e.operation == "try_wait" and e.kind == "input" and not e.answer for e in turn):
         return False
@@ -315,7 +315,7 @@ def _leaves(other: Trace, trace: Trace, clocks: set[int]) -> bool:
 
 
 def _stays(program: Program, thread: int, way: Way, candidate: Candidate, chosen: Sequence[Way]) -> bool:
-    """Whether nothing comes after what a turn sees that goes round."""
+    """Whether nothing comes after what an iteration sees that goes round."""
     return all(
         _sees_last(program, event, candidate, chosen)
         for index in way.looks
@@ -336,7 +336,7 @@ def _sees_last(program: Program, event: Event, candidate: Candidate, chosen: Seq
 
 
 def _only_looks(event: Event, chosen: Sequence[Way]) -> bool:
-    """Whether it is part of a turn that goes round, so that it leaves what it found; or a wait."""
+    """Whether it is part of an iteration that goes round, so that it leaves what it found; or a wait."""
     assert event.effect is not None
     waits = event.effect.kind == "mbarrier" and event.effect.operation == "wait"
     return waits or event.effect.index in chosen[event.thread].looks

@@ -47,7 +47,7 @@ class NamedBarriers:
             self._wait_for_some(b, y, mates, members, position)
 
     def _wait_for_all(self, b: Arrival, members: list[Arrival]) -> None:
-        """Without a count, every instruction of the same barrier must be reached (in some turn, if it is in a loop)."""
+        """Without a count, every instruction of the same barrier must be reached (in some iteration, if it is in a loop)."""
         instructions: dict[tuple[int, int], list[Arrival]] = {}
         for a in members:
             if type(a.effect.identity) is not Term:

@@ -74,7 +74,7 @@ def _number(candidate: Candidate, effect: Effect) -> int | None:
 
 
 def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None:
-    """What the mbarrier object lacks that a thread waits for, by the effects of the turn that goes round."""
+    """What the mbarrier object lacks that a thread waits for, by the effects of the iteration that goes round."""
     wait = next((e for e in _events(candidate, thread, reads) if e.kind == "X"), None)
     if wait is None:
         return None
@@ -93,8 +93,8 @@ def lack(candidate: Candidate, thread: int, reads: Sequence[int]) -> Lack | None
 
 
 def awaited(candidate: Candidate, thread: int, reads: Sequence[int], forever: Value) -> Awaited | None:
-    """What the first read of a turn would have to return lest it goes round, where `forever` says that it does and all else is
-    as it is. None where that is not easily said."""
+    """What the first read of an iteration would have to return lest it goes round, where `forever` says that it does and all
+    else is as it is. None where that is not easily said."""
     read = next((e for e in _events(candidate, thread, reads) if e.kind == "R"), None)
     if read is None or type(read.value) is not Term or read.value.op != "symbol":
         return None

@@ -308,8 +308,8 @@ class _Body:
                     waiting += [o.name for o in origin.operands[1:] if isinstance(o, Name)]
 
     def repeats(self, atom: Instruction, where: dict[str, int]) -> bool:
-        """Whether an atomic does the same in each turn of a loop, as one that waits does, not one that tries again with what it
-        has read: all that it writes and compares with is known before. `where` has the loop's own writers."""
+        """Whether an atomic does the same in each iteration of a loop, as one that waits does, not one that tries again with
+        what it has read: all that it writes and compares with is known before. `where` has the loop's own writers."""
         for operand in atom.operands[2:]:
             writer = where.get(operand.name) if isinstance(operand, Name) else None
             if writer is not None:

@@ -47,7 +47,7 @@ class Kernel:
     ) -> None:
         """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in their
         order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
-        array, which is a buffer, or as a NumPy number. `bounds` are turns of loops, all of them or by label or line;
+        array, which is a buffer, or as a NumPy number. `bounds` are iterations of loops, all of them or by label or line;
         `check` has checks by name, `expect` is the verdict that is right, or several; `name` is the test's in reports.
         `others` are what else the file may say: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a
         list of dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`, `exists`, `never`,

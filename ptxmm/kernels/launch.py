@@ -38,7 +38,7 @@ class Scalar:
 class Launch:
     """A kernel launched. `params` are the arguments, in the order of the kernel's parameters.
 
-    `unroll` bounds the turns of every loop; `loops` those of single loops, by a label in the PTX (`$L__BB0_1`), by a line
+    `unroll` bounds the iterations of every loop; `loops` those of single loops, by a label in the PTX (`$L__BB0_1`), by a line
     of the PTX (`12`) or of a source file (`lock.cu:7`) that lies in the loop. `stream` orders launches: those of one stream
     run one after the other. It also waits for the ends of those launches that `after` names.
     """

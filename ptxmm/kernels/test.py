@@ -41,7 +41,7 @@ class KernelTest:
     """`path` is the file it stands in, `variant` its name there (empty where a file is one test).
 
     `parameters` are all buffers and scalars that expressions may name. `expect` are the verdicts that are right.
-    `bounded`: it says itself how many turns its loops may take; else whoever asks does.
+    `bounded`: it says itself how many iterations its loops may take; else whoever asks does.
     """
 
     path: str

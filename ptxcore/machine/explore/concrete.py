@@ -18,9 +18,9 @@ class Trace:
     returned.
 
     `status`: `finished`; `cut`, where the loop bound stopped it; `waits`, where a loop went round without having done
-    anything, so that another choice of what it reads is the execution that counts. Then, and where the turn that was cut may
-    be done again and again, `turn` is the first effect of that turn, and `looks` are those of its effects that saw what others
-    did; `goes_round` is an instruction of the loop.
+    anything, so that another choice of what it reads is the execution that counts. Then, and where the iteration that was
+    cut may be done again and again, `turn` is the first effect of that iteration, and `looks` are those of its effects that
+    saw what others did; `goes_round` is an instruction of the loop.
     """
 
     effects: list[Effect]

@@ -26,24 +26,24 @@ from ptxcore.machine.ir.effects import (
     UPDATES,
     Cut,
     Effect,
+    Iteration,
     Stuck,
-    Turn,
 )
 from ptxcore.machine.ir.private_memory import Mark, Memory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
 
-#: Of so many turns of a loop it is noted where they begin.
+#: Of so many iterations of a loop it is noted where they begin.
 _MOST_NOTED = 32
-#: Turns of a loop that nobody chose, where the bound does not count them.
+#: Iterations of a loop that nobody chose, where the bound does not count them.
 _MOST_SURE_TURNS = 4096
 
 
-class _Turn:
-    """A turn of a loop: the effects before it, the guard under which it began, how many turns before it count, and whether it
-    is sure, so that it does not count itself; `left`: whether some path left the loop in it. `mark`: what was in memory of the
-    thread's own, where that is asked for; `before`: the state, where it is."""
+class _Iteration:
+    """An iteration of a loop: the effects before it, the guard under which it began, how many iterations before it count,
+    and whether it is sure, so that it does not count itself; `left`: whether some path left the loop in it. `mark`: what was
+    in memory of the thread's own, where that is asked for; `before`: the state, where it is."""
 
     __slots__ = ("before", "counted", "guard", "left", "mark", "start", "sure")
 
@@ -66,14 +66,14 @@ class Thread(Stepping):
         self.cuts: list[Cut] = []
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
-        self.turns: list[Turn] = []
-        #: Turns, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
+        self.turns: list[Iteration] = []
+        #: Iterations, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
         #: here, or as they are known, where only one path is executed.
         self.left: set[tuple[int, ...]] = set()
         self.sure: set[tuple[int, ...]] = set()
         self.known: ThreadCode | None = None
-        #: Loops, by their headers, of which it is known that somebody sees in memory of the thread's own how many turns there
-        #: were; and the turns that were left out although they changed it.
+        #: Loops, by their headers, of which it is known that somebody sees in memory of the thread's own how many iterations
+        #: there were; and the iterations that were left out although they changed it.
         self.unsteady: frozenset[int] = frozenset()
         self._marks: list[tuple[int, Mark]] = []
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
@@ -98,7 +98,7 @@ class Thread(Stepping):
         first = (0,) * len(blocks[0].loops)
         pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
         queue: list[tuple[int, ...]] = []
-        turns: dict[tuple[int, ...], _Turn] = {}
+        turns: dict[tuple[int, ...], _Iteration] = {}
         edges: list[tuple[int, State]] = []
         key = _key(blocks[0], first)
         pending[key] = (0, first, [state])
@@ -153,8 +153,8 @@ class Thread(Stepping):
             _merge(state, states.pop(), self.code, live, ending)
         return state
 
-    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], _Turn]) -> int:
-        """How many turns of a loop count before the one that begins."""
+    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], _Iteration]) -> int:
+        """How many iterations of a loop count before the one that begins."""
         before = turns.get((*key[:-1], key[-1] - 1)) if key[-1] else None
         return 0 if before is None else before.counted + (not before.sure)
 
@@ -165,7 +165,7 @@ class Thread(Stepping):
         following: int,
         iterations: tuple[int, ...],
         key: tuple[int, ...],
-        turns: dict[tuple[int, ...], _Turn],
+        turns: dict[tuple[int, ...], _Iteration],
         arriving: State,
         others: Iterable[tuple[int, ...]],
     ) -> tuple[int, ...] | None:
@@ -180,7 +180,7 @@ class Thread(Stepping):
             level = common - 1
             turn = turns[key[: 2 * level + 2]]
             if to.waits[level]:
-                # A turn that did nothing but look can be left out: only those that had side effects go on.
+                # An iteration that did nothing but look can be left out: only those that had side effects go on.
                 guard, noops = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
                 if looked == 0 or self._is_left_out(key[: 2 * level + 2], following, turn, arriving, looked):
@@ -207,9 +207,9 @@ class Thread(Stepping):
             context = (*context[:level], iterations[level] + 1)
         return context
 
-    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> _Turn:
-        """A turn of the loop at this depth around a block, with what its end will be compared with."""
-        turn = _Turn(len(self.effects), state.guard, counted)
+    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> _Iteration:
+        """An iteration of the loop at this depth around a block, with what its end will be compared with."""
+        turn = _Iteration(len(self.effects), state.guard, counted)
         loop = block.loops[depth]
         if state.memory is not None and block.waits[depth]:
             turn.mark = state.memory.mark()
@@ -224,16 +224,18 @@ class Thread(Stepping):
     def _noted(
         self, header: Block, number: int, loop: tuple[int, ...], count: int, state: State, live: Iterable[int],
         cut: bool = False,
-    ) -> Turn:  # fmt: skip
-        """Where a turn begins, for those who ask whether another ends there."""
+    ) -> Iteration:  # fmt: skip
+        """Where an iteration begins, for those who ask whether another ends there."""
         values = tuple([(state.values[r], state.defined[r]) for r in live])
         memory = None if state.memory is None else state.memory.copy()
         instruction = self._first(header, number)
-        return Turn(loop, count, state.guard, values, memory, len(self.effects), _first_label(header), instruction, cut)
+        return Iteration(
+            loop, count, state.guard, values, memory, len(self.effects), _first_label(header), instruction, cut
+        )
 
-    def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Turn, end: State, when: Value) -> bool:
-        """Whether a turn may be left out where a condition holds: nobody sees in memory of the thread's own that it has been,
-        as far as is known by now."""
+    def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Iteration, end: State, when: Value) -> bool:
+        """Whether an iteration may be left out where a condition holds: nobody sees in memory of the thread's own that it
+        has been, as far as is known by now."""
         if end.memory is None or turn.mark is None:
             return True
         if self.known is not None:
@@ -249,13 +251,13 @@ class Thread(Stepping):
         return True
 
     def found_unsteady(self) -> frozenset[int]:
-        """The loops, by their headers, of which turns were left out, though somebody saw in memory of the thread's own that
-        they had been."""
+        """The loops, by their headers, of which iterations were left out, though somebody saw in memory of the thread's own
+        that they had been."""
         return frozenset(header for header, mark in self._marks if mark.is_seen)
 
-    def _is_sure(self, begun: tuple[int, ...], turn: _Turn, end: State, others: Iterable[tuple[int, ...]]) -> bool:
-        """Whether nobody chose that the turn goes round: a loop over known numbers, in which threads may wait for others. On
-        one path nobody ever chooses."""
+    def _is_sure(self, begun: tuple[int, ...], turn: _Iteration, end: State, others: Iterable[tuple[int, ...]]) -> bool:
+        """Whether nobody chose that the iteration goes round: a loop over known numbers, in which threads may wait for
+        others. On one path nobody ever chooses."""
         if self.known is not None:
             return begun in self.known.sure
         sure = self.code.private is not None and begun[-1] < _MOST_SURE_TURNS
@@ -268,9 +270,9 @@ class Thread(Stepping):
     def _bound(self, header: int) -> int:
         return self.code.bounds.get(header, self.unroll)
 
-    def _repeats(self, turn: _Turn, end: State, header: Block, number: int) -> None:
-        """Notes where a bound has stopped a turn that may be done again and again: it has written nothing but what it had read,
-        and ends with what it began with, in registers that matter and in memory of the thread's own."""
+    def _repeats(self, turn: _Iteration, end: State, header: Block, number: int) -> None:
+        """Notes where a bound has stopped an iteration that may be done again and again: it has written nothing but what it
+        had read, and ends with what it began with, in registers that matter and in memory of the thread's own."""
         before = turn.before
         if before is None or any(end.defined[r] != before.defined[r] for r in header.live or ()):
             return
@@ -289,7 +291,7 @@ class Thread(Stepping):
         return None if step is None else step.instruction
 
     def _stuck(self, guard: Value, header: Block, number: int, start: int) -> Stuck:
-        """A turn of a waiting loop, with the effects from `start` on, goes round under `guard`."""
+        """An iteration of a waiting loop, with the effects from `start` on, goes round under `guard`."""
         reads = []
         asked: dict[Term, Value] = {}
         timed = False

@@ -16,7 +16,7 @@ from ptxcore.isa import stack
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.assertions import Impossible, drop_impossible
 from ptxcore.machine.explore.instances import Instance, Instances
-from ptxcore.machine.explore.observable import looks, matters
+from ptxcore.machine.explore.observable import effect_free, matters
 from ptxcore.machine.explore.runtime import Argument, Runtime
 from ptxcore.machine.explore.unspelled import (
     forgetting,
@@ -144,7 +144,7 @@ class _Maker(Instances):
             Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
-        made = kernel_blocks(after_passes(shapes, Traits(matters, looks), self.off), len(self.widths))
+        made = kernel_blocks(after_passes(shapes, Traits(matters, effect_free), self.off), len(self.widths))
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)

@@ -1,4 +1,4 @@
-"""What `malloc` gives threads that are explored: each call, in each turn of each thread, gets memory of its own."""
+"""What `malloc` gives threads that are explored: each call, in each iteration of each thread, gets memory of its own."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def matters(step: Step) -> bool:
     return step.run not in _COMPUTING
 
 
-def looks(step: Step) -> bool:
+def effect_free(step: Step) -> bool:
     """Whether a step changes nothing for other threads."""
     return step.kind == "value" or step.run in _LOOKING
 

@@ -22,8 +22,8 @@ def explore(
 ) -> ThreadExecution:
     """All executions of a thread in which no loop body runs more than `unroll` times.
 
-    What an effect returns is the symbol `(name, index of the effect)`. A turn of a loop that only looked at memory is
-    left out: the last turn alone stands for any number of them. At the addresses `noops` a read-modify-write that writes
+    What an effect returns is the symbol `(name, index of the effect)`. An iteration of a loop that only looked at memory is
+    left out: the last iteration alone stands for any number of them. At the addresses `noops` a read-modify-write that writes
     what it has read counts as a look; they come with all numbers that may stand there, where those are known. Raises
     InputError where a register may be read before it is written.
     """
@@ -43,12 +43,12 @@ def executed(begin: Callable[[], Thread]) -> ThreadExecution:
     """What a thread does that `begin` makes, which may do so several times.
 
     A waiting loop may write memory of the thread's own, as code does that was not optimised: its variables are on the stack.
-    A turn of it that did nothing but look can be left out where nobody reads there what it changed, before that is written
-    anew: neither the next turn, which then does what this one could have done, nor anything behind the loop. (Who goes on from
-    where such a turn ended could have gone on from where it began: the first read that would tell the two apart is one of what
-    the turn changed, and up to there both do the same.) Who reads where is known when all has been executed. So such turns are
-    left out as long as nobody has been seen to read what they changed; where somebody does so later, all is executed anew, and
-    turns of that loop stay that change anything.
+    An iteration of it that did nothing but look can be left out where nobody reads there what it changed, before that is
+    written anew: neither the next iteration, which then does what this one could have done, nor anything behind the loop.
+    (Who goes on from where such an iteration ended could have gone on from where it began: the first read that would tell
+    the two apart is one of what the iteration changed, and up to there both do the same.) Who reads where is known when all
+    has been executed. So such iterations are left out as long as nobody has been seen to read what they changed; where
+    somebody does so later, all is executed anew, and iterations of that loop stay that change anything.
     """
     unsteady: frozenset[int] = frozenset()
     while True:

@@ -166,30 +166,30 @@ class Cut(NamedTuple):
 
 
 class Stuck(NamedTuple):
-    """A waiting loop that was reduced to its last turn: under `guard` that turn goes round instead of leaving.
+    """A waiting loop that was reduced to its last iteration: under `guard` that iteration goes round instead of leaving.
 
-    Such a turn did nothing but look. `reads` are its effects that returned something (by index; each happened where its own
-    guard holds). Who repeats the turn sees the same again as long as those reads return the same: a thread may stay here for
-    ever in an execution in which `forever` holds and each of those reads reads a write that nothing follows in coherence
-    order. What the thread did before is an execution in full, but for what comes behind the loop.
+    Such an iteration did nothing but look. `reads` are its effects that returned something (by index; each happened where
+    its own guard holds). Who repeats the iteration sees the same again as long as those reads return the same: a thread may
+    stay here for ever in an execution in which `forever` holds and each of those reads reads a write that nothing follows in
+    coherence order. What the thread did before is an execution in full, but for what comes behind the loop.
     """
 
     guard: Value
     label: str
     instruction: Instruction | None
     reads: tuple[int, ...]
-    #: The condition under which the next turn goes round as well, and so for ever: as `guard`, but a wait that may say no
+    #: The condition under which the next iteration goes round as well, and so for ever: as `guard`, but a wait that may say no
     #: for no reason does not always do so; and no loop that looks at a clock goes on for ever.
     forever: Value
     #: The first effect of the turn.
     start: int
 
 
-class Turn(NamedTuple):
-    """Where a turn of a loop begins, or would begin that a bound stopped: under `guard`, with `values` in the registers
+class Iteration(NamedTuple):
+    """Where an iteration of a loop begins, or would begin that a bound stopped: under `guard`, with `values` in the registers
     that matter (and whether they were written) and `memory` of the thread's own. `loop` is the place of the loop in the
-    unrolled graph, `number` counts its turns from 0, `start` is the first effect of the turn; `label` and `instruction`
-    are those of `Cut`."""
+    unrolled graph, `number` counts its iterations from 0, `start` is the first effect of the iteration; `label` and
+    `instruction` are those of `Cut`."""
 
     loop: tuple[int, ...]
     number: int
@@ -201,8 +201,8 @@ class Turn(NamedTuple):
     instruction: Instruction | None
     cut: bool = False
 
-    def same(self, other: Turn) -> Value:
-        """The truth value of "who begins this turn is where he was when he began the other"."""
+    def same(self, other: Iteration) -> Value:
+        """The truth value of "who begins this iteration is where he was when he began the other"."""
         if any(a[1] != b[1] for a, b in zip(self.values, other.values, strict=True)):
             return 0
         alike = [eq(a, b) for (a, _), (b, _) in zip(self.values, other.values, strict=True)]
@@ -225,9 +225,9 @@ class ThreadExecution:
     """All executions of one thread at once.
 
     `finishes`: the truth value of "the thread reaches its end". `cut`: that of "a loop bound stopped it". They exclude
-    each other; where neither holds, the thread waits in a loop that was reduced to its last turn (some other choice of
+    each other; where neither holds, the thread waits in a loop that was reduced to its last iteration (some other choice of
     what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
-    `repeating` are turns that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
+    `repeating` are iterations that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
     loops that a bound may stop, and of others that have one way in. `left` and `sure` are those of `ThreadCode`.
     `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
 
@@ -240,6 +240,6 @@ class ThreadExecution:
     stuck: list[Stuck] = field(default_factory=list)
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[Iteration] = field(default_factory=list)
     left: frozenset[tuple[int, ...]] = frozenset()
     sure: frozenset[tuple[int, ...]] = frozenset()

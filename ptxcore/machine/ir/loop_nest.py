@@ -14,7 +14,7 @@ from ptxcore.clock import tick
 
 
 class Loop(NamedTuple):
-    """`single_entry`: control enters through the header only, so that a turn can be left out without inventing a
+    """`single_entry`: control enters through the header only, so that an iteration can be left out without inventing a
     path."""
 
     header: int

@@ -69,8 +69,8 @@ _UNWRITTEN = Piece(1, 0, 0, NO_DEPENDENCIES)
 
 
 class Mark:
-    """A turn of a loop: what stood in memory `before`; the bytes, as bits, that somebody read later and that were not surely
-    written between (`seen`), and those that a turn without effects left other than they were (`changed`)."""
+    """An iteration of a loop: what stood in memory `before`; the bytes, as bits, that somebody read later and that were not
+    surely written between (`seen`), and those that an iteration without effects left other than they were (`changed`)."""
 
     __slots__ = ("before", "changed", "seen")
 
@@ -79,13 +79,13 @@ class Mark:
 
     @property
     def is_seen(self) -> bool:
-        """Whether somebody read what the turn changed."""
+        """Whether somebody read what the iteration changed."""
         return self.seen & self.changed != 0
 
 
 class Memory:
-    """The stack on one path, by address; `top` is where it ends. It knows for the turns of loops on this path which bytes, as
-    bits, were surely written since they began."""
+    """The stack on one path, by address; `top` is where it ends. It knows for the iterations of loops on this path which
+    bytes, as bits, were surely written since they began."""
 
     __slots__ = ("_marks", "_owned", "_pieces", "top")
 
@@ -103,13 +103,13 @@ class Memory:
         return other
 
     def mark(self) -> Mark:
-        """A turn of a loop begins here."""
+        """An iteration of a loop begins here."""
         made = Mark(self.copy())
         self._marks[made] = 0
         return made
 
     def unmark(self, mark: Mark) -> None:
-        """The turn is not left out: nothing hangs on what is read from here on."""
+        """The iteration is not left out: nothing hangs on what is read from here on."""
         self._marks.pop(mark, None)
 
     def changes(self, before: Memory, when: Value) -> int | None:

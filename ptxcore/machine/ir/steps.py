@@ -63,7 +63,7 @@ class Block(NamedTuple):
     follows: int | None
     position: tuple[int, ...]
     loops: tuple[Loop, ...]
-    waits: tuple[bool, ...]  # for each loop: whether no turn sees what an earlier one left in registers
+    waits: tuple[bool, ...]  # for each loop: whether no iteration sees what an earlier one left in registers
     label: str = ""  # that stands where the block begins; several with blanks between them
     live: tuple[int, ...] | None = None  # the registers that matter here; None: all
 
@@ -80,11 +80,11 @@ class RegisterInfo(NamedTuple):
 class ThreadCode(NamedTuple):
     """A prepared thread. The last block is the end of the thread and has no steps.
 
-    `bounds` has the turns of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
+    `bounds` has the iterations of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
     the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
-    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is. Of turns of loops, by
-    their places in the unrolled graph, `left` are those that may be left out where they only looked, `sure` those that nobody
-    chose: both are known when the thread has been explored.
+    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is. Of iterations of
+    loops, by their places in the unrolled graph, `left` are those that may be left out where they only looked, `sure` those
+    that nobody chose: both are known when the thread has been explored.
     """
 
     blocks: tuple[Block, ...]

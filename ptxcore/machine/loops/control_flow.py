@@ -4,7 +4,7 @@ left out before.
     shapes -> pruned (dead code is gone) -> loops, live registers -> blocks
 
 Dead code matters for loops that wait: what libraries put there (counting the attempts, reading a clock, sleeping longer and
-longer) only decides how long the thread sleeps. Without it, a turn that found nothing leaves everything as it was.
+longer) only decides how long the thread sleeps. Without it, an iteration that found nothing leaves everything as it was.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _block(shape: Shape, number: int, found: Nest, waits: Mapping[int, bool]) ->
 
 
 def _waits(shapes: Sequence[Shape], found: Nest, live: Sequence[int]) -> dict[int, bool]:
-    """By header: whether turns of a loop can be left out, as far as registers are concerned."""
+    """By header: whether iterations of a loop can be left out, as far as registers are concerned."""
     waits: dict[int, bool] = {}
     for around in found.loops:
         for loop in around:
@@ -143,12 +143,12 @@ def live_registers(shapes: Sequence[Shape]) -> list[int]:
     return _live(shapes, [successors(shape) for shape in shapes], 0)
 
 
-def only_looks_at(shapes: Sequence[Shape], header: int, looks: Callable[[Step], bool]) -> bool:
-    """Whether a loop of a kernel begins at a block that does nothing but look, each turn as if it was the first. `looks` knows
-    the steps that change nothing for others, nor in memory of the thread's own."""
+def only_looks_at(shapes: Sequence[Shape], header: int, effect_free: Callable[[Step], bool]) -> bool:
+    """Whether a loop of a kernel begins at a block that does nothing but look, each iteration as if it was the first.
+    `effect_free` knows the steps that change nothing for others, nor in memory of the thread's own."""
     found = nest([successors(shape) for shape in shapes])
     loop = next((loop for around in found.loops for loop in around if loop.header == header), None)
-    if loop is None or not all(looks(step) for b in loop.body for step in shapes[b].steps):
+    if loop is None or not all(effect_free(step) for b in loop.body for step in shapes[b].steps):
         return False
     return _independent(loop, shapes, live_registers(shapes)[header])
 
@@ -162,7 +162,7 @@ def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def _independent(loop: Loop, shapes: Sequence[Shape], live: int) -> bool:
-    """Whether no turn of a loop sees what an earlier turn left in registers."""
+    """Whether no iteration of a loop sees what an earlier iteration left in registers."""
     if not loop.single_entry:
         return False
     written = 0
@@ -183,9 +183,9 @@ def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Sha
     found = nest(following)
     reachable = _reachable(following)
     before = _predecessors(following)
-    endless = reachable - _reaching(len(shapes) - 1, before)
+    without_end = reachable - _reaching(len(shapes) - 1, before)
     graph = [list(s) for s in following]
-    for b in sorted(endless):
+    for b in sorted(without_end):
         graph[b].append(len(shapes) - 1)
     behind = _post_dominators(graph, reachable)
     controllers = _controllers(graph, behind, reachable)
@@ -210,7 +210,9 @@ def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Sha
         for step in shape.steps:
             if matters(step):
                 mark(b, step)
-        if shape.end is not None and (b in endless or _leaves(b, following[b], found.loops[b]) or matters(shape.end)):
+        if shape.end is not None and (
+            b in without_end or _leaves(b, following[b], found.loops[b]) or matters(shape.end)
+        ):
             mark(b, shape.end)
     while waiting:
         b, step = waiting.pop()

@@ -7,7 +7,7 @@
 The first is sound since looking once more, or once less, changes nothing for others: what a look finds and leaves with, the
 next look, which does the same, can find and leave with. The second only shares code.
 
-And where a turn begins with a wait, compilers let both loops begin at one block. Here each has its own:
+And where an iteration begins with a wait, compilers let both loops begin at one block. Here each has its own:
 
     loop: poll; if not done: loop; ...; if more: loop          loop: wait: poll; if not done: wait; ...; if more: loop
 """
@@ -101,9 +101,9 @@ def _predecessor_counts(shapes: Sequence[Shape]) -> list[int]:
 # Turned loops.
 
 
-def unrotated(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
-    """Where the end of a loop's turn repeats what stands before the loop, the loop begins with it, if it only looks then. Other
-    loops stay as they are, since their turns are counted."""
+def unrotated(shapes: Sequence[Shape], effect_free: Callable[[Step], bool]) -> list[Shape]:
+    """Where the end of a loop's iteration repeats what stands before the loop, the loop begins with it, if it only looks
+    then. Other loops stay as they are, since their iterations are counted."""
     made = list(shapes)
     following = [successors(shape) for shape in made]
     live = live_registers(made)
@@ -116,7 +116,7 @@ def unrotated(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Sh
                 if split is not None:
                     turned = list(made)
                     turned[b] = Shape(made[b].steps[:split], None, None, end, made[b].label)
-                    if only_looks_at(turned, end, looks):
+                    if only_looks_at(turned, end, effect_free):
                         made = turned
                         break
     return made
@@ -125,23 +125,23 @@ def unrotated(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Sh
 # Waits that begin a turn.
 
 
-def waits_inside(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
-    """A wait that begins a turn of another loop is a loop inside that one: its turns are not the other's."""
+def waits_inside(shapes: Sequence[Shape], effect_free: Callable[[Step], bool]) -> list[Shape]:
+    """A wait that begins an iteration of another loop is a loop inside that one: its iterations are not the other's."""
     made = list(shapes)
     following = [successors(shape) for shape in made]
     for header, loop in {loop.header: loop for around in nest(following).loops for loop in around}.items():
         ends = [b for b in loop.body if header in following[b]]
         turns = [_turn(header, b, loop.body, following) for b in ends]
-        inner = frozenset().union(*[t for t in turns if all(looks(step) for b in t for step in made[b].steps)])
+        inner = frozenset().union(*[t for t in turns if all(effect_free(step) for b in t for step in made[b].steps)])
         if header and inner and any(b not in inner for b in ends):
             apart = _begun_before(made, header, inner)
-            if only_looks_at(apart, header, looks):
-                return waits_inside(apart, looks)
+            if only_looks_at(apart, header, effect_free):
+                return waits_inside(apart, effect_free)
     return made
 
 
 def _turn(header: int, end: int, body: Collection[int], following: Sequence[Sequence[int]]) -> frozenset[int]:
-    """The blocks of a loop from which control comes to the end of a turn before the next one begins."""
+    """The blocks of a loop from which control comes to the end of an iteration before the next one begins."""
     found = {header, end}
     waiting = [end] if end != header else []
     while waiting:
@@ -170,7 +170,7 @@ def _begun_before(shapes: Sequence[Shape], header: int, inner: Collection[int]) 
 # Looking again.
 
 
-def one_poll(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
+def one_poll(shapes: Sequence[Shape], effect_free: Callable[[Step], bool]) -> list[Shape]:
     """Leaves out looks behind which the same look follows where they found nothing."""
     made = list(shapes)
     changed = True
@@ -182,7 +182,7 @@ def one_poll(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Sha
                 if n == b or shape.end is None or made[n].end is None:
                     continue
                 split = _repeats(shape, made[n], live, n)
-                if split is not None and all(looks(step) for step in made[n].steps):
+                if split is not None and all(effect_free(step) for step in made[n].steps):
                     made[b] = Shape(shape.steps[:split], None, None, n, shape.label)
                     changed = True
                     break

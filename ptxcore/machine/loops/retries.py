@@ -4,11 +4,11 @@
     again: r = cas(old, f(old))                          r = cas(old, f(old))
     if r != old: old = r; goto again                     if r != old: goto again
 
-So a turn sees nothing of the one before it, and only the last one counts. A turn that does not try may also look again by the
-same load as stands before the loop, as a semaphore that is empty: it goes where the others go. Both sides do the same where
-turns only look: a load may read what a failing compare-and-swap has just read, if it orders no more than that; and a turn that
-fails can be left out of an execution of the right side, which is one of the left side then. Compilers copy what stands between
-the load and the try (`turn`): then the copy must do what the original does.
+So an iteration sees nothing of the one before it, and only the last one counts. An iteration that does not try may also look
+again by the same load as stands before the loop, as a semaphore that is empty: it goes where the others go. Both sides do
+the same where iterations only look: a load may read what a failing compare-and-swap has just read, if it orders no more than
+that; and an iteration that fails can be left out of an execution of the right side, which is one of the left side then.
+Compilers copy what stands between the load and the try (`turn`): then the copy must do what the original does.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class _Try(NamedTuple):
     found: frozenset[int]
 
 
-def without_retries(shapes: Sequence[Shape], looks: Callable[[Step], bool]) -> list[Shape]:
-    """The shapes with such loops looking again. `looks` knows the steps that change nothing for others, nor in memory of the
-    thread's own."""
+def without_retries(shapes: Sequence[Shape], effect_free: Callable[[Step], bool]) -> list[Shape]:
+    """The shapes with such loops looking again. `effect_free` knows the steps that change nothing for others, nor in memory
+    of the thread's own."""
     made = list(shapes)
     tries = [t for b in range(len(made)) for t in _tries(made, b)]
     swaps = {id(t.step) for t in tries}
 
     def looks_or_tries(step: Step) -> bool:
-        return id(step) in swaps or looks(step)
+        return id(step) in swaps or effect_free(step)
 
     for turn in dict.fromkeys(t.fails for t in tries):
         here = [t for t in tries if t.fails == turn]
@@ -202,8 +202,8 @@ def _reads_alike(load: Step, swap: Step) -> bool:
 def _entered(
     shapes: Sequence[Shape], turn: int, blocks: Sequence[int], tries: Sequence[_Try], found: frozenset[int]
 ) -> Iterator[list[Shape]]:
-    """Where all other blocks that go to the turn end with the same load (before the loop, and where a turn that did not try at
-    all looks again): the load goes there."""
+    """Where all other blocks that go to the iteration end with the same load (before the loop, and where an iteration that
+    did not try at all looks again): the load goes there."""
     made, moved = list(shapes), list[list[Step]]()
     live = live_registers(shapes)[turn]
     for block in blocks:
@@ -256,7 +256,7 @@ def _written(step: Step) -> tuple[object, ...]:
 def _copied_turn(
     shapes: Sequence[Shape], turn: int, block: int, at: int, found: frozenset[int]
 ) -> Iterator[list[Shape]]:
-    """Where the turn is a copy of what stands behind the load: the original takes its place."""
+    """Where the iteration is a copy of what stands behind the load: the original takes its place."""
     shape = shapes[block]
     (target,) = shape.steps[at].targets
     assert target is not None

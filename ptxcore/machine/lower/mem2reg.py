@@ -1,5 +1,6 @@
 """Places on the stack that are as good as registers: parameters of calls and spills, which are only ever accessed by name and
-as a whole. As registers they are not carried from one turn of a loop to the next where every turn writes them first."""
+as a whole. As registers they are not carried from one iteration of a loop to the next where every iteration writes them
+first."""
 
 from __future__ import annotations
 

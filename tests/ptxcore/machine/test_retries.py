@@ -149,10 +149,11 @@ def test_the_answers_are_those_of_loops_that_are_followed(seed: int, monkeypatch
     others = tuple(p for p in passes.PASSES if p.name != "retries")
     monkeypatch.setattr(passes, "PASSES", others)
     followed = random_kernel(seed).check()
+    listed = looking.listed_all and followed.listed_all  # states that decide nothing are listed for a second only
     if followed.complete:
-        assert (looking.verdict, looking.states) == (followed.verdict, followed.states)
+        assert looking.verdict == followed.verdict
+        assert looking.states == followed.states or not listed
         assert [(c.kind, c.holds) for c in looking.checks] == [(c.kind, c.holds) for c in followed.checks]
-    for state in followed.states:
-        assert state in looking.states
+    assert all(state in looking.states for state in followed.states) or not looking.listed_all
     for one_, other in zip(looking.checks, followed.checks, strict=True):
         assert one_.holds is not True or one_.bounded or other.holds is not False, (one_, other)

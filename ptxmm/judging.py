@@ -253,7 +253,7 @@ def tell_story(question: Question, story: Story, checked: Checked) -> None:
 #: What the picture of a check is called.
 _WAITING = {
     "no_deadlock": "a deadlock",
-    "terminates": "waiting for ever",
+    "terminates": "non-termination",
     "no_trap": "a trap",
     ASSERTIONS: "an assertion that fails",
 }

@@ -44,9 +44,9 @@ class Refusal(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns`; or `waiting`, reduced to its last
-    iteration, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was compiled from.
-    `label` may be empty; `threads` are the names of the threads that run it."""
+    """A loop that was not followed to its end. `kind`: `bounded`, cut after `turns` iterations; or `waiting`, a spin loop
+    reduced to its last iteration, which changes no outcome. `spot` is in the PTX or the litmus test, `source` in what that was
+    compiled from. `label` may be empty; `threads` are the names of the threads that run it."""
 
     kind: str
     spot: Spot
@@ -69,7 +69,7 @@ class Checked:
     ends. `besides`: the test itself does not ask for it.
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
-    the outcome; `story`, the execution, a line for each step; `waits`, who waits or goes round for ever, for programs.
+    the outcome; `story`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change."""
 
     kind: str
@@ -159,8 +159,8 @@ class Result:
     `reason`, and the steps of the `execution` in which nothing orders them; `race_witnesses` are these executions. `why` is
     what was asked by that name, as words by section, and `why_witness` the execution that it is about.
 
-    `loops` are those that the answer rests on: cut at their bounds, or reduced to their last turns. `checks` has what became
-    of each check: of a litmus test the condition first, then what else is asked; `of_kernel` says that it is a kernel test.
+    `loops` are those that the answer rests on: cut at their bounds, or reduced to their last iterations. `checks` has what
+    became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
     `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
     lies; `refusal` is what is wrong where the verdict is `error`.

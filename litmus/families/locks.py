@@ -31,7 +31,7 @@ def cas_lock(n: int, *, relaxed: bool = False, scope: str = "gpu", one_cta: bool
 def exchange_lock(n: int, *, relaxed: bool = False, scope: str = "gpu", one_cta: bool = False) -> Test:
     """A spin lock taken by exchange with acquire semantics, given back by a release store; otherwise as `cas_lock`.
 
-    Each turn of its loop writes, so that a checker can only follow a bounded number of turns.
+    Each iteration of its loop writes, so that a checker can only follow a bounded number of iterations.
     """
     take, give = ("relaxed", "relaxed") if relaxed else ("acquire", "release")
     cells = [

@@ -46,9 +46,9 @@ class ThreadInfo(NamedTuple):
 
 
 class LoopNote(NamedTuple):
-    """A loop that was not followed to its end, or was reduced to its last turn.
+    """A loop that was not followed to its end, or was reduced to its last iteration.
 
-    `kind`: `bounded` (cut after `turns`), `waiting` (its iterations but the last were left out, which changes no outcome).
+    `kind`: `bounded` (cut after `turns` iterations), `waiting` (all but the last were left out, which changes no outcome).
     `label` is where it begins, `line` the line of the PTX, `source` file and line of the source where the module has them.
     `threads` are the numbers of those threads to which it happened.
     """

@@ -43,7 +43,7 @@ from ptxmm.kernels.words import suggested
 from ptxmm.result import EXPECTED
 
 LONGEST = 4 << 20  # bytes of a file
-_DEFAULT_TURNS = 4
+_DEFAULT_UNROLL = 4
 
 
 def _text(value: object) -> str | None:
@@ -86,9 +86,9 @@ def _bytes(value: object) -> str | None:
     return None if good else f"a number of bytes is wanted here, not {_shown(value)}"
 
 
-def _turns(value: object) -> str | None:
+def _iterations(value: object) -> str | None:
     good = type(value) is int and 1 <= value <= 1 << 16
-    return None if good else f"a number of turns from 1 on is wanted here, not {_shown(value)}"
+    return None if good else f"a number of iterations from 1 on is wanted here, not {_shown(value)}"
 
 
 def _sizes(value: object) -> str | None:
@@ -277,7 +277,7 @@ class KernelFile:
         bounds = table.get("bounds")
         if isinstance(bounds, dict):
             for key, value in bounds.items():
-                wrong = _turns(value)
+                wrong = _iterations(value)
                 if wrong:
                     document.note((*way, "bounds", key), wrong)
         kernels = table.get("kernel")
@@ -426,7 +426,7 @@ class KernelFile:
                     cluster=_cluster(launch),
                     dynamic_shared=shared.value if (shared := launch.get("dynamic_shared")) else 0,
                     params=given,
-                    unroll=bounds.pop("default", _DEFAULT_TURNS),
+                    unroll=bounds.pop("default", _DEFAULT_UNROLL),
                     loops=bounds,
                     stream=str(stream.value) if stream else "",
                     name=self._kernel_name(launch, number),

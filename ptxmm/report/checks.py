@@ -8,7 +8,7 @@ from ptxmm.result import ASSERTIONS, Checked
 
 _FOUND = {
     "no_deadlock": "a deadlock",
-    "terminates": "a thread that waits for ever",
+    "terminates": "a thread that does not terminate",
     "no_trap": "a trap",
     ASSERTIONS: "an assertion that fails",
 }

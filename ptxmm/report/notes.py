@@ -24,8 +24,8 @@ def followed(loop: Loop) -> str:
     named = f" ({loop.label})" if loop.label else ""
     where = f"{loop.spot}{named}" + (f", from {loop.source}" if loop.source else "")
     if loop.kind == "waiting":
-        return f"the loop at {where} only waits: its last turn stands for all"
-    return f"the loop at {where} was cut after {loop.turns} turn{'s' * (loop.turns != 1)}"
+        return f"the loop at {where} is a spin loop: its last iteration stands for all"
+    return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"
 
 
 def unset(read: ExecutedEvent, cast: Cast) -> str:

@@ -16,7 +16,7 @@ _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
 _MOST_RACES = 12
-#: Findings of litmus tests that may be that somebody waits for ever.
+#: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.
 _IN_ROW = ("condition", "undecided", "bounded", "undefined", "expectation", "error")
@@ -106,7 +106,7 @@ class TextReport:
         if cut:
             notes.append(bound_of(result))
         elif not result.complete:
-            notes.append(f"loops cut after {self._unroll} turn{'s' * (self._unroll != 1)}")
+            notes.append(f"loops unrolled at most {self._unroll} time{'s' * (self._unroll != 1)}")
         return notes
 
     def _page(self, result: Result) -> list[str]:

@@ -19,7 +19,7 @@ _DONE = {
     "trap": ("traps", "trap"),
     "assertion": ("fails an assertion", "fail an assertion"),
     **dict.fromkeys(WAITS, ("waits for ever", "wait for ever")),
-    "livelock": ("goes round for ever", "go round for ever"),
+    "livelock": ("loops for ever (livelock)", "loop for ever (livelock)"),
     "launch": ("never begins", "never begin"),
 }
 #: So many places are named at which what is lacking could have been given.
@@ -93,7 +93,7 @@ class WaitWords:
         return f" ({self._names(away)} {'is' if len(away) == 1 else 'are'} not there)" if away else ""
 
     def _in_loop(self, first: Wait) -> str:
-        """What a loop that only looks sees."""
+        """What a spin loop sees."""
         stall = self.stall
         written = {r.location for w in stall.waits for r in w.again if r.written is not None}
         if not written.isdisjoint(r.location for r in first.again):

@@ -1,4 +1,4 @@
-"""Kernels whose threads go round for ever, told with what repeats; grids that are larger than what runs at once."""
+"""Kernels whose threads livelock, told with what repeats; grids that are larger than what runs at once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_ctas_that_exchange_a_word_go_round_for_ever() -> None:
     (check,) = result.checks
     assert (result.verdict, check.holds, check.bounded) == ("no", False, False)
     assert (
-        "CTA 1 thread 0 goes round for ever at line 14: atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1"
+        "CTA 1 thread 0 loops for ever (livelock) at line 14: atom.global.relaxed.gpu.exch.b32 %r2, [%rd2], 1"
         in check.message
     )
     assert "(again and again: x is 0, becomes 1)" in check.message

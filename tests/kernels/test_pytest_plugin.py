@@ -194,7 +194,7 @@ def test_what_was_cut_fails_where_it_must_be_complete(project: pytest.Pytester) 
     run(project, "loop.litmus", "--ptxmm-bounded-ok").assert_outcomes(passed=1)
     result = run(project, "loop.litmus")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*the loop at *loop.litmus:5 (L1) was cut after 4 turns*"])
+    result.stdout.fnmatch_lines(["*the loop at *loop.litmus:5 (L1) was unrolled at most 4 times*"])
 
 
 def test_files_that_may_be_tests_fail_where_they_cannot_be_taken(project: pytest.Pytester) -> None:

@@ -167,7 +167,7 @@ def _said(path: Path, variant: str | None = None) -> str:
         ('forall = "x[0] == n && x[1] == 0"', "forall = 1", "11:10", "a string, or an array of strings"),
         ('forall = "x[0] == n && x[1] == 0"', "race_free = 1", "11:13", "true or false is wanted here"),
         ('[check]\nforall = "x[0] == n && x[1] == 0"', "", "1:1", "nothing is checked here"),
-        ("[check]", '[bounds]\ndefault = 0\n[check]', "11:11", "a number of turns from 1 on"),
+        ("[check]", '[bounds]\ndefault = 0\n[check]', "11:11", "a number of iterations from 1 on"),
         ("[check]", 'expect = "no"\n[check]', "10:10", "'expect' must be a table"),
         ('entry = "k"', 'expect = "maybe"', "2:10", "a test expects ok, bounded, no, undefined or hangs, not 'maybe'"),
         ('entry = "k"', "entry = 'k'\nentry = 'k'", "3:12", "no TOML: cannot overwrite a value"),

@@ -183,7 +183,7 @@ def test_junit_has_no_characters_that_xml_has_not(capsys: pytest.CaptureFixture[
 
 def test_junit_tells_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(JunitReport("m"), [outcome(SOME[-1])], capsys)
-    assert "the loop at lock.ptx:31 ($L__BB0_1), from lock.cu:7 was cut after 3 turns" in text
+    assert "the loop at lock.ptx:31 ($L__BB0_1), from lock.cu:7 was unrolled at most 3 times" in text
     text = printed(JunitReport("m"), [outcome(SOME[-2])], capsys)
     assert ElementTree.fromstring(text).get("errors") == "1"
 
@@ -282,7 +282,7 @@ def test_github_prints_rows_and_annotations(capsys: pytest.CaptureFixture[str]) 
     annotations = [line for line in lines if line.startswith("::")]
     assert len(annotations) == 9
     assert annotations[1].startswith("::error file=lock.cu,line=7,title=a/lock.toml%3Aweak%3A forall::")
-    assert annotations[-1].startswith("::notice ") and "was cut after 3 turns" in annotations[-1]
+    assert annotations[-1].startswith("::notice ") and "was unrolled at most 3 times" in annotations[-1]
     assert lines[-1].startswith("11 tests under m:")
 
 
@@ -452,5 +452,5 @@ def test_bounds_are_told_in_every_format(folder: Path, form: str, capsys: pytest
         (loop,) = json.loads(printed.out)["tests"][0]["loops"]
         assert (loop["kind"], loop["line"], loop["label"], loop["turns"]) == ("bounded", 5, "L1", 4)
     else:
-        assert "the loop at loop.litmus:5 (L1) was cut after 4 turns" in printed.out + printed.err
+        assert "the loop at loop.litmus:5 (L1) was unrolled at most 4 times" in printed.out + printed.err
     assert main(["check", "loop.litmus", "--format", form, "--bounded-ok"]) == 0

@@ -222,7 +222,7 @@ def test_text_of_several_tests(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert text_of(some, paths, False, capsys).splitlines() == [
         "ok         tests/mp.litmus  sometimes, 2 of 3       4.1 ms",
-        "no         b                sometimes, 2 of 3       4.1 ms  as expected; loops cut after 4 turns",
+        "no         b                sometimes, 2 of 3       4.1 ms  as expected; loops unrolled at most 4 times",
         "no         b                sometimes, 2 of 3       4.1 ms  expected ok",
         "undecided  b                                        4.1 ms  out of time after 1 s",
         "error      b                                        4.1 ms  see the message",

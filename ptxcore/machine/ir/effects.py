@@ -156,8 +156,8 @@ class Requirement(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A loop whose bound stopped the thread, under `guard`, after `turns` turns. `label` is where the loop begins ("" where
-    no label stands there), `instruction` its first instruction (None in a loop without any)."""
+    """A loop whose bound stopped the thread, under `guard`, after `turns` iterations. `label` is where the loop begins (""
+    where no label stands there), `instruction` its first instruction (None in a loop without any)."""
 
     guard: Value
     label: str

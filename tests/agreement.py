@@ -94,6 +94,9 @@ def either(ask: Callable[[], Answer]) -> Answer | None:
         answer = ask()
         if isinstance(answer, Decision) and answer.stopped is not None:
             raise answer.stopped
+        if isinstance(answer, Decision) and not answer.listed_all:
+            pass_over("has more outcomes than are listed")
+            return None
         return compared(answer)
     except OutOfTime:
         pass_over("takes too many steps")

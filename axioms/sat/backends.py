@@ -6,6 +6,7 @@ by clause. Both may be asked for one assumption set after another, with clauses 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import threading
 import time
@@ -37,6 +38,7 @@ _BETWEEN = 512
 _LARGE = 20000
 
 
+@functools.cache  # to look costs more than to solve a small formula
 def sat_available() -> bool:
     return importlib.util.find_spec("pysat") is not None
 

@@ -77,7 +77,12 @@ def domains(sources: Mapping[Term, list[Value]], others: Iterable[Value], rounds
 
 def _circles(sources: Mapping[Term, list[Value]]) -> list[list[Term]]:
     """The symbols whose values flow into each other, together; behind those that only flow into them (Tarjan 1972)."""
-    below = {s: [b for v in values for b in terms.symbols_of(v) if b in sources] for s, values in sources.items()}
+    below: dict[Term, list[Term]] = {}
+    for s, values in sources.items():
+        into = below[s] = []
+        for v in values:
+            tick()
+            into += [b for b in terms.symbols_of(v) if b in sources]
     found: list[list[Term]] = []
     number: dict[Term, int] = {}
     low: dict[Term, int] = {}
@@ -86,6 +91,7 @@ def _circles(sources: Mapping[Term, list[Value]]) -> list[list[Term]]:
     for root in sources:
         stack = [] if root in number else [(root, iter(below[root]))]
         while stack:
+            tick()
             s, rest = stack[-1]
             if s not in number:
                 number[s] = low[s] = len(number)

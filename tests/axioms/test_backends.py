@@ -6,7 +6,7 @@ import importlib.util
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -109,6 +109,15 @@ def test_large_problems_and_small_ones_are_solved_alike(monkeypatch: pytest.Monk
             large.close()
 
 
+@pytest.fixture
+def looked_for_anew() -> Iterator[None]:
+    """Whether python-sat is there is found out once, but in the test and behind it."""
+    backends.sat_available.cache_clear()
+    yield
+    backends.sat_available.cache_clear()
+
+
+@pytest.mark.usefixtures("looked_for_anew")
 def test_without_python_sat_z3_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     files = sorted(LIBRARY.rglob("*.litmus"))[::9]
     tests = [ptxmm.load(f) for f in files]
@@ -120,12 +129,14 @@ def test_without_python_sat_z3_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [n for n in sys.modules if n == "pysat" or n.startswith("pysat.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pysat", None)
+    backends.sat_available.cache_clear()
     assert not backends.sat_available()
     for test, before in zip(tests, wanted, strict=True):
         result = ptxmm.check(test, explain=True)
         assert (result.verdict, result.states) == (before.verdict, before.states)
 
 
+@pytest.mark.usefixtures("looked_for_anew")
 def test_a_solver_that_is_asked_for_and_not_there_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysat", None)
     for name in [n for n in sys.modules if n.startswith("pysat.")]:

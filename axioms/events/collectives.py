@@ -18,7 +18,7 @@ from ptxcore.clock import tick
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.collective import flows, name_of, resolve
 from ptxcore.machine.ir.effects import Dependencies, Effect
-from ptxcore.values.terms import Term, Value, conj, extract, negate
+from ptxcore.values.terms import Term, Value, any_of, conj, extract, negate
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
@@ -132,11 +132,11 @@ class Meetings:
         assert how is not None
         found = flows(how, {lane: e.operands for lane, e in there.items()})
         for lane, e in there.items():
-            e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
+            e.met = tuple((other, there[other].index, 1) for other in sorted(found[lane]))
             if how.form.mask:
                 assert type(e.mask) is int
                 e.mates = tuple(
-                    (other, there[other].index if other in there else -1)
+                    (other, there[other].index if other in there else -1, 1)
                     for other in (self.lanes[t] for t in warp)
                     if other != lane and e.mask >> other & 1
                 )
@@ -163,9 +163,13 @@ class Flows:
         return bool(self.lanes)
 
     def meetings(self) -> Iterator[tuple[int, Effect, int, int]]:
-        """Where a thread is told what another one brought: the thread and its effect, the other and the index of its effect."""
+        """Where a thread is told what another one brought: the thread and its effect, the other and the index of its effect,
+        the first one of those that it may be."""
         for (t, _), effect in self.effects.items():
-            for lane, index in effect.met:
+            first: dict[int, int] = {}
+            for lane, index, _ in effect.met:
+                first[lane] = min(index, first.get(lane, index))
+            for lane, index in first.items():
                 u = self.lanes[*self.warps[t], lane]
                 if u != t:
                     yield t, effect, u, index
@@ -174,22 +178,26 @@ class Flows:
         """Where a thread goes on because another one has come, or ended: the thread and the effect at which it waited; the
         other, and what decided that it came or ended."""
         for (t, _), effect in self.effects.items():
-            for lane, index in effect.mates:
+            for u, some, named in self.awaited(t, effect):
                 tick()
-                u = self.lanes[*self.warps[t], lane]
-                waits = conj(effect.guard, extract(effect.mask, lane, lane))
-                came, control = self.effects.get((u, index)), self.threads[u].execution.control
-                there = came.guard if came is not None else 0
-                if came is not None and came.control_dependencies:
-                    yield t, effect, u, _under(came.control_dependencies, conj(waits, there))
+                waits, control = conj(effect.guard, named), self.threads[u].execution.control
+                for came, there in some:
+                    if came.control_dependencies:
+                        yield t, effect, u, _under(came.control_dependencies, conj(waits, there))
                 if control:
-                    yield t, effect, u, _under(control, conj(waits, negate(there)))
+                    absent = negate(any_of(there for _, there in some))
+                    yield t, effect, u, _under(control, conj(waits, absent))
 
-    def awaited(self, thread: int, effect: Effect) -> Iterator[tuple[int, Effect | None, Value]]:
-        """For whom an effect waits: the thread, what it does when it comes, and the condition under which it is named."""
-        for lane, index in effect.mates:
-            u = self.lanes[*self.warps[thread], lane]
-            yield u, self.effects.get((u, index)), extract(effect.mask, lane, lane)
+    def awaited(self, thread: int, effect: Effect) -> Iterator[tuple[int, list[tuple[Effect, Value]], Value]]:
+        """For whom an effect waits: the thread, what it does when it comes, each with the truth value of "it comes so", and the
+        condition under which it is named."""
+        lanes: dict[int, list[tuple[Effect, Value]]] = {}
+        for lane, index, when in effect.mates:
+            some, came = lanes.setdefault(lane, []), self.effects.get((self.lanes[*self.warps[thread], lane], index))
+            if came is not None:
+                some.append((came, conj(came.guard, when)))
+        for lane, some in lanes.items():
+            yield self.lanes[*self.warps[thread], lane], some, extract(effect.mask, lane, lane)
 
     def behind(self, thread: int, dependencies: Dependencies) -> Iterator[tuple[int, int, Value]]:
         """The dependencies as those on effects that are no collective ones: thread, index and condition of each."""
@@ -204,10 +212,10 @@ class Flows:
                 yield t, index, condition
             elif (t, index) not in seen:
                 seen.add((t, index))
-                for lane, other in effect.met:
+                for lane, other, when in effect.met:
                     u = self.lanes[*self.warps[t], lane]
-                    brought = self.effects[u, other].data_dependencies
-                    waiting += [(u, i, conj(condition, c)) for i, c in brought.items()]
+                    brought, there = self.effects[u, other].data_dependencies, conj(condition, when)
+                    waiting += [(u, i, conj(there, c)) for i, c in brought.items()]
 
 
 def _under(dependencies: Dependencies, guard: Value) -> Dependencies:

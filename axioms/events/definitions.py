@@ -72,8 +72,9 @@ class Definitions:
         if isinstance(old, Mapping):
             items = {k: self(v) for k, v in old.items()}
             return items if any(items[k] is not v for k, v in old.items()) else old
-        if isinstance(old, tuple) and any(type(v) is Term for v in old):
-            return tuple(self._anywhere(v) for v in old)
+        if isinstance(old, tuple) and any(type(v) is Term or type(v) is tuple for v in old):
+            new = tuple([self._anywhere(v) for v in old])
+            return new if any(a is not b for a, b in zip(old, new, strict=True)) else old
         return old
 
     def execution(self, execution: ThreadExecution) -> ThreadExecution:

@@ -165,8 +165,8 @@ class Reasons:
         flows = Flows(self.giving.program.threads)
         for thread, effect, passes in self.giving.together:
             there = [
-                formula.disj([truth(came.guard) if came else FALSE, self.ends[u], -truth(named)], BOTH)
-                for u, came, named in flows.awaited(thread, effect)
+                formula.disj([*[truth(here) for _, here in some], self.ends[u], -truth(named)], BOTH)
+                for u, some, named in flows.awaited(thread, effect)
             ]
             whole = formula.conj_all(there, BOTH)
             formula.add([-truth(terms.conj(effect.guard, passes)), whole])

@@ -44,7 +44,10 @@ class SharedWaits(Encounters):
         for t, thread in enumerate(self.threads):
             for effect in thread.execution.effects:
                 if effect.mates and type(effect.mask) is int:
-                    mates = [(u, e.index if e is not None else -1) for u, e, _ in flows.awaited(t, effect)]
+                    awaited = [*flows.awaited(t, effect)]
+                    if any(len(some) > 1 for _, some, _ in awaited):
+                        continue  # one of several: that is no instance by itself
+                    mates = [(u, some[0][0].index if some else -1) for u, some, _ in awaited]
                     barrier = "together", *sorted([(t, effect.index), *mates])
                     self.names[t, effect.index] = barrier, 0
                     self.meetings[barrier] = Meeting(tuple(u for u, _ in (*mates, (t, 0))))

@@ -111,9 +111,8 @@ class _Graph:
                 order[step.node] = later
                 later |= 1 << step.node
         for t, effect, node in self.together:
-            for u, came, named in self.flows.awaited(t, effect):
-                there = 0 if came is None else came.guard
-                self._behind(u, node, None if came is None else came.index, there, named)
+            for u, some, named in self.flows.awaited(t, effect):
+                self._behind(u, node, [(came.index, there) for came, there in some], named)
         for t, thread in enumerate(self.program.threads):
             for effect in thread.execution.effects:
                 if is_bare_arrival(effect):
@@ -135,10 +134,7 @@ class _Graph:
         number = [e.index for e in self._arrivals(t, effect)].index(effect.index)
         for u in mates_in_warps(self.program.threads)[t]:
             theirs = [*self._arrivals(u, effect)][number : number + 1]
-            for e in theirs:
-                self._behind(u, made[0].index, e.index, e.guard, effect.complete)
-            if not theirs:
-                self._behind(u, made[0].index, None, 0, effect.complete)
+            self._behind(u, made[0].index, [(e.index, e.guard) for e in theirs], effect.complete)
 
     def _arrivals(self, t: int, like: Effect) -> Iterator[Effect]:
         """What a thread does at the barrier of another effect."""
@@ -147,14 +143,16 @@ class _Graph:
             if arrives and terms.eq(e.identity or 0, like.identity or 0) != 0:
                 yield e
 
-    def _behind(self, u: int, node: int, came: int | None, there: Value, named: Value) -> None:
-        """A step is over when thread u has come to an effect (`came`, if `there`), or has exited; if it is `named`."""
-        condition = self.lowering.condition
+    def _behind(self, u: int, node: int, some: Sequence[tuple[int, Value]], named: Value) -> None:
+        """A step is over when thread u has come to one of some effects (each with the truth value of "to this one"), or has
+        exited; if it is `named`. So what it does before it comes is over then."""
+        effects = self.program.threads[u].execution.effects
         for step in self.steps[u]:
-            if came is None or step.effect > came:
-                self._edge(step.node, node, condition(terms.conj(named, terms.negate(there))))
-            elif step.effect < came:
-                self._edge(step.node, node, condition(named))
+            came = terms.any_of(there for index, there in some if index <= step.effect)
+            missing = terms.conj(named, terms.negate(came))
+            if any(index == step.effect for index, _ in some):
+                missing = terms.conj(missing, effects[step.effect].guard)
+            self._edge(step.node, node, self.lowering.condition(missing))
 
     def _edge(self, a: int, b: int, literal: int) -> None:
         if literal != FALSE:

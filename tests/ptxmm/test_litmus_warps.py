@@ -71,12 +71,22 @@ def test_who_is_not_named_by_its_mask_has_no_meaning(engine: str) -> None:
     [
         ("activemask.b32 %r1;", "'activemask.b32' is not explored: nothing says which threads are together"),
         (
-            "ld.u32 %r0, [x]; setp.eq.u32 %p0, %r0, 5; @%p0 redux.sync.add.u32 %r1, %r0, 3;"
-            "@!%p0 redux.sync.add.u32 %r1, %r0, 3;",
-            "'redux.sync.add.u32' on one of several paths is not explored",
+            "redux.sync.add.u32 %r1, 1, 3; match.any.sync.b32 %r1, %r1, 3;",
+            "'redux.sync.add.u32' hangs on what it returns itself",
         ),
     ],
 )
 def test_what_is_not_decided_is_refused_by_name(first: str, message: str) -> None:
     with pytest.raises(ptxmm.InputError, match=message):
-        check(first, "ret;", "exists (true)")
+        check(first, "match.any.sync.b32 %r1, 1, 3; redux.sync.add.u32 %r1, %r1, 3;", "exists (true)")
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_one_of_two_that_are_on_two_paths_meets(engine: str) -> None:
+    either = READS.format("x") + "setp.eq.u32 %p0, %r0, 5; @%p0 redux.sync.add.u32 %r1, %r0, 3;"
+    either += "@!%p0 redux.sync.add.u32 %r1, 9, 3; redux.sync.add.u32 %r2, 1, 3;"
+    one = "redux.sync.add.u32 %r1, 2, 3; redux.sync.add.u32 %r2, %r1, 3;"
+    writes = "st.relaxed.gpu.u32 [x], 6;"
+    result = check(either, one, "exists (0:%r1 = 11 /\\ 0:%r2 = 12)", writes, engine)
+    assert (result.verdict, len(result.states)) == ("ok", 2)
+    assert check(either, one, "exists (0:%r1 = 7 /\\ 1:%r2 = 8)", writes, engine).verdict == "ok"

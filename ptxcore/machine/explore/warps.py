@@ -3,13 +3,14 @@
 
 Each thread is explored by itself first, with symbols for what such instructions return. Then it is known who executes
 which of them, and with which operands, and the symbols are defined; with these definitions the threads are explored anew,
-until nothing changes, since what is known now may decide branches and addresses. Executions of an instruction belong
-together where they are at the same place of the unrolled code, under one member mask.
+until nothing changes, since what is known now may decide branches and addresses. Which executions of an instruction belong
+together is said in `meetings`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -17,15 +18,26 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import InputError, fail
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.engine import Thread
+from ptxcore.machine.explore.meetings import Came, Meeting, Meetings, Site, has_mask
 from ptxcore.machine.explore.symbolic import executed, thread_type
 from ptxcore.machine.ir.collective import flows, resolve, undetermined
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
-from ptxcore.values.terms import Term, Value, all_of, conj, extract, ite, negate, substitute, symbol, symbols_of
-
-#: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
-#: instruction.
-Site = tuple[Any, ...]
+from ptxcore.values.terms import (
+    Term,
+    Value,
+    all_of,
+    any_of,
+    conj,
+    disj,
+    extract,
+    given,
+    ite,
+    negate,
+    substitute,
+    symbol,
+    symbols_of,
+)
 
 #: Lanes that may or may not take part: as many different conditions are told apart.
 _MOST_CONDITIONS = 4
@@ -56,21 +68,18 @@ def explore_warp(
     noops: Mapping[int, Collection[int] | None] | None = None,
 ) -> tuple[list[ThreadExecution], dict[Term, Value]]:
     """All executions of the threads of a warp, and what the symbols of collective instructions stand for: terms over what
-    the threads read. Without `one_code` each thread has code of its own: there executions of instructions with the same
-    qualifiers and the same member mask belong together, in their order. `noops` are those of `symbolic.explore`. Raises
+    the threads read. Without `one_code` each thread has code of its own. `noops` are those of `symbolic.explore`. Raises
     InputError where it depends on the execution who takes part, in too many ways."""
     defined: dict[Term, Value] = {}
-    place = _in_the_code if one_code else _in_order
     for _ in range(_MOST_ROUNDS):
-        explored = [_explore(lane, unroll, defined, place, noops or {}) for lane in lanes]
-        if not one_code:
-            _check_order(explored)
+        explored = [_explore(lane, unroll, defined, noops or {}) for lane in lanes]
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
-        warp = _Warp(lanes, explored)
+        warp = _Warp(lanes, explored, one_code=one_code)
         found = warp.definitions()
         if len(found) == len(defined) and all(s in found and _same(found[s], defined[s]) for s in defined):
             _check_all(explored, found)
+            warp.meetings.check()
             warp.tell()
             return [x.execution for x in explored], found
         defined = found
@@ -94,38 +103,14 @@ def _same(a: Value, b: Value) -> bool:
 Place = tuple[Any, ...]
 
 
-def _in_the_code(node: tuple[int, ...], effect: Effect) -> Place:
+def _place(node: tuple[int, ...], effect: Effect) -> Place:
     return node, effect.instruction.span.line, effect.instruction.span.column, effect.kind
-
-
-def _in_order(node: tuple[int, ...], effect: Effect) -> Place:
-    """By what the instruction is, where that is what brings threads together."""
-    if effect.kind != "collective" or not _has_mask(effect):
-        return _in_the_code(node, effect)
-    mask = effect.mask if type(effect.mask) is int else -1
-    return (), mask, 0, ".".join((effect.instruction.opcode, *effect.instruction.modifiers))
-
-
-def _check_order(explored: Sequence[Explored]) -> None:
-    """Raises InputError where it depends on the execution how many such instructions come before one."""
-    for x in explored:
-        last: dict[str, Value] = {}
-        for e in x.execution.effects:
-            if e.kind == "collective":
-                name = ".".join((e.instruction.opcode, *e.instruction.modifiers))
-                if not _has_mask(e) and len(explored) > 1:
-                    raise fail(e.instruction.span, f"'{name}' is not explored: nothing says which threads are together")
-                if conj(e.guard, negate(last.get(name, 1))) != 0:
-                    raise fail(e.instruction.span, f"'{name}' on one of several paths is not explored: which one of the "
-                                                   "others it belongs to depends on the execution")  # fmt: skip
-                last[name] = e.guard
 
 
 def _explore(
     lane: Lane,
     unroll: int,
     defined: Mapping[Term, Value],
-    place: Callable[[tuple[int, ...], Effect], Place],
     noops: Mapping[int, Collection[int] | None],
 ) -> Explored:
     """One thread; symbols that are defined are what they stand for."""
@@ -137,7 +122,7 @@ def _explore(
 
     def answer(effect: Effect, width: int) -> Value:
         assert thread is not None
-        at = place(thread.node, effect)
+        at = _place(thread.node, effect)
         count = counts[at] = counts.get(at, -1) + 1
         site = sites[effect.index] = (*at, count)
         fresh = symbols[effect.index] = symbol((lane.name, site), width)
@@ -157,82 +142,161 @@ def _explore(
     return Explored(execution, sites)
 
 
+class _Brought(NamedTuple):
+    """An execution in a meeting under a condition: its mask and its operands there."""
+
+    effect: Effect
+    condition: Value
+    mask: Value
+    operands: tuple[Value, ...]
+
+
+#: Executions, by lane and index there, -1 for none, each with the condition under which one belongs with it.
+_Told = dict[tuple[int, int], Value]
+
+
+def _listed(told: _Told) -> tuple[tuple[int, int, Value], ...]:
+    return tuple([(lane, index, when) for (lane, index), when in sorted(told.items(), key=lambda one: one[0])])
+
+
+def _operands(effect: Effect) -> tuple[Value, ...]:
+    return tuple([o for o in effect.operands if o is not None])
+
+
+def _either(some: Sequence[_Brought]) -> tuple[Value, ...]:
+    """What a thread brings that comes by one of several executions."""
+    operands = some[-1].operands
+    for b in some[:-1]:
+        assert b.effect.how is not None
+        first = 1 if b.effect.how.form.mnemonic == "vote" else b.effect.how.width
+        widths = [first, *[32] * len(operands)]
+        triples = zip(b.operands, operands, widths, strict=False)
+        operands = tuple([ite(b.condition, one, other, width) for one, other, width in triples])
+    return operands
+
+
 class _Warp:
     """What the collective instructions of explored threads return."""
 
-    def __init__(self, lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:
+    def __init__(self, lanes: Sequence[Lane], explored: Sequence[Explored], *, one_code: bool) -> None:
         self.lanes, self.explored = lanes, explored
         self.known: dict[Term, Value] = {}
-        #: By site, the effect of each thread that comes there.
-        self.groups: dict[Site, dict[int, Effect]] = {}
-        for i, x in enumerate(explored):
-            for e in x.execution.effects:
-                if e.kind == "collective":
-                    self.groups.setdefault(x.sites[e.index], {})[i] = e
-        self.unknown = {e.result for group in self.groups.values() for e in group.values()}
+        effects = [[e for e in x.execution.effects if e.kind == "collective"] for x in explored]
+        sites = [[(x.sites[e.index], e) for e in mine] for x, mine in zip(explored, effects, strict=True)]
+        self.meetings = Meetings(sites, one_code=one_code)
+        self.unknown = {e.result for mine in effects for e in mine}
+        came = [c for meeting in self.meetings.all for some in meeting.values() for c in some]
+        #: In how many meetings each result is; and what it is there, under which conditions, as far as that is known.
+        self.number = Counter(c.effect.result for c in came)
+        self.cases: dict[Term, list[tuple[Value, Value]]] = {}
 
     def definitions(self) -> dict[Term, Value]:
         """What each symbol stands for. Symbols of which that is not known yet, since it hangs on others, are left out."""
-        waiting = list(self.groups.values())
+        waiting = self.meetings.all
         while waiting:
-            later = [group for group in waiting if not self.define(group)]
+            later = [meeting for meeting in waiting if not self.define(meeting)]
             if len(later) == len(waiting):
                 break
             waiting = later
         if not self.known:
-            effect = next(iter(self.groups.values()))
-            raise self.refused(next(iter(effect.values())), "hangs on what it returns itself")
+            first = next(iter(self.meetings.all[0].values()))[0]
+            raise self.refused(first.effect, "hangs on what it returns itself")
         return self.known
 
     def tell(self) -> None:
         """Tells each effect whose operands its result comes from, and for whom it waits."""
-        for group in self.groups.values():
-            there = {self.lanes[i].number: e for i, e in group.items() if e.guard != 0}
-            if there:
-                how = next(iter(there.values())).how
-                assert how is not None
-                found = flows(how, {lane: tuple(o for o in e.operands if o is not None) for lane, e in there.items()})
-                for lane, e in there.items():
-                    e.met = tuple((other, there[other].index) for other in sorted(found[lane]))
-                    if _has_mask(e):
-                        e.mates = tuple(self.awaited(lane, e, there))
+        met: dict[tuple[int, int], _Told] = {}
+        mates: dict[tuple[int, int], _Told] = {}
+        for meeting in self.meetings.all:
+            there = {i: came for i, some in meeting.items() if (came := [c for c in some if c.condition != 0])}
+            if not there:
+                continue
+            first = next(iter(there.values()))[0].effect
+            assert first.how is not None
+            operands = {
+                self.lanes[i].number: _either([_Brought(*c, c.effect.mask, _operands(c.effect)) for c in some])
+                for i, some in there.items()
+            }
+            found = flows(first.how, operands)
+            for i, some in there.items():
+                sources = found[self.lanes[i].number]
+                for came, (j, lane) in product(some, enumerate(self.lanes)):
+                    mine = i, came.effect.index
+                    if lane.number in sources:
+                        self.add(met.setdefault(mine, {}), came, lane, there.get(j, ()))
+                    if i != j and has_mask(first) and extract(came.effect.mask, lane.number, lane.number) != 0:
+                        self.add(mates.setdefault(mine, {}), came, lane, there.get(j, ()))
+        for i, x in enumerate(self.explored):
+            for e in x.execution.effects:
+                e.met, e.mates = _listed(met.get((i, e.index), {})), _listed(mates.get((i, e.index), {}))
 
-    def awaited(self, lane: int, effect: Effect, there: Mapping[int, Effect]) -> Iterator[tuple[int, int]]:
-        """For whom an effect waits."""
-        for other in self.lanes:
-            tick()
-            if other.number != lane and extract(effect.mask, other.number, other.number) != 0:
-                yield other.number, there[other.number].index if other.number in there else -1
+    def add(self, to: _Told, mine: Came, lane: Lane, theirs: Sequence[Came]) -> None:
+        """Notes which executions of another lane one belongs with, and when, given that both are there."""
+        tick()
+        if not theirs:
+            to.setdefault((lane.number, -1), 1)
+        for came in theirs:
+            several = [c.condition for c in (mine, came) if self.number[c.effect.result] > 1]
+            at = lane.number, came.effect.index
+            to[at] = disj(to.get(at, 0), all_of(several))
 
-    def settled(self, value: Value) -> Value | None:
-        """A value with what is known put in; None where something is not."""
+    def settled(self, value: Value, condition: Value = 1) -> Value | None:
+        """A value, where a condition holds, with what is known put in; None where something is not."""
         if type(value) is not Term:
             return value
-        value = substitute(value, self.known)
+        value = given(substitute(value, self.known), condition)
         return None if symbols_of(value) & self.unknown - self.known.keys() else value
 
-    def define(self, group: dict[int, Effect]) -> bool:
+    def define(self, meeting: Meeting) -> bool:
         """Defines what an instruction returns in each thread; whether all that it hangs on is known."""
-        guards: dict[int, Value] = {}
-        masks: dict[int, Value] = {}
-        operands: dict[int, tuple[Value, ...]] = {}
-        for i, e in group.items():
-            guard, mask = self.settled(e.guard), self.settled(e.mask)
-            given = [self.settled(o) for o in e.operands if o is not None]
-            if guard is None or mask is None or any(o is None for o in given):
-                return False
-            if guard != 0:
-                guards[i], masks[i] = guard, mask
-                operands[i] = tuple(o for o in given if o is not None)
-        found: dict[Term, Value] = {}
+        every: dict[int, list[_Brought]] = {}
+        for i, some in meeting.items():
+            for came in some:
+                brought = self.brought(came, several=len(some) > 1 or self.number[came.effect.result] > 1)
+                if brought is None:
+                    return False
+                every.setdefault(i, []).append(brought)
+        there = {i: kept for i, some in every.items() if (kept := [b for b in some if b.condition != 0])}
+        guards = {i: any_of(b.condition for b in some) for i, some in there.items()}
+        operands = {i: _either(some) for i, some in there.items()}
+        left_open = self._left_open(meeting)
         settled: dict[tuple[int, ...], dict[int, Value]] = {}
-        for i in guards:
-            effect = group[i]
-            assert effect.result is not None
-            found[effect.result] = self.result(i, effect, guards, masks[i], operands, settled, self._left_open(group))
-        self.known.update(found)
-        self.unknown -= {e.result for i, e in group.items() if i not in guards}  # they are never there
+        for i, mine in every.items():
+            for b in mine:
+                value: Value = 0
+                if b.condition != 0:
+                    value = self.result(i, b.effect, {**guards, i: b.condition}, b.mask, operands, settled, left_open)
+                self.note(b.effect, b.condition, given(value, b.condition) if len(mine) > 1 else value)
         return True
+
+    def brought(self, came: Came, *, several: bool) -> _Brought | None:
+        """An execution in a meeting, with what it brings; None where something that it hangs on is not known. `several`: the
+        condition tells it from others."""
+        condition = self.settled(came.condition)
+        if condition is None:
+            return None
+        where = condition if several else 1
+        mask = self.settled(came.effect.mask, where)
+        operands = [self.settled(o, where) for o in _operands(came.effect)]
+        if mask is None or any(o is None for o in operands):
+            return None
+        return _Brought(came.effect, condition, mask, tuple([o for o in operands if o is not None]))
+
+    def note(self, effect: Effect, condition: Value, value: Value) -> None:
+        """Notes what an effect returns under a condition; defines its result when that of all its meetings is known."""
+        assert effect.result is not None
+        cases = self.cases.setdefault(effect.result, [])
+        cases.append((condition, value))
+        if len(cases) < self.number[effect.result]:
+            return
+        possible = [case for case in cases if case[0] != 0]
+        if not possible:
+            self.unknown.discard(effect.result)  # it is never there
+            return
+        whole = possible[-1][1]
+        for holds, one in possible[:-1]:
+            whole = ite(holds, one, whole, effect.width)
+        self.known[effect.result] = whole
 
     def result(
         self,
@@ -249,7 +313,7 @@ class _Warp:
         sure: list[int] = []
         unsure: dict[Value, list[int]] = {}
         for j, lane in enumerate(self.lanes):
-            named = _has_mask(effect) and j != i  # that of the thread itself must be
+            named = has_mask(effect) and j != i  # that of the thread itself must be
             wanted: Value = extract(mask, lane.number, lane.number) if named else 1
             here = guards.get(j, 0)
             if wanted == 0 or here == 0:
@@ -277,9 +341,9 @@ class _Warp:
         assert value is not None
         return value
 
-    def _left_open(self, group: Mapping[int, Effect]) -> Callable[[int], Value]:
+    def _left_open(self, meeting: Meeting) -> Callable[[int], Value]:
         """What each lane finds where it looks for one that is not there: a value of its own, at each execution."""
-        effects = {self.lanes[i].number: e for i, e in group.items()}
+        effects = {self.lanes[i].number: some[0].effect for i, some in meeting.items()}
 
         def found(lane: int) -> Value:
             effect = effects[lane]
@@ -358,7 +422,3 @@ def _neutral(how: Use) -> int | None:
         least, most = (0x8000_0000, 0x7FFF_FFFF) if how.signed else (0, 0xFFFF_FFFF)
         return {"min": most, "max": least, "and": 0xFFFF_FFFF}.get(how.op, 0)
     return None
-
-
-def _has_mask(effect: Effect) -> bool:
-    return effect.how is not None and bool(effect.how.form.mask)

@@ -125,11 +125,12 @@ class Effect:
     # first one lowest: see `ptxcore.machine.ir.collective`. `mask` is 0 where `how.form.mask` is "": who is there takes part.
     operands: tuple[Any, ...] = ()
     how: Use | None = None
-    #: The effects whose operands the result comes from, where that is known: lanes, and indices in their threads.
-    met: tuple[tuple[int, int], ...] = ()
-    #: Whom it waits for, where it has a member mask: lanes, and for each the index of what it does then in its thread; -1
-    #: where it never comes.
-    mates: tuple[tuple[int, int], ...] = ()
+    #: The effects whose operands the result comes from, where that is known: lanes, indices in their threads, and when it is
+    #: that one of its lane, given that both are executed.
+    met: tuple[tuple[int, int, Value], ...] = ()
+    #: Whom it waits for, where it has a member mask: lanes, and for each, likewise, what it does then; index -1 where it never
+    #: comes.
+    mates: tuple[tuple[int, int, Value], ...] = ()
 
     address_dependencies: Dependencies = field(default_factory=dict)
     data_dependencies: Dependencies = field(default_factory=dict)

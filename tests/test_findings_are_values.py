@@ -32,7 +32,7 @@ READERS = {
         ptxcore/syntax/lexer.py ptxcore/syntax/sections.py ptxcore/syntax/directives.py
         ptxcore/syntax/declarations.py ptxcore/syntax/reader.py ptxcore/syntax/structures.py ptxcore/syntax/operands.py
         ptxcore/check/values.py ptxcore/check/places.py ptxcore/check/debugging.py ptxcore/check/instructions.py
-        ptxcore/machine/loops/duplicates.py ptxcore/machine/loops/retries.py ptxcore/machine/ir/operands.py
+        ptxcore/machine/ir/operands.py
         ptxmm/kernels/signature.py ptxmm/kernels/modules.py ptxmm/findings.py
     """,
     "names, of which long ones are cut": "ptxcore/diagnostics.py",

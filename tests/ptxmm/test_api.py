@@ -101,7 +101,7 @@ axioms.sync.mbarrier_states axioms.sync.mbarriers axioms.sync.named_barriers axi
 axioms.sync.rounds axioms.encode.sketch axioms.sat.smt axioms.witness.staged axioms.encode.symbolic axioms.why
 litmus.formats.host litmus.formats.short litmus.launches ptxcore.check.module ptxcore.isa.async_copy ptxcore.isa.atomics
 ptxcore.isa.conversion ptxcore.isa.floating_point ptxcore.isa.mbarrier ptxcore.isa.synchronization ptxcore.machine.run
-ptxcore.machine.loops.duplicates ptxcore.machine.explore.concrete ptxcore.syntax.declarations ptxcore.syntax.directives
+ptxcore.machine.loops.iterations ptxcore.machine.explore.concrete ptxcore.syntax.declarations ptxcore.syntax.directives
 ptxcore.syntax.functions ptxcore.syntax.sections ptxcore.syntax.structures ptxmm.graphs ptxmm.kernels.check ptxmm.kernels.toml
 ptxmm.report.json ptxmm.report.story ptxmm.workers
 """

@@ -15,7 +15,8 @@ from typing import Protocol
 from ptxcore.isa import data_movement
 from ptxcore.machine.ir.private_memory import Constants
 from ptxcore.machine.ir.steps import Step
-from ptxcore.values.terms import Value, all_of, extract, negate, sext, symbol, zext
+from ptxcore.machine.loops.value_numbering import State
+from ptxcore.values.terms import Value, all_of, negate
 
 #: Whether a condition holds for no values of its symbols.
 Impossible = Callable[[Value], bool]
@@ -74,9 +75,7 @@ class _Walk:
     """The registers on the way, as terms."""
 
     def __init__(self, widths: Sequence[int], constants: Sequence[Constants]) -> None:
-        self.widths, self.constants = widths, constants
-        self.values: list[Value] = [symbol(("any", r), width) for r, width in enumerate(widths)]
-        self.unknown = 0
+        self.state, self.constants = State(widths), constants
 
     def condition(self, blocks: Sequence[Block], way: Sequence[int]) -> Value:
         """The condition under which the whole way is gone."""
@@ -87,47 +86,22 @@ class _Walk:
             end = block.end
             if following is None or end is None or end.predicate is None or block.target == block.follows:
                 continue
-            value = self.values[end.predicate]
-            goes = negate(value) if end.negated else value
+            goes = self.state.condition(end)
             taken.append(goes if block.target == following else negate(goes))
         return all_of(taken)
 
     def execute(self, step: Step) -> None:
-        if step.predicate is not None or not self.computes(step):
-            self.forget(step)
-            return
-        sources = [None if f is None else f(self.values) for f in step.sources]
-        if step.kind == "value":
-            result = step.run(step.how, *sources)
+        constant = None
+        if step.run is data_movement.ld and not step.how.words.get("vec"):
+            constant = self.constant(self.state.sources(step)[0], step.how.width // 8)
+        if constant is None:
+            self.state.execute(step)
         else:
-            result = self.constant(sources[0], step.how.width // 8)
-            if result is None:
-                self.forget(step)
-                return
-        for target, value in zip(step.targets, result if len(step.targets) > 1 else (result,), strict=True):
-            if target is not None:
-                if target.width < target.from_width:
-                    value = extract(value, target.width - 1, 0)
-                elif target.signed:
-                    value = sext(value, target.from_width, target.width)
-                else:
-                    value = zext(value, target.width)
-                self.values[target.register] = value
+            self.state.write(step, (constant,), frozenset())
 
-    def computes(self, step: Step) -> bool:
-        return step.kind == "value" or (step.run is data_movement.ld and not step.how.words.get("vec"))
-
-    def constant(self, address: Value | None, size: int) -> int | None:
+    def constant(self, address: Value, size: int) -> int | None:
         """What stands at an address for ever."""
         for c in self.constants:
             if type(address) is int and c.address <= address and address + size <= c.address + len(c.data):
                 return int.from_bytes(c.data[address - c.address : address - c.address + size], "little")
         return None
-
-    def forget(self, step: Step) -> None:
-        for target in step.targets:
-            if target is not None:
-                self.unknown += 1
-                self.values[target.register] = symbol(
-                    ("any", self.unknown, target.register), self.widths[target.register]
-                )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import Value, add, extract, mask, negate, zext
 
 #: Reads a source operand from the values of all registers; of a vector, its elements.
-Fetch = Callable[[list[Value]], Any]
+Fetch = Callable[[Sequence[Value] | Mapping[int, Value]], Any]
 
 
 class Read(NamedTuple):

@@ -1,10 +1,6 @@
-"""The control-flow graph of a thread made ready: what is known about its loops is found; of a kernel, what has no effect is
-left out before.
+"""The control-flow graph of a thread made ready: what is known about its loops is found, and lines are made straight.
 
-    shapes -> pruned (dead code is gone) -> loops, live registers -> blocks
-
-Dead code matters for loops that wait: what libraries put there (counting the attempts, reading a clock, sleeping longer and
-longer) only decides how long the thread sleeps. Without it, an iteration that found nothing leaves everything as it was.
+shapes -> passes (`passes`; of kernels) -> loops, live registers -> blocks
 """
 
 from __future__ import annotations
@@ -81,6 +77,40 @@ def successors(shape: Shape) -> tuple[int, ...]:
     return tuple(x for x in (shape.target, shape.follows) if x is not None)
 
 
+def is_conditional(shape: Shape) -> bool:
+    """Whether control goes on from a block in two ways."""
+    return shape.target is not None and shape.follows is not None
+
+
+def only_way(shape: Shape) -> int | None:
+    """Where a block goes that goes one way."""
+    return shape.follows if shape.target is None else shape.target
+
+
+def first_filled(shapes: Sequence[Shape], block: int | None) -> int | None:
+    """The first block from here on that has anything in it."""
+    seen: set[int] = set()
+    while block is not None and block not in seen and not shapes[block].steps and shapes[block].end is None:
+        if shapes[block].follows is None:
+            break
+        seen.add(block)
+        block = shapes[block].follows
+    return block
+
+
+def with_block(shapes: Sequence[Shape], new: Shape) -> list[Shape]:
+    """The shapes with one more, which takes the number of the thread's end: that stays the last one."""
+    last = len(shapes) - 1
+    moved = [redirected(shape, {last: last + 1}) for shape in (*shapes[:last], new)]
+    return [*moved, shapes[last]]
+
+
+def redirected(shape: Shape, to: Mapping[int, int]) -> Shape:
+    """A block with other numbers where it goes to these."""
+    target, follows = (None if b is None else to.get(b, b) for b in (shape.target, shape.follows))
+    return shape._replace(target=target, follows=follows)
+
+
 def _bits(numbers: Iterable[int]) -> int:
     bits = 0
     for number in numbers:
@@ -88,12 +118,14 @@ def _bits(numbers: Iterable[int]) -> int:
     return bits
 
 
-def _reads(step: Step) -> int:
+def registers_read(step: Step) -> int:
+    """The registers that a step reads, as bits."""
     bits = _bits(step.reads)
     return bits if step.predicate is None else bits | 1 << step.predicate
 
 
-def _writes(step: Step) -> int:
+def registers_written(step: Step) -> int:
+    """The registers that a step writes, as bits."""
     bits = 0
     for target in step.targets:
         if target is not None:
@@ -101,7 +133,8 @@ def _writes(step: Step) -> int:
     return bits
 
 
-def _all_steps(shape: Shape) -> tuple[Step, ...]:
+def all_steps(shape: Shape) -> tuple[Step, ...]:
+    """The steps of a block with its end."""
     return shape.steps if shape.end is None else (*shape.steps, shape.end)
 
 
@@ -111,16 +144,16 @@ def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end:
     used, killed = [], []
     for shape in shapes:
         use = kill = 0
-        for step in _all_steps(shape):
-            use |= _reads(step) & ~kill
+        for step in all_steps(shape):
+            use |= registers_read(step) & ~kill
             if step.predicate is None:
-                kill |= _writes(step)
+                kill |= registers_written(step)
         used.append(use)
         killed.append(kill)
     live = [0] * len(shapes)
     live[-1] = at_end
     waiting = list(range(len(shapes) - 1))
-    before = _predecessors(following)
+    before = predecessors(following)
     queued = set(waiting)
     while waiting:
         b = waiting.pop()
@@ -143,17 +176,39 @@ def live_registers(shapes: Sequence[Shape]) -> list[int]:
     return _live(shapes, [successors(shape) for shape in shapes], 0)
 
 
-def only_looks_at(shapes: Sequence[Shape], header: int, effect_free: Callable[[Step], bool]) -> bool:
-    """Whether a loop of a kernel begins at a block that does nothing but look, each iteration as if it was the first.
-    `effect_free` knows the steps that change nothing for others, nor in memory of the thread's own."""
-    found = nest([successors(shape) for shape in shapes])
-    loop = next((loop for around in found.loops for loop in around if loop.header == header), None)
-    if loop is None or not all(effect_free(step) for b in loop.body for step in shapes[b].steps):
-        return False
-    return _independent(loop, shapes, live_registers(shapes)[header])
+def loops_of(shapes: Sequence[Shape]) -> dict[int, Loop]:
+    """The loops, by their headers."""
+    return {loop.header: loop for around in nest([successors(shape) for shape in shapes]).loops for loop in around}
 
 
-def _predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
+def waiting_loop(shapes: Sequence[Shape], header: int, is_pure: Callable[[Step], bool]) -> Loop | None:
+    """The loop that begins at a block, if it does nothing but look, each iteration as if it was the first. `is_pure` knows the
+    steps that change nothing for others, nor in memory of the thread's own."""
+    loop = loops_of(shapes).get(header)
+    if loop is None or not all(is_pure(step) for b in loop.body for step in shapes[b].steps):
+        return None
+    return loop if _independent(loop, shapes, live_registers(shapes)[header]) else None
+
+
+def reached(following: Sequence[Sequence[int]]) -> set[int]:
+    """The blocks to which control may come."""
+    return reaching(0, following)
+
+
+def reaching(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
+    """The blocks to which edges lead from one."""
+    seen = {start}
+    stack = [start]
+    while stack:
+        for s in edges[stack.pop()]:
+            if s not in seen:
+                seen.add(s)
+                stack.append(s)
+    return seen
+
+
+def predecessors(following: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The blocks from which control comes to each."""
     before: list[list[int]] = [[] for _ in following]
     for b, behind in enumerate(following):
         for s in behind:
@@ -167,149 +222,60 @@ def _independent(loop: Loop, shapes: Sequence[Shape], live: int) -> bool:
         return False
     written = 0
     for b in loop.body:
-        for step in _all_steps(shapes[b]):
-            written |= _writes(step)
+        for step in all_steps(shapes[b]):
+            written |= registers_written(step)
     return not written & live
 
 
-# Dead code.
+# Straight lines.
 
 
-def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Shape]:
-    """The shapes without what nobody notices: steps whose results decide nothing, and branches that only choose among such
-    steps. `matters` knows the steps that matter in themselves. Branches that leave loops stay: that a loop ends is noticed.
-    """
+def straightened(shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes without empty blocks, and with blocks that only follow each other as one, jumps left out. Labels are kept."""
+    last = len(shapes) - 1
+    made = [_without_jump(shape, b) for b, shape in enumerate(shapes)]
+    behind = [first_filled(made, b) or 0 for b in range(len(made))]
+    for b, passed in enumerate(behind):
+        if passed != b and made[b].label and passed != last:
+            made[passed] = made[passed]._replace(label=_labels(made[b].label, made[passed].label))
+    for b, shape in enumerate(made):
+        target = None if shape.target is None else behind[shape.target]
+        follows = None if shape.follows is None else behind[shape.follows]
+        if target is not None and target == follows:  # both ways lead there
+            made[b] = shape._replace(end=None, target=None, follows=follows)
+        else:
+            made[b] = shape._replace(target=target, follows=follows)
+    count = _predecessor_counts(made)
+    for b in range(len(made)):
+        while True:
+            shape = made[b]
+            n = shape.follows
+            if shape.end is not None or n is None or n in (b, 0, last) or count[n] != 1 or not count[b]:
+                break
+            label = _labels(shape.label, "" if made[n].steps or shape.steps else made[n].label)
+            made[b] = made[n]._replace(steps=(*shape.steps, *made[n].steps), label=label)
+            made[n] = Shape((), None, None, last)
+            count[n] = 0
+    return made
+
+
+def _without_jump(shape: Shape, block: int) -> Shape:
+    """A block that always jumps to one other is one that this follows."""
+    end = shape.end
+    if end is None or end.kind != "branch" or end.predicate is not None or end.sources or shape.target in (None, block):
+        return shape
+    return shape._replace(end=None, target=None, follows=shape.target)
+
+
+def _labels(first: str, second: str) -> str:
+    return " ".join(dict.fromkeys([*first.split(), *second.split()]))
+
+
+def _predecessor_counts(shapes: Sequence[Shape]) -> list[int]:
+    """From how many blocks that can be reached each is entered; the first one from outside as well."""
     following = [successors(shape) for shape in shapes]
-    found = nest(following)
-    reachable = _reachable(following)
-    before = _predecessors(following)
-    without_end = reachable - _reaching(len(shapes) - 1, before)
-    graph = [list(s) for s in following]
-    for b in sorted(without_end):
-        graph[b].append(len(shapes) - 1)
-    behind = _post_dominators(graph, reachable)
-    controllers = _controllers(graph, behind, reachable)
-
-    writers: dict[int, list[tuple[int, Step]]] = {}
-    for b in reachable:
-        for step in _all_steps(shapes[b]):
-            for target in step.targets:
-                if target is not None:
-                    writers.setdefault(target.register, []).append((b, step))
-    live_steps: set[int] = set()
-    live_blocks: set[int] = set()
-    waiting: list[tuple[int, Step]] = []
-
-    def mark(b: int, step: Step) -> None:
-        if id(step) not in live_steps:
-            live_steps.add(id(step))
-            waiting.append((b, step))
-
-    for b in reachable:
-        shape = shapes[b]
-        for step in shape.steps:
-            if matters(step):
-                mark(b, step)
-        if shape.end is not None and (
-            b in without_end or _leaves(b, following[b], found.loops[b]) or matters(shape.end)
-        ):
-            mark(b, shape.end)
-    while waiting:
-        b, step = waiting.pop()
-        registers = step.reads if step.predicate is None else (*step.reads, step.predicate)
-        for register in registers:
-            for writer in writers.get(register, ()):
-                mark(*writer)
-        if b not in live_blocks:
-            live_blocks.add(b)
-            for c in controllers[b]:
-                end = shapes[c].end
-                if end is not None:
-                    mark(c, end)
-    result = []
-    for b, shape in enumerate(shapes):
-        if b not in reachable:
-            result.append(Shape((), None, None, len(shapes) - 1) if b < len(shapes) - 1 else shape)
-            continue
-        steps = tuple(step for step in shape.steps if id(step) in live_steps)
-        if shape.end is None or id(shape.end) in live_steps or shape.follows is None:
-            result.append(shape._replace(steps=steps))
-        else:
-            result.append(shape._replace(steps=steps, end=None, target=None, follows=behind[b]))
-    return result
-
-
-def _leaves(block: int, successors: Sequence[int], loops: Sequence[Loop]) -> bool:
-    """Whether a branch leaves a loop."""
-    return any(s not in loop.body for loop in loops for s in successors)
-
-
-def _reachable(following: Sequence[Sequence[int]]) -> set[int]:
-    return _reaching(0, following)
-
-
-def _reaching(start: int, edges: Sequence[Sequence[int]]) -> set[int]:
-    seen = {start}
-    stack = [start]
-    while stack:
-        for s in edges[stack.pop()]:
-            if s not in seen:
-                seen.add(s)
-                stack.append(s)
-    return seen
-
-
-def _post_dominators(graph: Sequence[Sequence[int]], reachable: set[int]) -> dict[int, int]:
-    """For each block the first one behind it that every path to the end passes (Cooper, Harvey and Kennedy 2001)."""
-    end = len(graph) - 1
-    before = _predecessors(graph)
-    order: list[int] = []
-    seen = {end}
-    stack = [(end, iter(before[end]))]
-    while stack:
-        block, rest = stack[-1]
-        following = next((p for p in rest if p in reachable and p not in seen), None)
-        if following is None:
-            order.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(before[following])))
-    rank = {block: i for i, block in enumerate(order)}
-    found = {end: end}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(order[:-1]):
-            new: int | None = None
-            for s in graph[block]:
-                if s not in found:
-                    continue
-                if new is None:
-                    new = s
-                    continue
-                a, b = s, new
-                while a != b:
-                    while rank[a] < rank[b]:
-                        a = found[a]
-                    while rank[b] < rank[a]:
-                        b = found[b]
-                new = a
-            assert new is not None
-            if found.get(block) != new:
-                found[block], changed = new, True
-    return found
-
-
-def _controllers(graph: Sequence[Sequence[int]], behind: dict[int, int], reachable: set[int]) -> dict[int, set[int]]:
-    """For each block those whose branches decide whether control comes there (Ferrante, Ottenstein and Warren 1987)."""
-    controllers: dict[int, set[int]] = {b: set() for b in reachable}
-    for b in reachable:
-        if len(graph[b]) < 2:
-            continue
-        for s in graph[b]:
-            runner = s
-            while runner != behind[b]:
-                controllers[runner].add(b)
-                runner = behind[runner]
-    return controllers
+    count = [1] + [0] * (len(shapes) - 1)
+    for b in reached(following):
+        for s in following[b]:
+            count[s] += 1
+    return count

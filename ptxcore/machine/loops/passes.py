@@ -9,19 +9,20 @@ from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple
 
 from ptxcore.machine.ir.steps import Step
-from ptxcore.machine.loops.control_flow import Shape, pruned
-from ptxcore.machine.loops.duplicates import one_poll, straightened, unrotated, waits_inside
-from ptxcore.machine.loops.retries import without_retries
+from ptxcore.machine.loops.control_flow import Shape, straightened
+from ptxcore.machine.loops.dead_code import pruned
+from ptxcore.machine.loops.iterations import one_poll, unrotated, waits_inside, without_retries
 
 Shapes = Sequence[Shape]
 
 
 class Traits(NamedTuple):
     """What passes ask of steps: `matters` knows those that are observable in themselves, `is_pure` those that change nothing,
-    neither for others nor in memory of the thread's own."""
+    neither for others nor in memory of the thread's own. `widths`: those of registers."""
 
     matters: Callable[[Step], bool]
     is_pure: Callable[[Step], bool]
+    widths: Sequence[int]
 
 
 class Pass(NamedTuple):
@@ -33,9 +34,9 @@ class Pass(NamedTuple):
 
 PASSES = (
     Pass("dead-code", lambda s, t: pruned(s, t.matters)),
-    Pass("unrotate", lambda s, t: unrotated(straightened(s), t.is_pure)),
-    Pass("one-poll", lambda s, t: straightened(one_poll(s, t.is_pure))),
-    Pass("retries", lambda s, t: straightened(without_retries(s, t.is_pure))),
+    Pass("unrotate", lambda s, t: unrotated(straightened(s), t.widths, t.is_pure)),
+    Pass("one-poll", lambda s, t: straightened(one_poll(s, t.widths, t.is_pure))),
+    Pass("retries", lambda s, t: straightened(without_retries(s, t.widths, t.is_pure))),
     Pass("inner-waits", lambda s, t: waits_inside(s, t.is_pure)),
 )
 

@@ -40,6 +40,16 @@ def test_looks_at_other_places_are_others() -> None:
     assert len(one(kernel(body)).effects) == 2
 
 
+def test_two_looks_in_turn_are_done_as_often_as_they_stand_there() -> None:
+    # That one found 0 and the other one 1 does not happen twice: what the second acquires is there for the first one then.
+    both = "ld.relaxed.gpu.u32 %r1, [%d1]; ld.acquire.gpu.u32 %r2, [%d2]; setp.lt.u32 %p1, %r1, %r2; @!%p1 bra DONE;\n"
+    assert [e.kind for e in one(kernel(f"{2 * both}st.global.u32 [%d2], 2; DONE: ret;")).effects] == 4 * ["load"] + [
+        "store"
+    ]
+    wait = f"L: {both.replace('@!%p1 bra DONE', '@%p1 bra L')}"
+    assert [e.kind for e in one(kernel(f"{2 * both}{wait} DONE: ret;")).effects] == 2 * ["load"]
+
+
 def test_what_writes_is_done_as_often_as_it_stands_there() -> None:
     trying = POLL.replace("ld.relaxed.gpu.u32 %r", "atom.inc.u32 %r").replace("[%d1]", "[%d1], 9")
     tries = "".join(trying.format(n=n) for n in (1, 2))

@@ -72,6 +72,32 @@ def test_a_load_that_orders_no_more_than_the_try_will_do() -> None:
     assert kinds(acquiring) == kinds(plain) == (["load", "atom"], 0)
 
 
+def test_what_is_computed_alike_is_the_same_however_it_is_written() -> None:
+    copied = f"""
+        {LOOK} add.u32 %r2, %r1, 3;
+        atom.relaxed.gpu.cas.b32 %r3, [%d1], %r1, %r2; setp.eq.u32 %p1, %r3, %r1; @%p1 bra DONE;
+        L: mov.u32 %r6, %r3; add.u32 %r5, %r6, 1; add.u32 %r5, %r5, 2;
+        atom.relaxed.gpu.cas.b32 %r3, [%d1], %r6, %r5; sub.u32 %r7, %r3, %r6; setp.ne.u32 %p2, %r7, 0; @%p2 bra L;
+        DONE: ret;
+    """
+    assert kinds(copied.replace("sub.u32 %r7, %r3, %r6; setp.ne.u32 %p2, %r7, 0", "setp.ne.u32 %p2, %r3, %r6")) == (
+        ["load", "atom"],
+        0,
+    )
+    assert kinds(copied.replace("%r5, 2;", "%r5, 3;"))[1] > 0
+
+
+def test_a_first_try_that_no_load_stands_before_goes_on_with_what_it_found() -> None:
+    # It may find 2 and leave; a load in its place may find what came later.
+    body = f"""
+        ld.global.u32 %r6, [%d2]; setp.eq.u32 %p2, %r6, 5; @%p2 bra M; mov.u32 %r4, 0;
+        atom.relaxed.gpu.cas.b32 %r1, [%d1], %r4, 9; setp.eq.u32 %p1, %r1, %r4; @%p1 bra DONE; bra L;
+        M: {LOOK}
+        L: setp.eq.u32 %p3, %r1, 2; @%p3 bra DONE; add.u32 %r2, %r1, 3; {TRY} DONE: ret;
+    """
+    assert kinds(body)[1] > 0
+
+
 #: As a semaphore is taken: where it is empty a turn looks again, elsewhere it goes on with what the try found.
 AGAIN = f"""
     {LOOK} bra L;
@@ -85,6 +111,10 @@ def test_a_turn_may_also_look_again_before_it_tries() -> None:
     assert kinds(copied) == (["load", "atom"], 0)
 
 
+def test_a_turn_may_also_go_on_with_something_else_before_it_tries() -> None:
+    assert kinds(AGAIN.replace(f"M: {LOOK}", "M: mov.u32 %r1, 1;"))[1] == 0
+
+
 @pytest.mark.parametrize(
     "old, new",
     [
@@ -95,7 +125,6 @@ def test_a_turn_may_also_look_again_before_it_tries() -> None:
         (f"{LOOK} bra L", f"{LOOK} add.u64 %d1, %d1, 4; bra L"),
         (f"{LOOK} bra L", f"{LOOK} setp.eq.u32 %p3, %r1, 9; @%p3 bra M; bra L"),
         (f"M: {LOOK}", f"M: {LOOK} st.global.u32 [%d2], 1;"),
-        (f"M: {LOOK}", "M: mov.u32 %r1, 1;"),
     ],
 )
 def test_where_it_looks_at_something_else_turns_are_followed(old: str, new: str) -> None:

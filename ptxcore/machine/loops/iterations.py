@@ -4,14 +4,14 @@ An iteration of a loop may be left out where each of its effects only reads, or 
 the back edge equals that at the header, as terms: what it saw and left behind, the next iteration can see and leave behind. The
 engine leaves such iterations out. Here loops are brought into the form in which their iterations are such ones:
 
-    old: | new:
-    poll; if done: exit           n times           | poll; if done: exit           once            one-poll
-    old = load; if old == 0: exit                   | goto test                                     unrotate
-    loop: ...                                       | loop: ...
-    test: old = load; if old != 0: loop             | test: old = load; if old != 0: loop
-    old = load                                      | again: old = load                             retries
-    again: r = cas(old, f(old))                     |        r = cas(old, f(old))
-           if r != old: old = r; goto again         |        if r != old: goto again
+    pass      | before                                   | after
+    unrotate  |       old = load; if old == 0: exit      |       goto test
+              | loop: ...                                | loop: ...
+              | test: old = load; if old != 0: goto loop | test: old = load; if old != 0: goto loop
+    one-poll  | poll; if done: exit; n times             | poll; if done: exit; once
+    retries   |       old = load                         | loop: old = load
+              | loop: r = cas(old, f(old))               |       r = cas(old, f(old))
+              |       if r != old: old = r; goto loop    |       if r != old: goto loop
 
 All three send control elsewhere, to where the same is done (`Numbering`).
 
@@ -69,13 +69,14 @@ def unrotated(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsPure) -
     """Where the end of a loop's iteration repeats what stands before the loop, the loop begins with it, if it is a wait then.
     Other loops stay as they are, since their iterations are counted."""
     made = list(shapes)
+    numbering = Numbering(made, widths, is_pure)
     for loop in loops_of(shapes).values():
         ends = [b for b in sorted(loop.body - {loop.header}) if loop.header in successors(shapes[b])]
         outside = [b for b, shape in enumerate(shapes) if b not in loop.body and loop.header in successors(shape)]
         for b, end in product(outside, ends) if loop.single_entry else ():
-            turned = Numbering(made, widths, is_pure).sent(b, end)
+            turned = numbering.sent(b, end)
             if turned is not None and waiting_loop(turned, end, is_pure):
-                made = turned
+                made, numbering = turned, Numbering(turned, widths, is_pure)
     return made
 
 
@@ -113,7 +114,7 @@ def without_retries(shapes: Sequence[Shape], widths: Sequence[int], is_pure: IsP
     made = list(shapes)
     for again in dict.fromkeys(t.again for t in _tries(made, widths)):
         tries = [t for t in _tries(made, widths) if t.again == again]
-        made = next(_loading(made, again, tries, widths, is_pure), made)
+        made = next(_loading(made, tries, widths, is_pure), made)
     return made
 
 
@@ -136,12 +137,17 @@ def _tries(shapes: Sequence[Shape], widths: Sequence[int]) -> Iterator[_Try]:
 
 
 def _loading(
-    shapes: Sequence[Shape], again: int, tries: Sequence[_Try], widths: Sequence[int], is_pure: IsPure
+    shapes: Sequence[Shape], tries: Sequence[_Try], widths: Sequence[int], is_pure: IsPure
 ) -> Iterator[list[Shape]]:
     """The shapes with a load where all of these go on that have failed, for each load that will do."""
-    blocks = {t.block for t in tries}
-    entries = {b for b, s in enumerate(shapes) if again in (first_filled(shapes, n) for n in successors(s))} - blocks
+    again, swaps = tries[0].again, {id(t.step) for t in tries}
+    entries = {b for b, s in enumerate(shapes) if again in (first_filled(shapes, n) for n in successors(s))}
+    entries -= {t.block for t in tries}
     ready = [s._replace(steps=_load_last(s.steps)) if b in entries else s for b, s in enumerate(shapes)]
+
+    def only_tries(step: Step) -> bool:
+        return id(step) in swaps or is_pure(step)
+
     for b, shape in enumerate(ready):
         for at, load in enumerate(shape.steps):
             if not all(_reads_alike(load, t) for t in tries):
@@ -149,12 +155,12 @@ def _loading(
             header = len(ready) - 1
             split = with_block(ready, shape._replace(steps=shape.steps[at:], label=shapes[again].label))
             split[b] = Shape(shape.steps[:at], None, None, header, shape.label)
-            for other in entries - {b}:
-                split = Numbering(split, widths, is_pure).sent(other, header) or split
+            for other in sorted(entries - {b}):
+                split = Numbering(split, widths, only_tries).sent(other, header) or split
             moved = [t._replace(block=header) if t.block == b else t for t in tries]
             made = _failing_to(split, header, moved)
-            numbering = Numbering(split, widths, is_pure).before(made)
-            if all(_goes_on(numbering, t, header) for t in tries) and _only_tries(made, header, moved, is_pure):
+            numbering = Numbering(split, widths, only_tries).before(made)
+            if all(_goes_on(numbering, t, header) for t in tries) and _is_left(made, header, moved, only_tries):
                 yield made
 
 
@@ -173,36 +179,33 @@ def _goes_on(numbering: Numbering, failed: _Try, header: int) -> bool:
     load, *rest = begun.steps
     there = failed.state.copy()
     there.returned(load, 0)
-    if there.sources(load)[0] != failed.address:
-        return False
     if is_conditional(begun):
         return numbering.same(shapes[failed.again], failed.state, begun._replace(steps=tuple(rest)), there)
     done = [there.execute(step) for step in rest]
     return not any(done) and numbering.meet(failed.again, failed.state, only_way(begun), there)
 
 
-def _only_tries(shapes: Sequence[Shape], header: int, tries: Sequence[_Try], is_pure: IsPure) -> bool:
+def _is_left(shapes: Sequence[Shape], header: int, tries: Sequence[_Try], only_tries: IsPure) -> bool:
     """Whether a loop only waits but for some compare-and-swaps, and is left where one of them succeeds: what comes to its
     header from them then has only read since it was there."""
-    swaps = {id(t.step) for t in tries}
-    loop = waiting_loop(shapes, header, lambda step: id(step) in swaps or is_pure(step))
-    if loop is None:
-        return False
+    loop = waiting_loop(shapes, header, only_tries)
     blocks = {t.block for t in tries} & reached([successors(shape) for shape in shapes])
-    return blocks <= loop.body and not any(set(successors(shapes[b])) & loop.body - {header} for b in blocks)
+    stays = {n for b in blocks for n in successors(shapes[b]) if n != header}
+    return loop is not None and blocks <= loop.body and loop.body.isdisjoint(stays)
 
 
 def _reads_alike(load: Step, failed: _Try) -> bool:
-    """Whether a load may read what a compare-and-swap has just read: it orders no more than that does."""
+    """Whether a load may read what a compare-and-swap has just read: it is one of the same place, and orders no more."""
     swap, words = failed.step, frozenset(load.instruction.modifiers)
     if load.run is not data_movement.ld or load.predicate is not None or len(load.targets) != 1 or None in load.targets:
         return False
     if (load.space, load.width) != (swap.space, swap.width) or words & _OTHERWISE:
         return False
-    if not words & {"relaxed", "acquire"}:
-        return True
+    if failed.state.sources(load)[0] != failed.address:
+        return False
     others = frozenset(swap.instruction.modifiers)
-    if words & _SCOPES != (others & _SCOPES or {"gpu"}):
+    strong = words & {"relaxed", "acquire"}
+    if strong and words & _SCOPES != (others & _SCOPES or {"gpu"}):
         return False
     return "acquire" not in words or bool(others & {"acquire", "acq_rel"})
 

@@ -24,8 +24,7 @@ _MOST_BLOCKS = 4
 class Registers(dict[int, Value]):
     """What registers hold, by their numbers."""
 
-    def __init__(self, widths: Sequence[int], held: dict[int, Value] | None = None) -> None:
-        super().__init__(held or {})
+    def __init__(self, widths: Sequence[int]) -> None:
         self.widths = widths
 
     def __missing__(self, register: int) -> Value:
@@ -125,7 +124,8 @@ class State:
 
 
 class Numbering:
-    """The value numbers of the blocks of a kernel's thread."""
+    """The value numbers of the blocks of a kernel's thread. Only those steps are compared that `is_pure` knows: of what is seen
+    by others, such as barriers, it matters where it stands."""
 
     def __init__(self, shapes: Sequence[Shape], widths: Sequence[int], is_pure: Callable[[Step], bool]) -> None:
         self.shapes, self.widths, self.is_pure = shapes, widths, is_pure
@@ -159,6 +159,8 @@ class Numbering:
     ) -> bool:
         """Whether two ways do the same and meet in the same state, or come to the block `again` by an iteration that may be
         left out."""
+        if not all(map(self.is_pure, one.steps)):
+            return False
         here, there = here.copy(), there.copy()
         done = [key for step in one.steps if (key := here.execute(step)) is not None]
         if done != [key for step in other.steps if (key := there.execute(step)) is not None]:
@@ -185,8 +187,9 @@ class Numbering:
         return list(zip((one.target, one.follows), goes, strict=True))
 
     def meet(
-        self, one: int | None, here: State, other: int | None, there: State, again: int | None = None, depth: int = 1
-    ) -> bool:
+        self, one: int | None, here: State, other: int | None, there: State, again: int | None = None,
+        depth: int = _MOST_BLOCKS,
+    ) -> bool:  # fmt: skip
         """Whether two ways have come to the same block in the same state, or do the same from these blocks on."""
         x, y = first_filled(self.shapes, one), first_filled(self.shapes, other)
         if x is None or y is None:
@@ -198,11 +201,9 @@ class Numbering:
         return depth > 0 and self.same(self.shapes[x], here, self.shapes[y], there, again, depth - 1)
 
     def _left_out(self, again: int, here: State, other: int, there: State) -> bool:
-        """Whether an iteration may be left out that comes to a block where the same is done once more: it only reads, and
-        leaves what matters as it was. Nor may be seen that there is one less where it is demanded: what goes round can go round
-        once more, and a read can be done twice at once, but not where something behind it orders what the second one finds."""
+        """Whether an iteration may be left out that comes to a block where the same is done once more: it only reads (`same`),
+        and leaves what matters as it was. Where it is not part of a loop, each execution without it must also be one with it:
+        one read may be done twice at once, but not where something behind it orders what the second one finds."""
         start, live = State(self.widths), self.live[again]
-        if not all(map(self.is_pure, here.effects)) or not here.same_in(start, live):
-            return False
         goes_round = other == again and there.same_in(start, live)
-        return goes_round or not any(any(s.targets) for s in here.effects[:-1])
+        return here.same_in(start, live) and (goes_round or not any(any(s.targets) for s in here.effects[:-1]))

@@ -144,7 +144,9 @@ class _Maker(Instances):
             Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
-        made = kernel_blocks(after_passes(shapes, Traits(matters, effect_free, self.widths), self.off), len(self.widths))
+        made = kernel_blocks(
+            after_passes(shapes, Traits(matters, effect_free, self.widths), self.off), len(self.widths)
+        )
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)

@@ -48,7 +48,9 @@ def pruned(shapes: Sequence[Shape], matters: Callable[[Step], bool]) -> list[Sha
         for step in shape.steps:
             if matters(step):
                 mark(b, step)
-        if shape.end is not None and (b in without_end or _leaves(b, following[b], found.loops[b]) or matters(shape.end)):
+        if shape.end is not None and (
+            b in without_end or _leaves(b, following[b], found.loops[b]) or matters(shape.end)
+        ):
             mark(b, shape.end)
     while waiting:
         b, step = waiting.pop()

@@ -20,6 +20,7 @@ from coverage_map import (
     without,
 )
 from coverage_pins import COMPARED, PINNED, UNPINNED
+from mutations import planted
 from test_whole_definition import difference, judged
 
 from axioms.cat.model import compile_model
@@ -47,11 +48,12 @@ def _functions() -> set[str]:
     return set(re.findall(r"^ *let ([\w-]+)\(", text, re.MULTILINE))
 
 
-@pytest.mark.parametrize(("clause", "test"), [(c, t) for c, some in PINNED.items() for t in some])
+@pytest.mark.parametrize(("clause", "test"), planted((c, t) for c, some in PINNED.items() for t in some))
 def test_a_test_answers_otherwise_without_its_clause(clause: str, test: str) -> None:
     assert hangs(test, clause)
 
 
+@pytest.mark.mutation
 @pytest.mark.parametrize("clause", COMPARED)
 def test_the_second_definition_tells_of_a_clause_that_is_missing(clause: str) -> None:
     model = compile_model(MODEL, without(clauses()[clause]))

@@ -82,4 +82,4 @@ def test_ci_installs_and_tests_as_the_readme_says() -> None:
     assert f"{install} && {tests}" in (ROOT / "README.md").read_text(encoding="utf-8")
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert re.search(rf"^python -m pip install .*{re.escape(install.removeprefix('pip install '))}$", ci, re.MULTILINE)
-    assert re.search(rf"^python -m {tests}\b", ci, re.MULTILINE)
+    assert re.search(rf"^{tests}\b", ci, re.MULTILINE)

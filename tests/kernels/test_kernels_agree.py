@@ -33,7 +33,7 @@ def test_of_thousands_of_generated_kernels() -> None:
     assert_agreement([compare(seed) for seed in range(200_000, 200_000 + share(3000))])
 
 
-@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize("engine", ["solve", pytest.param("enumerate", marks=pytest.mark.campaign)])
 def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
     """Also where the program is made anew on the way to the answer, with what its reads return for certain put in."""
     made = kernel(3080)

@@ -100,6 +100,7 @@ def test_pictures_are_whole_or_not_there(folder: Path) -> None:
     """A limit on the size of files stands for a disk that is full: the picture does not fit, and nothing of it stays."""
     done = subprocess.run(
         [sys.executable, "-m", "ptxmm", "check", "weak.litmus", "--svg", "graphs"], capture_output=True, text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # which would not fit either, and be read by whoever comes next
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)), check=False,
     )  # fmt: skip
     assert done.returncode == 2

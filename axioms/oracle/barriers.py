@@ -241,6 +241,7 @@ def _deal(
     exits: list[tuple[int, int]] = []
     ended: list[tuple[int, int]] = []
     again: list[tuple[int, int]] = []
+    disagreed: list[tuple[int, int]] = []
     for k, group in sorted(instances.items()):
         renewed = [
             b for b in group for a in instances.get(k - 1, ()) if a.event.thread == b.event.thread and a.wait is None
@@ -250,14 +251,21 @@ def _deal(
             choice.early = _EARLY
         waiting = [m for m in group if m.wait is not None]
         choice.misuse = choice.misuse or _strange(group)
-        if waiting and (len({m.count for m in group}) > 1):
-            choice.misuse = "different thread counts in one instance of a barrier"
+        differ = len({m.count for m in group}) > 1
+        if differ and waiting:
+            choice.misuse = _DIFFERENT_COUNTS
+        elif differ:
+            before = _disagreeing(program, group)
+            if before is None or not all(_enough(program, instances[j]) for j in range(k)):
+                return None
+            disagreed += before
+            choice.early = _DIFFERENT_COUNTS
         if _divergent(program, [m.event for m in group]):
             choice.misuse = _DIVERGENT
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
         # From its first misuse on, a barrier owes nothing.
-        for m in group if choice.misuse is None else []:
+        for m in group if choice.misuse is None and (waiting or not differ) else []:
             if not _complete(program, threads, by_thread, number, k, group, m, cut):
                 return None
         present = {m.event.thread for m in group}
@@ -275,9 +283,24 @@ def _deal(
                 if b.kind == "red":
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
-    whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits), again=tuple(again))
+    whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits, *disagreed), again=tuple(again))
     whole.early, whole.ended = choice.early, tuple(ended)
     return whole
+
+
+def _disagreeing(program: Program, group: Sequence[_Arrival]) -> list[tuple[int, int]] | None:
+    """Who must have come before whom where those who wait for nobody disagree on the count of an instance: all but the last
+    warp agree, and with them alone the instance is not complete. None where that is not so."""
+    warp = {m.event.index: program.threads[m.event.thread].place.warp for m in group}
+    counts = {m.count for m in group if m.count is not None}
+    orders = []
+    for asked, other in itertools.permutations(counts, 2):
+        early, late = ([m for m in group if m.count == count] for count in (asked, other))
+        if len({warp[m.event.index] for m in late}) == 1 and len({*warp.values()}) * _WARP <= asked:
+            orders.append([(a.event.index, b.event.index) for a in early for b in late])
+    if len(counts) != 2 or not orders:
+        return None
+    return orders[0] if len(orders) == 1 else []
 
 
 def _enough(program: Program, group: Sequence[_Arrival]) -> bool:
@@ -298,6 +321,7 @@ def _strange(members: Sequence[_Arrival]) -> str | None:
     return None
 
 
+_DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
 _EARLY = "an arrival at a barrier by a thread that has arrived there before, of which others have not"
 _DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
 

@@ -294,10 +294,7 @@ class Plays:
         ):
             return True
         effects = [a.effect for a in arrivals]
-        if any(e.barrier != "arrive" for e in effects):
-            mixed = len({e.barrier == "red" for e in effects}) > 1 or len({e.count for e in effects}) > 1
-        else:
-            mixed = False
+        mixed = len({e.barrier == "red" for e in effects}) > 1 or len({e.count for e in effects}) > 1
         return mixed or self._is_apart(arrivals)
 
     def _named(self, thread: int, effect: Effect) -> list[int]:

@@ -38,8 +38,10 @@ class Instances:
         self.number = [rows[first] for first in self.first]
         self.same = self._same_barrier()
         self._in_order()
-        misused = [self._misused(k) for k in range(self.bound)]
         self._arrived: dict[tuple[int, int, int], int] = {}
+        #: By instance, arrivals there that wait for nobody with the literal of "another one disagrees on the count".
+        self.disagreed: dict[int, list[tuple[int, int]]] = {}
+        misused = [self._misused(k) for k in range(self.bound)]
         for x in self.mates:
             self._complete(x, misused)
         self._join()
@@ -146,8 +148,10 @@ class Instances:
             if b.wait is None:
                 self._with_its_warp(x, k, warps[places[b.arrive.thread].warp], broken)
             coming = self._may_still_come(x, k, arrived)
+            crowded = [formula.conj(wrong, self.same[x][y], BOTH) for y, wrong in self.disagreed.get(k, ())]
             for count, holds in self.whole.counts(b.effect.count):
-                self._exactly(count, present, [-holds, *broken], arrives, passes, coming)
+                self._at_most(count, present, [-holds, *broken, *crowded], arrives)
+                self._at_least(count, present, [-holds, *broken], passes, coming)
 
     def _left_before(self, t: int, x: int, k: int, arrived: int, passes: int, unless: list[int]) -> None:
         """A thread that does not arrive in instance k has exited: it has no arrival at this barrier from there on."""
@@ -189,18 +193,18 @@ class Instances:
             known = self._arrived[key] = self.formula.disj(mine, BOTH)
         return known
 
-    def _exactly(
-        self, count: int, present: list[int], unless: list[int], arrives: int, passes: int, coming: int
-    ) -> None:
+    def _at_most(self, count: int, present: list[int], unless: list[int], arrives: int) -> None:
+        """No more warps than `count` asks for are present. One that is no multiple of warps is misuse."""
+        at_least = self.formula.count(present, count // WARP + 1)
+        if count % WARP == 0 and count // WARP + 1 < len(at_least):
+            self.formula.add([*unless, -arrives, -at_least[count // WARP + 1]])
+
+    def _at_least(self, count: int, present: list[int], unless: list[int], passes: int, coming: int) -> None:
         """As many warps as `count` asks for are present, or fewer where nobody waits or some may still be `coming`."""
-        formula = self.formula
-        if count % WARP:
-            return  # that is misuse
-        wanted = count // WARP
-        at_least = formula.count(present, wanted + 1)
-        if wanted + 1 < len(at_least):
-            formula.add([*unless, -arrives, -at_least[wanted + 1]])
-        formula.add([*unless, -passes, coming, at_least[wanted] if wanted < len(at_least) else FALSE])
+        if count % WARP == 0:
+            at_least = self.formula.count(present, count // WARP + 1)
+            enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
+            self.formula.add([*unless, -passes, coming, enough])
 
     def _misused(self, k: int) -> list[tuple[int, int]]:
         """Arrivals of instance k (by position) with the literal of "another one there disagrees with it".
@@ -210,15 +214,62 @@ class Instances:
         found = []
         for (x, b), (y, m) in itertools.combinations([(x, self.members[x]) for x in self.mates], 2):
             differ = self._disagree(b, m)
-            if (b.wait is None and m.wait is None) or differ == FALSE:
-                continue
             wrong = self.formula.conj_all([self.number[x][k], self.number[y][k], self.same[x][y], differ], BOTH)
-            if wrong != FALSE:
+            if wrong != FALSE and b.wait is None and m.wait is None:
+                self._disagree_early(x, y, k, wrong)
+            elif wrong != FALSE:
                 mixed = (b.effect.barrier == "red") != (m.effect.barrier == "red")
                 reason = MIXED if mixed else DIFFERENT_COUNTS
                 self.whole.misuse.append(Misuse(wrong, reason, (b.arrive, m.arrive)))
                 found.append((x, wrong))
         return found
+
+    def _disagree_early(self, x: int, y: int, k: int, together: int) -> None:
+        """Two that wait for nobody and disagree on the count come to one instance, `together`. It was not complete by then: no
+        more warps come there than one of them asks for, who came first; and the instances before it are. Nobody goes on only
+        since they do."""
+        formula, whole = self.formula, self.whole
+        together = formula.conj_all([together, *[self._are_full(x, j) for j in range(k)]], BOTH)
+        if together == FALSE:
+            return
+        first, second = self._has_room(x, k), self._has_room(y, k)
+        for one, other, only in ((x, y, (first, -second)), (y, x, (second, -first))):
+            order = formula.conj_all([together, *only], BOTH)
+            for a, b in itertools.product(self.mates[one], self.mates[other]):
+                whole.relate(whole.order, self.members[a].arrive, self.members[b].arrive, order)
+        wrong = formula.conj(together, formula.disj([first, second], BOTH), BOTH)
+        if wrong != FALSE:
+            whole.early.append(Misuse(wrong, DIFFERENT_COUNTS, (self.members[x].arrive, self.members[y].arrive)))
+            self.disagreed.setdefault(k, []).append((x, wrong))
+
+    def _has_room(self, x: int, k: int) -> int:
+        """The literal of "no more warps come to the instance in which member x is number k than it asks for"."""
+        present = self._present(x, k)
+        at_least = self.formula.count(present, len(present))
+        enough = [
+            self.formula.conj(holds, -at_least[count // WARP + 1] if count // WARP + 1 < len(at_least) else TRUE, BOTH)
+            for count, holds in self.whole.counts(self.members[x].effect.count)
+        ]
+        return self.formula.disj(enough, BOTH)
+
+    def _are_full(self, x: int, k: int) -> int:
+        """The literal of "whoever comes to instance k of the barrier of member x finds as many warps there as it asks for"."""
+        formula, full = self.formula, []
+        for y, b in ((y, self.members[y]) for y in self.mates if self.members[y].effect.count is not None):
+            at_least = formula.count(self._present(y, k), len(self.threads))
+            enough = [
+                formula.conj(holds, at_least[count // WARP] if count // WARP < len(at_least) else FALSE, BOTH)
+                for count, holds in self.whole.counts(b.effect.count)
+            ]
+            full.append(formula.disj([-self.number[y][k], -self.same[x][y], *enough], BOTH))
+        return formula.conj_all(full, BOTH)
+
+    def _present(self, x: int, k: int) -> list[int]:
+        """Of each warp the literal of "some thread of it arrives in the instance in which member x is number k"."""
+        warps: dict[int, list[int]] = {}
+        for t in self.threads:
+            warps.setdefault(self.whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))
+        return [self.formula.disj(some, BOTH) for some in warps.values()]
 
     def _disagree(self, b: Arrival, m: Arrival) -> int:
         if (b.effect.barrier == "red") != (m.effect.barrier == "red"):
@@ -271,10 +322,8 @@ class Instances:
             together = formula.conj_all([both, self.number[z][k], self.same[x][z]], BOTH)
             for again in self.mates[self.first[y]]:
                 whole.relate(whole.renewed, other.arrive, self.members[again].arrive, together)
-        warps: dict[int, list[int]] = {}
-        for t in self.threads:
-            warps.setdefault(whole.program.threads[t].place.warp, []).append(self.arrived(t, x, k))
-        at_least = formula.count([formula.disj(some, BOTH) for some in warps.values()], len(warps))
+        present = self._present(x, k)
+        at_least = formula.count(present, len(present))
         for count, holds in whole.counts(self.members[x].effect.count):
             enough = at_least[count // WARP] if count // WARP < len(at_least) else FALSE
             early = formula.conj_all([both, holds, -enough], BOTH)

@@ -188,6 +188,8 @@ def test_a_seed_replays_its_schedule(seed: int) -> None:
          "deadlock", ["waits at barrier 0, where 1 of 64", "so do 62 more"]),
         ("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0, 64; @!%p1 bar.sync 0, 96;", "", 128,
          "barrier-count", ["64", "96"]),
+        ("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; @%p1 bar.arrive 0, 64; @!%p1 bar.arrive 0, 96;", "", 64,
+         "barrier-count", ["64", "96"]),
         ("call f, (); ", ".func f () { .local .b8 a[65536]; call f, (); ret; }", 1, "stack-overflow", ["stack overflow"]),
         ("mov.u64 %rd1, 64; P: .callprototype _ (); call %rd1, (), P;", "", 1, "bad-call", ["0x40"]),
         ("mov.u32 %r1, 5; T: .branchtargets A; brx.idx %r1, T; A:", "", 1, "bad-branch", ["index 5"]),

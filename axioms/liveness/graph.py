@@ -229,7 +229,7 @@ def machine_of(code: ThreadCode, answer: object) -> Machine:
     """What executes blocks of a thread, one path at a time."""
     machine = thread_type(code)(code, answer, 1)  # type: ignore[arg-type]
     if code.private is not None:
-        machine.known = code
+        machine.counting.known = code.uncounted
     machine.node = (0,)
     return machine
 

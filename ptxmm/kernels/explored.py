@@ -236,7 +236,7 @@ def _alone(lane: Lane, unroll: int, noops: Noops) -> _One:
 
 def _known_of(code: ThreadCode, execution: ThreadExecution) -> ThreadCode:
     """The code, with what was found out of its loops."""
-    return code._replace(left=execution.left, sure=execution.sure) if execution.left or execution.sure else code
+    return code._replace(uncounted=execution.uncounted) if any(execution.uncounted) else code
 
 
 def _essence(execution: ThreadExecution) -> Hashable:

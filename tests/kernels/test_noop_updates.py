@@ -217,3 +217,28 @@ def test_a_lane_that_tells_its_warp_may_look_by_an_atomic(operation: str, monkey
 )
 def test_a_lane_that_does_more_does_not_only_look(look: str) -> None:
     assert not told(look).complete
+
+
+WAITING = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 lock, .param .u64 x)
+{
+    .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %d<3>;
+    ld.param.u64 %d1, [lock]; ld.param.u64 %d2, [x];
+    mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra OTHER;
+    L: atom.relaxed.gpu.exch.b32 %r2, [%d1], 1; setp.ne.u32 %p2, %r2, 2; @%p2 bra L;
+    ret;
+    OTHER: atom.relaxed.gpu.exch.b32 %r3, [%d1], 2; st.relaxed.gpu.u32 [%d2], %r3;
+    ret;
+}
+"""
+
+
+def test_an_iteration_is_left_out_where_it_writes_what_it_read_and_counts_where_it_does_not() -> None:
+    buffers = {"lock": {"type": "u32", "init": [0]}, "x": {"type": "u32", "init": [9]}}
+    result = ptxmm.Kernel(
+        WAITING, grid=2, block=1, params=buffers, forall=["lock[0] == 1", "x[0] < 2"], terminates=True
+    ).check()
+    assert (result.verdict, result.complete) == ("ok", True)
+    assert sorted((s["lock[0]"], s["x[0]"]) for s in result.states) == [(1, 0), (1, 1)]

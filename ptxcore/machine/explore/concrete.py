@@ -48,7 +48,7 @@ def run(code: ThreadCode, answer: Callable[[Effect], Value], *, unroll: int = DE
 
     thread = thread_type(code)(code, known, unroll)
     if code.private is not None:
-        thread.known = code
+        thread.counting.known = code.uncounted
     thread.run()
     status = "finished" if thread.finishes else "cut" if thread.cut else "waits"
     trace = Trace(thread.effects, thread.registers, status, thread.requirements, thread.control)

@@ -18,6 +18,7 @@ from ptxcore.diagnostics import InputError
 from ptxcore.machine.explore.actions import Answer
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.explore.stepping import Stepping
+from ptxcore.machine.explore.uncounted import Counting, Ongoing
 from ptxcore.machine.ir.dependencies import choose
 from ptxcore.machine.ir.effects import (
     EFFECT_FREE,
@@ -29,28 +30,13 @@ from ptxcore.machine.ir.effects import (
     Iteration,
     Stuck,
 )
-from ptxcore.machine.ir.private_memory import Mark, Memory, Top
+from ptxcore.machine.ir.private_memory import Memory, Top
 from ptxcore.machine.ir.steps import Block, ThreadCode
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, any_of, conj, disj, eq, ite, negate, substitute, symbols_of
 
 #: Of so many iterations of a loop it is noted where they begin.
 _MOST_NOTED = 32
-#: Iterations of a loop that nobody chose, where the bound does not count them.
-_MOST_SURE_TURNS = 4096
-
-
-class _Iteration:
-    """An iteration of a loop: the effects before it, the guard under which it began, how many iterations before it count,
-    and whether it is sure, so that it does not count itself; `left`: whether some path left the loop in it. `mark`: what was
-    in memory of the thread's own, where that is asked for; `before`: the state, where it is."""
-
-    __slots__ = ("before", "counted", "guard", "left", "mark", "start", "sure")
-
-    def __init__(self, start: int, guard: Value, counted: int) -> None:
-        self.start, self.guard, self.counted, self.sure, self.left = start, guard, counted, False, False
-        self.mark: Mark | None = None
-        self.before: State | None = None
 
 
 class Thread(Stepping):
@@ -67,15 +53,7 @@ class Thread(Stepping):
         self.stuck: list[Stuck] = []
         self.repeating: list[Stuck] = []
         self.turns: list[Iteration] = []
-        #: Iterations, by their places in the unrolled graph, that were left out, and those that nobody chose: as they are found
-        #: here, or as they are known, where only one path is executed.
-        self.left: set[tuple[int, ...]] = set()
-        self.sure: set[tuple[int, ...]] = set()
-        self.known: ThreadCode | None = None
-        #: Loops, by their headers, of which it is known that somebody sees in memory of the thread's own how many iterations
-        #: there were; and the iterations that were left out although they changed it.
-        self.unsteady: frozenset[int] = frozenset()
-        self._marks: list[tuple[int, Mark]] = []
+        self.counting = Counting()
         #: Addresses at which a read-modify-write that writes what it has read counts as a look, with the numbers that may
         #: stand there: whoever explores has to see to it that nobody can tell the difference.
         self.noops: Mapping[int, Collection[int] | None] = {}
@@ -98,7 +76,7 @@ class Thread(Stepping):
         first = (0,) * len(blocks[0].loops)
         pending: dict[tuple[int, ...], tuple[int, tuple[int, ...], list[State]]] = {}
         queue: list[tuple[int, ...]] = []
-        turns: dict[tuple[int, ...], _Iteration] = {}
+        turns: dict[tuple[int, ...], Ongoing] = {}
         edges: list[tuple[int, State]] = []
         key = _key(blocks[0], first)
         pending[key] = (0, first, [state])
@@ -121,7 +99,7 @@ class Thread(Stepping):
             self._block(block, state, edges)
             for depth, loop in enumerate(block.loops):
                 if any(following not in loop.body for following, _ in edges):
-                    turns[key[: 2 * depth + 2]].left = True
+                    turns[key[: 2 * depth + 2]].is_left = True
             for following, arriving in edges:
                 to = blocks[following]
                 context: tuple[int, ...] = ()
@@ -153,10 +131,10 @@ class Thread(Stepping):
             _merge(state, states.pop(), self.code, live, ending)
         return state
 
-    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], _Iteration]) -> int:
+    def _counted(self, key: tuple[int, ...], turns: dict[tuple[int, ...], Ongoing]) -> int:
         """How many iterations of a loop count before the one that begins."""
         before = turns.get((*key[:-1], key[-1] - 1)) if key[-1] else None
-        return 0 if before is None else before.counted + (not before.sure)
+        return 0 if before is None else before.counted + (not before.forced)
 
     def _enter(
         self,
@@ -165,7 +143,7 @@ class Thread(Stepping):
         following: int,
         iterations: tuple[int, ...],
         key: tuple[int, ...],
-        turns: dict[tuple[int, ...], _Iteration],
+        turns: dict[tuple[int, ...], Ongoing],
         arriving: State,
         others: Iterable[tuple[int, ...]],
     ) -> tuple[int, ...] | None:
@@ -178,12 +156,13 @@ class Thread(Stepping):
         context = iterations[:common] + (0,) * (len(there) - common)
         if common and common == len(there) and there[-1].header == following:  # back to the header of the loop
             level = common - 1
-            turn = turns[key[: 2 * level + 2]]
+            begun = key[: 2 * level + 2]
+            turn = turns[begun]
             if to.waits[level]:
                 # An iteration that did nothing but look can be left out: only those that had side effects go on.
                 guard, noops = self._side_effects(turn.start, arriving.guard)
                 looked = conj(arriving.guard, negate(guard))
-                if looked == 0 or self._is_left_out(key[: 2 * level + 2], following, turn, arriving, looked):
+                if looked == 0 or self.counting.omits(begun, following, turn, arriving, looked):
                     for effect in noops:
                         effect.writes = conj(effect.writes, negate(looked))
                     if looked != 0:
@@ -192,14 +171,13 @@ class Thread(Stepping):
                         return None
                     arriving.guard = guard
             bound = self._bound(following)
-            if self._is_sure(key[: 2 * level + 2], turn, arriving, others):
-                turn.sure = True
+            if self.code.private is not None and self.counting.forces(begun, turn, arriving, others):
+                turn.forced = True
             elif turn.counted + 1 >= bound:
                 self.cut = disj(self.cut, arriving.guard)
                 self.cuts.append(Cut(arriving.guard, _first_label(to), self._first(to, following), bound))
                 self._repeats(turn, arriving, to, following)
                 if turn.before is not None and to.live is not None:
-                    begun = key[: 2 * level + 2]
                     self.turns.append(
                         self._noted(to, following, begun[:-1], begun[-1] + 1, arriving, to.live, cut=True)
                     )
@@ -207,9 +185,9 @@ class Thread(Stepping):
             context = (*context[:level], iterations[level] + 1)
         return context
 
-    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> _Iteration:
+    def _begun_turn(self, block: Block, depth: int, state: State, counted: int) -> Ongoing:
         """An iteration of the loop at this depth around a block, with what its end will be compared with."""
-        turn = _Iteration(len(self.effects), state.guard, counted)
+        turn = Ongoing(len(self.effects), state.guard, counted)
         loop = block.loops[depth]
         if state.memory is not None and block.waits[depth]:
             turn.mark = state.memory.mark()
@@ -233,44 +211,10 @@ class Thread(Stepping):
             loop, count, state.guard, values, memory, len(self.effects), _first_label(header), instruction, cut
         )
 
-    def _is_left_out(self, begun: tuple[int, ...], header: int, turn: _Iteration, end: State, when: Value) -> bool:
-        """Whether an iteration may be left out where a condition holds: nobody sees in memory of the thread's own that it
-        has been, as far as is known by now."""
-        if end.memory is None or turn.mark is None:
-            return True
-        if self.known is not None:
-            return begun in self.known.left
-        changed = end.memory.changes(turn.mark.before, when)
-        if changed is None or (changed and (header in self.unsteady or changed & turn.mark.seen)):
-            end.memory.unmark(turn.mark)
-            return False
-        if changed:
-            turn.mark.changed |= changed
-            self._marks.append((header, turn.mark))
-        self.left.add(begun)
-        return True
-
-    def found_unsteady(self) -> frozenset[int]:
-        """The loops, by their headers, of which iterations were left out, though somebody saw in memory of the thread's own
-        that they had been."""
-        return frozenset(header for header, mark in self._marks if mark.is_seen)
-
-    def _is_sure(self, begun: tuple[int, ...], turn: _Iteration, end: State, others: Iterable[tuple[int, ...]]) -> bool:
-        """Whether nobody chose that the iteration goes round: a loop over known numbers, in which threads may wait for
-        others. On one path nobody ever chooses."""
-        if self.known is not None:
-            return begun in self.known.sure
-        sure = self.code.private is not None and begun[-1] < _MOST_SURE_TURNS
-        if sure and end.guard is not turn.guard:
-            sure = not turn.left and all(key[: len(begun)] != begun for key in others)
-        if sure:
-            self.sure.add(begun)
-        return sure
-
     def _bound(self, header: int) -> int:
         return self.code.bounds.get(header, self.unroll)
 
-    def _repeats(self, turn: _Iteration, end: State, header: Block, number: int) -> None:
+    def _repeats(self, turn: Ongoing, end: State, header: Block, number: int) -> None:
         """Notes where a bound has stopped an iteration that may be done again and again: it has written nothing but what it
         had read, and ends with what it began with, in registers that matter and in memory of the thread's own."""
         before = turn.before
@@ -279,7 +223,7 @@ class Thread(Stepping):
         same = [eq(end.values[r], before.values[r]) for r in header.live or ()]
         if before.memory is not None and end.memory is not None:
             same.append(end.memory.same(before.memory))
-        guard = all_of((end.guard, *same, *map(_leaves_all, self.effects[turn.start :])))
+        guard = all_of((end.guard, *same, *[negate(_changes(e, True)) for e in self.effects[turn.start :]]))
         if guard != 0:
             self.repeating.append(self._stuck(guard, header, number, turn.start))
 
@@ -307,43 +251,38 @@ class Thread(Stepping):
         return Stuck(guard, _first_label(header), self._first(header, number), tuple(reads), forever, start)
 
     def _side_effects(self, start: int, guard: Value) -> tuple[Value, list[Effect]]:
-        """The condition, under `guard`, that one of the effects from `start` on wrote or synchronised; and those effects
-        that wrote what they had read, which is left out of it."""
+        """The condition, under `guard`, that one of the effects from `start` on changed something for others; and those effects
+        of which it counts as none that they wrote what they had read."""
         happened, noops = [], []
         for effect in self.effects[start:]:
-            if effect.kind not in EFFECT_FREE and (effect.kind != "mbarrier" or effect.operation != "wait"):
-                condition = all_of((guard, effect.guard, effect.writes))
-                if self.noops and self._is_noop(effect, condition):
-                    noops.append(effect)
-                elif type(condition) is int:
-                    if condition or effect.guard == 1 == effect.writes:
-                        return guard, []
-                else:
-                    happened.append(condition)
-        return (any_of(happened) if happened else 0), noops
+            noop = effect.kind in UPDATES and type(effect.address) is int and effect.address in self.noops
+            changes = conj(guard, _changes(effect, noop))
+            if changes is guard:
+                return guard, []
+            if noop:
+                noops.append(effect)
+            if not noop or self._may_be(changes, effect):
+                happened.append(changes)
+        return any_of(happened), noops
 
-    def _is_noop(self, effect: Effect, condition: Value) -> bool:
-        """Whether a read-modify-write writes what it has read, wherever `condition` holds."""
-        if effect.kind not in UPDATES or effect.result is None or effect.value is None:
-            return False
-        if type(effect.address) is not int or effect.address not in self.noops:
-            return False
-        other = conj(condition, negate(eq(effect.value, effect.result)))
-        known = self.noops[effect.address]
-        return other == 0 or (
-            known is not None and all(substitute(other, {effect.result: number}) == 0 for number in known)
-        )
+    def _may_be(self, condition: Value, effect: Effect) -> bool:
+        """Whether a condition may hold, by the numbers that an effect at one of the places `noops` may have read."""
+        known = self.noops[effect.address] if type(effect.address) is int else None
+        if known is None or effect.result is None:
+            return True
+        return any(substitute(condition, {effect.result: number}) != 0 for number in known)
 
 
-def _leaves_all(effect: Effect) -> Value:
-    """The condition under which an effect does not happen, or changes nothing for others."""
+def _changes(effect: Effect, noops: bool) -> Value:
+    """The condition under which an effect changes something for others: it synchronises, or writes; with `noops`, something
+    else than it has read."""
     if effect.kind in EFFECT_FREE or (effect.kind == "mbarrier" and effect.operation == "wait"):
-        return 1
+        return 0
     happens = conj(effect.guard, effect.writes)
     found = effect.result if effect.answer is None else effect.answer
-    if effect.kind in UPDATES and found is not None and effect.value is not None:
+    if noops and effect.kind in UPDATES and found is not None and effect.value is not None:
         happens = conj(happens, negate(eq(effect.value, found)))
-    return negate(happens)
+    return happens
 
 
 def _first_label(block: Block) -> str:

@@ -50,18 +50,18 @@ def executed(begin: Callable[[], Thread]) -> ThreadExecution:
     has been executed. So such iterations are left out as long as nobody has been seen to read what they changed; where
     somebody does so later, all is executed anew, and iterations of that loop stay that change anything.
     """
-    unsteady: frozenset[int] = frozenset()
+    observed: frozenset[int] = frozenset()
     while True:
         thread = begin()
-        thread.unsteady = unsteady
+        thread.counting.observed = observed
         thread.run()
-        found = thread.found_unsteady()
-        if found <= unsteady:
+        found = thread.counting.found_observed
+        if found <= observed:
             break
-        unsteady |= found
+        observed |= found
     return ThreadExecution(
         thread.effects, thread.registers, thread.finishes, thread.cut, thread.requirements, thread.cuts, thread.stuck,
-        thread.control, thread.repeating, thread.turns if thread.cuts else [], frozenset(thread.left), frozenset(thread.sure),
+        thread.control, thread.repeating, thread.turns if thread.cuts else [], thread.counting.found,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Uncounted
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value, all_of, eq
 
@@ -229,7 +230,7 @@ class ThreadExecution:
     each other; where neither holds, the thread waits in a loop that was reduced to its last iteration (some other choice of
     what the loop reads is the execution that counts). `cuts` and `stuck` say in which loops, each under its guard.
     `repeating` are iterations that a bound stopped, where the next would do the same, and so for ever. `turns` are those of
-    loops that a bound may stop, and of others that have one way in. `left` and `sure` are those of `ThreadCode`.
+    loops that a bound may stop, and of others that have one way in. `uncounted` is that of `ThreadCode`.
     `control` are the reads that decided how the thread came to its end, for which others may wait at barriers."""
 
     effects: list[Effect]
@@ -242,5 +243,4 @@ class ThreadExecution:
     control: Dependencies = field(default_factory=dict)
     repeating: list[Stuck] = field(default_factory=list)
     turns: list[Iteration] = field(default_factory=list)
-    left: frozenset[tuple[int, ...]] = frozenset()
-    sure: frozenset[tuple[int, ...]] = frozenset()
+    uncounted: Uncounted = NONE_UNCOUNTED

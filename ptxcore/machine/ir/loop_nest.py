@@ -22,6 +22,17 @@ class Loop(NamedTuple):
     single_entry: bool
 
 
+class Uncounted(NamedTuple):
+    """Iterations of loops, by their places in the unrolled graph, that bounds do not count: those that may be left out where
+    they had no effect, and those that nobody chose. Both are known when a thread has been explored."""
+
+    omitted: frozenset[tuple[int, ...]] = frozenset()
+    forced: frozenset[tuple[int, ...]] = frozenset()
+
+
+NONE_UNCOUNTED = Uncounted()
+
+
 class Nest(NamedTuple):
     """For each block: the loops around it, outermost first, and its position at each level (one more than loops)."""
 

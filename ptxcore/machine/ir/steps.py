@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.table import Dialect
-from ptxcore.machine.ir.loop_nest import Loop
+from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Loop, Uncounted
 from ptxcore.machine.ir.operands import Fetch, Read, fetch
 from ptxcore.machine.ir.private_memory import Private
 from ptxcore.syntax.tree import Instruction
@@ -82,9 +82,8 @@ class ThreadCode(NamedTuple):
 
     `bounds` has the iterations of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
     the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
-    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is. Of iterations of
-    loops, by their places in the unrolled graph, `left` are those that may be left out where they only looked, `sure` those
-    that nobody chose: both are known when the thread has been explored.
+    are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is.
+    `uncounted` is known when the thread has been explored.
     """
 
     blocks: tuple[Block, ...]
@@ -94,8 +93,7 @@ class ThreadCode(NamedTuple):
     private: Private | None = None
     special: Mapping[str, int] = {}
     heap: Callable[[Hashable], int] | None = None
-    left: frozenset[tuple[int, ...]] = frozenset()
-    sure: frozenset[tuple[int, ...]] = frozenset()
+    uncounted: Uncounted = NONE_UNCOUNTED
 
 
 # One instruction.

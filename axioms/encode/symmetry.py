@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from axioms.cat.model import Model
 from axioms.program import Event, Program
+from ptxcore.machine.ir.effects import Effect
 from ptxcore.places import LEVELS
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -57,9 +58,10 @@ def classes(program: Program, model: Model, ordered: set[tuple[int, int]], alike
     that coherence relates whenever both are executed."""
     ends = [t.execution.finishes for t in program.threads] if alike is None else alike.ends
     levels = _telling_levels(program, model)
+    named = _named_lanes(program)
     groups: dict[object, list[int]] = {}
     for t, thread in enumerate(program.threads):
-        if thread.source is not None:
+        if thread.source is not None and t not in named:
             groups.setdefault(thread.source, []).append(t)
     by_thread: dict[int, list[Event]] = {}
     for e in program.events:
@@ -105,6 +107,29 @@ def _telling_levels(program: Program, model: Model) -> Sequence[str]:
         return LEVELS
     scopes = {e.effect.scope for e in own if e.effect is not None}
     return [level for level in LEVELS if level in scopes]
+
+
+def _named_lanes(program: Program) -> set[int]:
+    """Threads with others in their warp where lanes are told apart: by what the warp computes together, and by a member mask
+    that leaves out some of it. An exchange of two threads would have to exchange bits of masks and of results, too."""
+    warps: dict[int, list[int]] = {}
+    for t, thread in enumerate(program.uncut):
+        warps.setdefault(thread.place.warp, []).append(t)
+    several = (mates for mates in warps.values() if len(mates) > 1)
+    return {
+        t
+        for mates in several
+        if any(_names_lanes(e, (1 << len(mates)) - 1) for u in mates for e in program.uncut[u].execution.effects)
+        for t in mates
+    }
+
+
+def _names_lanes(effect: Effect, everybody: int) -> bool:
+    """Whether an effect treats some threads of its warp differently from others; `everybody` is the mask of them all."""
+    if effect.kind == "collective" or effect.mates:
+        return True
+    meets = effect.kind == "barrier" and effect.level == "warp"
+    return meets and (type(effect.mask) is not int or bool(everybody & ~effect.mask))
 
 
 #: Tags of events for which it counts where their threads are, besides their scopes.

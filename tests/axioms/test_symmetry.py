@@ -183,3 +183,46 @@ def test_a_lock_of_threads_that_may_stop_has_a_class_to_break() -> None:
     count, broken, plain = both_ways(read(text), checks=["terminates"])
     assert broken == plain
     assert count > both_ways(read(text))[0]
+
+
+#: What the threads of a warp do together, for whoever drew a ticket before.
+LANES = {
+    "one mask": "@{p} bra E; bar.warp.sync {mask}; E: mov.u32 %r1, 1;",
+    "mask": "bar.warp.sync {mask}; st.relaxed.gpu.u32 [y], %r0;",
+    "vote": "vote.sync.any.pred q, {p}, {mask}; selp.u32 %r1, 1, 0, q;",
+    "ballot": "vote.sync.ballot.b32 %r1, {p}, {mask};",
+    "shuffle": "shfl.sync.bfly.b32 %r1, %r0, 1, 31, {mask};",
+    "some vote": "@{p} bra E; vote.sync.any.pred q, 1, {mask}; selp.u32 %r1, 1, 0, q; E: st.relaxed.gpu.u32 [y], 1;",
+    "elect": "elect.sync _|q, {mask}; selp.u32 %r1, 1, 0, q;",
+}
+
+
+def _warps(kind: str, negated: str, mask: int, first: str = "atom.relaxed.gpu.add.u32 %r0, [x], 1;") -> str:
+    step = LANES[kind].format(p=f"{negated}p" if "@" in LANES[kind] else "p", mask=mask)
+    body = f"{{ .reg .pred p; .reg .pred q; {first} setp.ne.u32 p, %r0, 0; {step} }}"
+    return f"PTX lanes\n{{ x = 0; y = 0; }}\nP0@warp 0,cta 0 {body}\nP1@warp 0,cta 0 {body}\n"
+
+
+@pytest.mark.parametrize("kind", LANES)
+def test_lanes_that_a_warp_tells_apart_are_not_exchanged(kind: str) -> None:
+    """A ticket that says who comes to a member mask that names one lane only: whoever it is, and not the first one always."""
+    compared = 0
+    for negated in ("", "!"):
+        for mask in (1, 2, 3):
+            for question in ("forall (x = 2)\n", "exists (y = 1 /\\ x = 2)\n", "forall (0:r0 != 1:r0)\n"):
+                for checks in ((), ("terminates", "no_deadlock")):
+                    test = read(_warps(kind, negated, mask) + question)
+                    _, broken, plain = both_ways(test, checks=list(checks))
+                    assert broken == plain, (negated, mask, question, checks)
+                    compared += 1
+    assert compared == 36
+
+
+def test_misuse_by_one_lane_only_is_found_whoever_draws_the_ticket() -> None:
+    for negated in ("", "!"):
+        test = read(_warps("one mask", negated, 1) + "forall (x = 2)\n")
+        assert ptxmm.check(test).verdict == ptxmm.check(test, engine="enumerate").verdict == "undefined"
+
+
+def test_lanes_that_meet_all_together_can_be_exchanged() -> None:
+    assert both_ways(read(_warps("mask", "", 3) + "forall (x = 2)\n"))[0] == 1

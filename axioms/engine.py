@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from axioms.cat.model import Model
@@ -10,6 +10,7 @@ from axioms.encode.cut_off import unbounded
 from axioms.errors import UnsupportedProgram
 from axioms.passes import reduced
 from axioms.program import Program
+from axioms.witness.execution import Execution
 from axioms.witness.fitted import fitted
 from axioms.witness.races import FREED, MISUSE, UNSET, wanted_flags
 from axioms.witness.result import Decision, states_to_list
@@ -89,6 +90,38 @@ def decide(
 
             tell_why(plain, model, decision, deadline)
     return decision
+
+
+def executions(
+    program: Program,
+    model: Model,
+    *,
+    engine: str = "solve",
+    backend: str | None = None,
+    deadline: float | None = None,
+    steps: int | None = None,
+) -> Iterator[tuple[Execution, bool]]:
+    """Every execution that `model` allows and in which all threads end, as they are found, each with whether it satisfies the
+    condition; arguments as those of `decide`. Two are one where the same events happen, with the same `rf`, orders, barrier
+    instances and final values. Passes that leave something out should be left out themselves (`axioms.passes`).
+
+    Raises UnsupportedProgram where values have no bound, and OutOfTime.
+    """
+    from axioms.encode import executions as encoded
+    from axioms.oracle import outcomes as oracle
+    from axioms.sat.values import TooManyValues
+
+    asked = with_tearing(program, model)
+    fit = fitted(model, asked, wanted_flags(model, False))
+    if engine == "enumerate":
+        found = oracle.executions(asked, fit, deadline=deadline, steps=steps)
+    else:
+        found = encoded.executions(asked, fit, backend=backend, deadline=deadline)
+    try:
+        for candidate, holds in found:
+            yield candidate.execution(candidate.state()), holds
+    except TooManyValues:
+        raise unbounded() from None
 
 
 def _look_at_beginnings(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
-    from ptxmm.api import check, load, models, parse
+    from ptxmm.api import check, executions, load, models, parse
     from ptxmm.kernels.kernel import Kernel
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
@@ -29,6 +29,7 @@ __all__ = [
     "Witness",
     "__version__",
     "check",
+    "executions",
     "lint",
     "load",
     "models",
@@ -43,6 +44,7 @@ _HOMES = {
     "Run": "ptxmm.running",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
+    "executions": "ptxmm.api",
     "lint": "ptxmm.linting",
     "load": "ptxmm.api",
     "models": "ptxmm.api",

@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from os import PathLike
 
     from axioms.cat.model import Model
     from litmus.test import Test
     from ptxmm.kernels.files import Variant
     from ptxmm.kernels.test import KernelTest
-    from ptxmm.result import Result
+    from ptxmm.result import Result, Witness
 
 DEFAULT_MODEL = "ptx-9.0"
 #: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
@@ -99,6 +99,7 @@ def check(
     resident: int | None = None,
     options: Iterable[str] = (),
     without: Iterable[str] = (),
+    executions: int | None = None,
 ) -> Result:
     """Decides a test under a model.
 
@@ -113,7 +114,8 @@ def check(
     `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many
     CTAs run at once; None: what a kernel test says itself, else `fair` and all. `options`: readings of the manual that
     differ from ours, by the names of `ptxmm check --help`. `without`: passes that are left out, by the names of
-    `axioms.passes`: answers are the same, as far as there are any, and take longer.
+    `axioms.passes`: answers are the same, as far as there are any, and take longer. `executions`: list at most so many
+    executions of a litmus test (`Result.executions`), however many end in one state; None: none.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -143,11 +145,20 @@ def check(
         from ptxmm import litmus_check
 
         with limited(timeout):
-            return litmus_check.check(
+            result = litmus_check.check(
                 test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_registers=all_registers,
                 checks=tuple(asked), why=why, explain=explain, witnesses=witnesses, options=options, model_name=name,
                 progress=progress, resident=resident,
             )  # fmt: skip
+        if executions is not None:
+            from ptxmm.listing import listed
+
+            left = None if timeout is None else max(timeout - result.seconds, 0.01)
+            result.executions = listed(
+                test, loaded, executions, unroll=unroll, engine=engine, backend=backend, timeout=left,
+                all_registers=all_registers, options=options,
+            )  # fmt: skip
+        return result
     from axioms.models.options import of_programs
     from ptxmm.kernels import check as kernels
     from ptxmm.kernels.test import KernelTest
@@ -160,6 +171,41 @@ def check(
             asked=tuple(asked), why=why, explain=explain, options=of_programs(options), model_name=name,
             progress=progress, resident=resident,
         )  # fmt: skip
+
+
+def executions(
+    test: Test,
+    model: str | Model = DEFAULT_MODEL,
+    *,
+    unroll: int = 4,
+    timeout: float | None = None,
+    engine: str = "solve",
+    backend: str | None = None,
+    all_registers: bool = False,
+    options: Iterable[str] = (),
+) -> Iterator[Witness]:
+    """Every execution that a model allows and that ends, one after another, as they are found. Two are one where the same
+    events happen with the same `rf`, orders, barrier instances and final values; `satisfied` says of each whether it satisfies
+    the test's proposition.
+
+    `test`: a litmus test, from `load` or `parse`; all other parameters as those of `check`. Of a loop that
+    only waits the last iteration counts; others execute at most `unroll` times in these executions.
+
+    Raises what `check` raises, and `ptxcore.clock.OutOfTime` when `timeout` is over: there may be more executions then.
+    """
+    from litmus.test import Test
+    from ptxmm.listing import executions as found
+
+    _check_options(unroll, timeout, engine, backend)
+    if not isinstance(test, Test):
+        raise TypeError(
+            f"executions are those of a litmus test that load or parse has read, not of {type(test).__name__}"
+        )
+    chosen = frozenset(options)
+    return found(
+        test, model_named(model, chosen) if isinstance(model, str) else model, unroll=unroll, timeout=timeout, engine=engine,
+        backend=backend, all_registers=all_registers, options=chosen,
+    )  # fmt: skip
 
 
 def _check_options(unroll: int, timeout: float | None, engine: str, backend: str | None) -> None:

@@ -27,8 +27,8 @@ _SMALL = """PTX warm
 class Settings(NamedTuple):
     """What one command asks of every test. `drawings` are of `svg` and `dot`, the former by `svg_engine`; `digest`:
     whether a hash of the test is wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an
-    answer that rests on a bound is accepted where `ok` is expected; `checks`: what is asked of every test, `progress`
-    and `resident`: see `ptxmm.check`."""
+    answer that rests on a bound is accepted where `ok` is expected; `checks`: what is asked of every test, `progress`,
+    `resident` and `executions`: see `ptxmm.check`; `documents`: the latter are wanted as data."""
 
     model: str = "ptx-9.0"
     unroll: int = 4
@@ -48,6 +48,8 @@ class Settings(NamedTuple):
     progress: str | None = None
     resident: int | None = None
     options: frozenset[str] = frozenset()
+    executions: int | None = None
+    documents: bool = False
 
 
 class Outcome(NamedTuple):
@@ -170,6 +172,7 @@ class Checker:
                 progress=wanted.progress,
                 resident=wanted.resident,
                 options=wanted.options,
+                executions=wanted.executions,
             )
 
         result = check(wanted.why)
@@ -185,7 +188,13 @@ class Checker:
         }
         pen = _Pen(wanted.drawings, wanted.svg_engine, wanted.timeout)
         extra = {what: pen.drawn(found) for what, found in more.items()}
-        drawings = pen.drawn(result.witnesses)
+        drawings = pen.drawn(result.executions.witnesses if result.executions else result.witnesses)
+        if result.executions:
+            from ptxmm.listing import document
+
+            if wanted.documents:
+                result.executions.documents = [document(witness) for witness in result.executions.witnesses]
+            result.executions.witnesses = []
         result.witnesses, result.race_witnesses, result.why_witness = [], [], None
         for asked in result.checks:
             asked.witness = None

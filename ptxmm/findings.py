@@ -36,7 +36,8 @@ KINDS = {
     "error": "a test that cannot be read or decided",
 }
 #: Where the list of outcomes was cut. The verdict counts all of them.
-NOT_ALL = "there are more outcomes than are listed"
+NOT_ALL = "there may be more outcomes than are listed"
+NOT_ALL_EXECUTIONS = "there may be more executions than were counted"
 #: Races that leave a program without a meaning.
 _MEANINGLESS = ("mixed-size", "async")
 #: Findings that no baseline accepts: they say nothing of the test.

@@ -89,12 +89,13 @@ class Checked:
 
 
 class Witness:
-    """One allowed execution (`execution`), and the state that it ends in; `stays` are threads that go no further in it."""
+    """One allowed execution (`execution`), and the state that it ends in; `stays` are threads that go no further in it.
+    `satisfied`: of one that was listed by itself, whether it satisfies the proposition."""
 
-    __slots__ = ("execution", "stays")
+    __slots__ = ("execution", "satisfied", "stays")
 
-    def __init__(self, execution: Execution, stays: Sequence[Stays] = ()) -> None:
-        self.execution, self.stays = execution, stays
+    def __init__(self, execution: Execution, stays: Sequence[Stays] = (), satisfied: bool | None = None) -> None:
+        self.execution, self.stays, self.satisfied = execution, stays, satisfied
 
     def __repr__(self) -> str:
         return f"Witness({self.state})"
@@ -139,6 +140,26 @@ class Witness:
 
 
 @dataclass(kw_only=True, slots=True)
+class Executions:
+    """Executions that end, each for itself: `positive` satisfy the proposition, `negative` do not. `listed_all` is False where
+    there are more, or may be; `bounded`: those in which a loop is executed more often are not among them. `documents` are
+    those that were wanted as data."""
+
+    witnesses: list[Witness] = field(default_factory=list)
+    positive: int = 0
+    negative: int = 0
+    listed_all: bool = True
+    bounded: bool = False
+    documents: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, witness: Witness) -> None:
+        """One more."""
+        self.witnesses.append(witness)
+        self.positive += witness.satisfied is True
+        self.negative += witness.satisfied is False
+
+
+@dataclass(kw_only=True, slots=True)
 class Result:
     """The answer for one test.
 
@@ -163,7 +184,7 @@ class Result:
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
     `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
-    lies; `refusal` is what is wrong where the verdict is `error`.
+    lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that were asked for.
     """
 
     path: str
@@ -200,6 +221,7 @@ class Result:
     places: list[tuple[Spot, str]] = field(default_factory=list)
     undefined: Undefined | None = None
     refusal: Refusal | None = None
+    executions: Executions | None = None
 
     @property
     def trouble(self) -> str:

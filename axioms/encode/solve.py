@@ -212,16 +212,17 @@ class Session:
         known = {tuple(sorted(f[0].items())) for f in found}
         for state, where in orbit(first[0], swaps, limit):
             if tuple(sorted(state.items())) not in known and len(found) < limit:
-                found.append(self._checked(first[1].moved(where)))
+                found.append(self.checked(first[1].moved(where)))
                 self.solver.add(self._other_outcome(state))
 
     def _outcome(self) -> Outcome:
         """The solver's current model, written out and re-checked."""
         values = self.solver.model()
         candidate = self.encoding.candidate(self.judge, partial(_holds, values))
-        return self._checked(candidate)
+        return self.checked(candidate)
 
-    def _checked(self, candidate: Candidate) -> Outcome:
+    def checked(self, candidate: Candidate) -> Outcome:
+        """An execution, re-checked. Raises EngineDefect where it is none."""
         broken = candidate.defects()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")

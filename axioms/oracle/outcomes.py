@@ -13,7 +13,7 @@ Exponential in everything; good for up to four threads.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from axioms.cat.model import Model
 from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
@@ -29,6 +29,7 @@ from axioms.witness.races import Seen, undefined
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.staged import StagedEvaluation
 from ptxcore.clock import OutOfTime
+from ptxcore.machine.explore.concrete import Trace
 from ptxcore.values import terms
 
 
@@ -51,6 +52,21 @@ def decide(
     if not races:
         del decision.races[1:]
     return decision
+
+
+def executions(
+    program: Program, model: Model, *, deadline: float | None, steps: int | None = None
+) -> Iterator[tuple[Candidate, bool]]:
+    """Each consistent execution in which every thread ends, with whether it satisfies the condition. Raises OutOfTime after
+    `deadline`, and after so many `steps`: see `decide`."""
+    search = _Search(program, model, Budget(deadline, steps))
+    for combination in search.combinations():
+        concrete = assembled(program, combination)
+        if any(t.status in ("cut", "waits") for t in combination) or concrete.troubles:
+            continue
+        for candidate in search.consistent(concrete, None, Decision()):
+            if terms.evaluate(concrete.filter, candidate.symbols):
+                yield candidate, bool(terms.evaluate(concrete.condition, candidate.symbols))
 
 
 class _Search:
@@ -85,31 +101,36 @@ class _Search:
         return decision
 
     def _search(self, decision: Decision, found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]) -> None:
-        traces = self.runs.of_threads()
-        for combination in itertools.product(*traces):
-            self.spend()
+        for combination in self.combinations(lambda: decision.complete):
             statuses = {t.status for t in combination}
-            if ("waits" in statuses and "cut" not in statuses) or ("cut" in statuses and not decision.complete):
-                continue
-            if not self.runs.meetings.agree(combination):
-                continue
             concrete = assembled(self.program, combination)
             if "cut" in statuses:  # says nothing but that it is there: what else it does, its whole executions do
                 # Who waits then may wait for what one did not come to.
                 cut = frozenset(t for t, trace in enumerate(combination) if trace.status in ("cut", "waits"))
-                decision.complete = next(self._consistent(concrete, set(), Decision(), cut), None) is None
+                decision.complete = next(self.consistent(concrete, set(), Decision(), cut), None) is None
                 continue
             if concrete.troubles:
-                if next(self._consistent(concrete, set(), decision), None) is not None:
+                if next(self.consistent(concrete, set(), decision), None) is not None:
                     decision.undefined = Undefined(concrete.troubles[0].rule)
                 continue
             seen = set(found)
-            for candidate in self._consistent(concrete, seen, decision):
+            for candidate in self.consistent(concrete, seen, decision):
                 decision.ends = True
                 state = tuple(sorted(candidate.state().items()))
                 if terms.evaluate(concrete.filter, candidate.symbols):
                     holds = bool(terms.evaluate(concrete.condition, candidate.symbols))
                     found.setdefault(state, (candidate, holds))
+
+    def combinations(self, wanted: Callable[[], bool] = lambda: False) -> Iterator[tuple[Trace, ...]]:
+        """One run of each thread, such that all were told what the others brought; those that a bound cut off while they are
+        `wanted`."""
+        for combination in itertools.product(*self.runs.of_threads()):
+            self.spend()
+            statuses = {t.status for t in combination}
+            if ("waits" in statuses and "cut" not in statuses) or ("cut" in statuses and not wanted()):
+                continue
+            if self.runs.meetings.agree(combination):
+                yield combination
 
     def _arranged(self, program: Program, cut: frozenset[int]) -> Iterator[BarrierChoice]:
         """The choices of barrier instances with which everybody gets to its end. Where threads of a warp wait for each other
@@ -127,20 +148,22 @@ class _Search:
 
     # Candidates of one choice of runs.
 
-    def _consistent(
+    def consistent(
         self,
         program: Program,
-        seen: set[tuple[tuple[str, int], ...]],
+        seen: set[tuple[tuple[str, int], ...]] | None,
         decision: Decision,
         cut: frozenset[int] = frozenset(),
     ) -> Iterator[Candidate]:
-        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`. `cut` are the threads
-        that a loop bound stopped."""
+        """The consistent candidates of a program of numbers, one for each outcome that is not in `seen`, or all where that is
+        None. `cut` are the threads that a loop bound stopped."""
         wanted = [o.value for o in program.observed]
         finals = any(type(v) is not int for v in [*wanted, program.condition, program.filter])
         # One execution for each state is enough, but for races and barriers, whose misuse must be found wherever it is.
         hasty = not finals and not self.model.flags and not any(e.kind in "BX" for e in program.events)
-        if hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
+        if seen is None:
+            hasty = False
+        elif hasty and tuple(sorted((o.label, _shown(o.value, o.width, o.signed)) for o in program.observed)) in seen:
             return
         executions = Executions(program, self.model, self.stages, self.runs.contents.wrong, self.spend)
         choices = self._arranged(program, cut)
@@ -154,6 +177,9 @@ class _Search:
                     break
                 if not cut and not program.troubles and barrier.misuse is None:
                     self.races.add(candidate)
+                if seen is None:
+                    yield candidate
+                    continue
                 state = tuple(sorted(candidate.state().items()))
                 if state not in seen:
                     seen.add(state)

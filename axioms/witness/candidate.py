@@ -104,8 +104,16 @@ class Candidate:
             rows[i] |= 1 << j
         self.symbols: dict[Term, int] = dict(results or {})
         self.claimed, self.sequences = claimed or {}, sequences
+        self._chosen = dict(self.symbols)
         self.circular = not self._read_values()
         self._evaluation: Evaluation | None = None
+
+    def key(self) -> object:
+        """What makes it this execution: two with equal keys are one."""
+        rf = tuple(sorted((r, ws) for r, ws in self.rf.items() if self.executed[r]))
+        orders = tuple(map(tuple, (self.co, self.sync_fence, self.syncbar, self.again, *self.sequences)))
+        chosen = frozenset((str(symbol), number) for symbol, number in self._chosen.items())
+        return self.alive, rf, orders, tuple(sorted(self.finals.items())), chosen
 
     def moved(self, where: Sequence[int]) -> Candidate:
         """The same execution after interchangeable threads were exchanged: event i is now event `where[i]`."""

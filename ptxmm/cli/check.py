@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, refused
-from ptxmm.findings import NOT_ALL, Finding, assumptions, findings
+from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
 from ptxmm.result import Refusal
@@ -81,6 +81,8 @@ def check(options: Namespace) -> int:
         checks=tuple(options.check),
         progress=options.progress,
         resident=options.resident,
+        executions=options.executions,
+        documents=options.format == "json",
     )
     found = expand(find(options.paths, TESTS))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
@@ -241,6 +243,8 @@ class _Run:
                 sys.stderr.write(f"{plain(result.path)}: {known}{note.kind}: {plain(note.message)}\n")
             if not result.listed_all:
                 sys.stderr.write(f"{plain(result.path)}: {NOT_ALL}\n")
+            if result.executions and not result.executions.listed_all:
+                sys.stderr.write(f"{plain(result.path)}: {NOT_ALL_EXECUTIONS}\n")
         self._report.add(outcome)
         if outcome.undrawn:
             sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")

@@ -130,6 +130,13 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument("--bounded-ok", action="store_true", help="accept what holds within the bounds of loops")
     check.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
     check.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
+    check.add_argument(
+        "--executions",
+        type=_executions,
+        metavar="all|N",
+        help="list executions, at most N of each litmus test, and not one for each state: counted by herd and text, whole in "
+        "json, drawn by --svg and --dot",
+    )
     check.add_argument("--all-registers", action="store_true", help="states list every register that the test names")
     check.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
     check.add_argument(
@@ -164,6 +171,15 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="LIST",
         help="for debugging: the passes to run, with commas, or none; -NAME for all but that one (docs/engine.md names them)",
     )
+
+
+def _executions(text: str) -> int:
+    """How many executions are listed."""
+    if text == "all":
+        from ptxmm.listing import MOST
+
+        return MOST
+    return positive_number(text)
 
 
 def _passes(text: str) -> list[str]:

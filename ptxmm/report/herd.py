@@ -6,7 +6,8 @@ After herd7, and as its tools read it:
     name that it points to, `x` or `b+8`; a number of 64 bits that their readers would not take is hexadecimal;
   - `Ok` and `No` are about the condition. `Undef`: the program has no meaning. `Loop Ok`: a loop was cut;
   - `Positive` and `Negative` count witnesses of the condition *with* its quantifier: for ~exists those of the negated
-    proposition. herd7 counts executions here and in the Observation line, we count states;
+    proposition. herd7 counts executions here and in the Observation line; so do we with
+    `--executions` where all are listed, and states else;
   - `Flag NAME` tells of what else is wrong: a kind of race, or another check that does not hold;
   - the Observation line counts the proposition itself, positive first: `Never 0 3` under a ~exists that is `Ok` with
     `Positive: 3`;
@@ -61,7 +62,8 @@ def lines(outcome: Outcome) -> list[str]:
     """The block of one decided test, without the empty line that ends it."""
     result = outcome.result
     assert result.kind is not None and result.observation is not None
-    held, failed = result.positive, result.negative
+    counted = result.executions if result.executions and result.executions.listed_all else result
+    positive, negative = held, failed = counted.positive, counted.negative
     if result.kind == "not exists":
         held, failed = failed, held
     name = legal(result.name)
@@ -74,7 +76,7 @@ def lines(outcome: Outcome) -> list[str]:
         f"Positive: {held} Negative: {failed}",
         *(f"Flag {flag}" for flag in flags(result)),
         *condition_lines(_QUANTIFIERS[result.kind], result.condition or "true"),
-        f"Observation {name} {result.observation.capitalize()} {result.positive} {result.negative}",
+        f"Observation {name} {result.observation.capitalize()} {positive} {negative}",
         f"Time {name} {result.seconds:.2f}",
         f"Hash={outcome.digest}",
     ]

@@ -10,7 +10,7 @@ from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
 from ptxmm.report.files import print_document
-from ptxmm.result import Checked, Loop, Result, Spot
+from ptxmm.result import Checked, Executions, Loop, Result, Spot
 
 
 class JsonReport:
@@ -42,7 +42,9 @@ def json_text(document: object) -> str:
 
 
 def entry(result: Result) -> dict[str, Any]:
-    """The part of the document that is one test. `kind`, `condition`, `observation` are null where there is none."""
+    """The part of the document that is one test. `kind`, `condition`, `observation` are null where there is none; `executions`
+    are there where they were asked for."""
+    more = {} if result.executions is None else {"executions": _executions(result.executions)}
     return {
         "path": result.path,
         "name": result.name,
@@ -64,6 +66,17 @@ def entry(result: Result) -> dict[str, Any]:
         "checks": [_check(check) for check in result.checks],
         "loops": [_loop(loop) for loop in result.loops],
         "notes": result.notes,
+        **more,
+    }
+
+
+def _executions(found: Executions) -> dict[str, Any]:
+    return {
+        "positive": found.positive,
+        "negative": found.negative,
+        "listed_all": found.listed_all,
+        "bounded": found.bounded,
+        "list": found.documents,
     }
 
 

@@ -9,7 +9,7 @@ from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
 from ptxmm.report.notes import followed
-from ptxmm.result import VERDICTS, Result
+from ptxmm.result import VERDICTS, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
@@ -141,7 +141,9 @@ class TextReport:
         if len(result.states) > _MOST_STATES:
             page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
         if not result.listed_all:
-            page.append("    there are more states than these")
+            page.append("    there may be more states than these")
+        if result.executions is not None:
+            page.append(f"    {executions_of(result.executions)}")
         return page
 
     def _checks(self, result: Result) -> list[str]:
@@ -252,6 +254,13 @@ def count_of(result: Result) -> str:
     if not result.listed_all:
         return f"{result.observation}, at least {result.positive} of at least {count}"
     return f"{result.observation}, {result.positive} of {count}"
+
+
+def executions_of(found: Executions) -> str:
+    """`executions: 2 of 9 satisfy the proposition`."""
+    count, more = found.positive + found.negative, "" if found.listed_all else "at least "
+    bound = ", within the bounds of loops" if found.bounded else ""
+    return f"executions: {more}{found.positive} of {more}{count} satisfy the proposition{bound}"
 
 
 def duration(seconds: float) -> str:

@@ -52,7 +52,7 @@ def test_solver_and_brute_force_list_the_same_executions(model: str) -> None:
             for engine in ("solve", "enumerate"):
                 listed = ptxmm.executions(test, model, engine=engine, unroll=2, timeout=3)
                 found.append(Counter(identity(w.execution) for w in itertools.islice(listed, 500)))
-        except (OutOfTime, ptxmm.InputError, UnsupportedProgram):  # brute force is for small ones, old models for old PTX
+        except (OutOfTime, ptxmm.InputError, UnsupportedProgram):
             continue
         if max(map(len, found)) < 500:
             assert found[0] == found[1], path
@@ -113,7 +113,7 @@ def test_json_has_events_and_relations(tmp_path: Path, capsys: pytest.CaptureFix
         assert len(later) == 1 and events[later[0]]["value"] == execution["state"]["x"]
 
 
-def test_a_bound_of_loops_is_said_and_waiting_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bound_of_loops_is_said_and_waiting_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "spin.litmus"
     text = (
         "PTX spin\n{ x = 0; y = 0; }\nP0@cta 0 { st.relaxed.gpu.u32 [x], 1; }\n"

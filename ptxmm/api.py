@@ -188,9 +188,9 @@ def executions(
     events happen with the same `rf`, orders, barrier instances and final values; `satisfied` says of each whether it satisfies
     the test's proposition.
 
-    `test`: a litmus test, from `load` or `parse`; `model`, `timeout`, `engine`, `backend`, `all_registers` and `options` as those
-    of `check`. Of a loop that
-    only waits the last iteration counts; others execute at most `unroll` times in these executions.
+    `test`: a litmus test, from `load` or `parse`; `model`, `timeout`, `engine`, `backend`, `all_registers` and `options` as
+    those of `check`. Of a loop that only waits the last iteration counts; others execute at most `unroll` times in these
+    executions.
 
     Raises what `check` raises, and `ptxcore.clock.OutOfTime` when `timeout` is over: there may be more executions then.
     """

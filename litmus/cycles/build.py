@@ -1,0 +1,115 @@
+"""From the events of a cycle to a test: locations, threads, placement, condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from litmus.cycles.code import Column, columns, location_name
+from litmus.cycles.cycle import Layout, Outcome, Refused
+from litmus.cycles.edges import Edge, shown
+from litmus.cycles.normal import least_rotation
+from litmus.cycles.places import Placement, label, places
+from litmus.cycles.synchronisation import Meeting, is_synchronised, synchronise
+from litmus.test import (
+    And,
+    Compare,
+    Condition,
+    Constant,
+    Location,
+    LocationTerm,
+    Or,
+    Proposition,
+    RegisterTerm,
+    Test,
+    Thread,
+)
+
+
+def test_of(layout: Layout, name: str, placement: Placement, cycle: str, meta: tuple[tuple[str, str], ...]) -> Test:
+    """The test of a cycle, its threads at these places, with the `cycle` as its comment. Raises `Refused` where none can be
+    made."""
+    written = columns(layout)
+    proposition = _proposition(layout, written)
+    meeting = synchronise(layout, written, placement) if is_synchronised(layout) else Meeting()
+    return Test(
+        name + label(placement),
+        tuple(
+            Thread(f"P{t}", place, tuple(column.statements))
+            for t, (column, place) in enumerate(zip(written, places(placement), strict=True))
+        ),
+        (*_locations(layout), *meeting.locations),
+        Condition("exists", proposition),
+        kernels=meeting.kernels,
+        meta=meta,
+        comments=(cycle,),
+    )
+
+
+test_of.__test__ = False  # type: ignore[attr-defined]  # no test, whatever pytest thinks of its name
+
+
+def information(layout: Layout) -> tuple[tuple[str, str], ...]:
+    """The lines `Cycle=` and `Com=`: the cycle, and how each thread leads to the next."""
+    com = " ".join(edge.kind for edge in layout.edges if edge.external)
+    return ("Cycle", written(least_rotation(layout.edges))), ("Com", com)
+
+
+def written(edges: Sequence[Edge]) -> str:
+    """The edges of a cycle as text. What is said of an event stands at one edge, so that reading it gives the same cycle."""
+    return " ".join(edge.bare + edge.said(*shown(edges, i)) for i, edge in enumerate(edges))
+
+
+@lru_cache(maxsize=4096)
+def _compare(thread: int, register: str, value: int) -> Compare:
+    return Compare("==", RegisterTerm(f"P{thread}", register), Constant(value))
+
+
+@lru_cache(maxsize=4096)
+def _final(name: str, value: int) -> Compare:
+    return Compare("==", LocationTerm(name), Constant(value))
+
+
+@lru_cache(maxsize=256)
+def _location(name: str) -> Location:
+    return Location(name)
+
+
+def _locations(layout: Layout) -> list[Location]:
+    found = [_location(location_name(n)) for n in range(layout.locations)]
+    ways = dict.fromkeys((e.location, e.annotation.way) for e in layout.events if e.annotation.way)
+    for n, way in sorted(ways):
+        name = location_name(n)
+        proxy = {"alias": "generic", "const": "constant"}[way]
+        found.append(Location(f"{name}1", alias_of=name, proxy=proxy))
+    return found
+
+
+def _proposition(layout: Layout, written: Sequence[Column]) -> Proposition:
+    ways = [_one(layout, written, outcome) for outcome in layout.outcomes]
+    return ways[0] if len(ways) == 1 else Or(tuple(ways))
+
+
+def _one(layout: Layout, written: Sequence[Column], outcome: Outcome) -> Proposition:
+    named = sorted((location_name(n), value) for n, value in outcome.finals)
+    reads = dict(outcome.reads)
+    parts = [
+        *(_final(name, value) for name, value in named),
+        *(
+            _compare(t, written[t].registers[i], reads[i])
+            for t, events in enumerate(layout.threads)
+            for i in events
+            if i in reads
+        ),
+    ]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def refuse_hidden_order(layout: Layout) -> None:
+    """Raises `Refused` where two reductions write one location: no state tells which came first."""
+    seen: set[int] = set()
+    for i, event in enumerate(layout.events):
+        if event.annotation.operation == "red":
+            if event.location in seen:
+                raise Refused(i - 1, "two reductions of one location: no final state tells in which order they came")
+            seen.add(event.location)

@@ -1,0 +1,108 @@
+"""`generate` and `enumerate`: tests from one cycle, and from all that some edges make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+from litmus.cycles.build import information, refuse_hidden_order, test_of, written
+from litmus.cycles.cycle import Layout, Refused, laid_out, resolved
+from litmus.cycles.edges import alphabet, read_cycle
+from litmus.cycles.names import name
+from litmus.cycles.normal import normal
+from litmus.cycles.places import Placement, nearest, placements, read_label, rotations
+from litmus.cycles.search import MODES, Bounds, search
+from litmus.cycles.synchronisation import together
+from litmus.test import Test
+
+Range = int | tuple[int, int]
+
+
+def generate(cycle: str, *, places: str = "") -> Iterator[Test]:
+    """The tests of one cycle: one, or with `places="all"` one for each way in which its threads can stand.
+
+    `cycle` has edges with blanks between them. `places` is `gpu` (each thread in a CTA of its own on one GPU), `cta`,
+    `cluster`, `sys`, `all`, or where the threads stand as names tell it (`01-2`); without it they stand as `gpu` says, but for
+    those that edges want in one CTA or cluster. The cycle is brought into its normal form first, so that threads are
+    numbered as in diy. The condition is satisfied by exactly the executions with the cycle. Raises `InputError`, which shows
+    the edge that breaks the cycle, and `ValueError` for places that there are not.
+    """
+    edges = read_cycle(cycle)
+    try:
+        edges = normal(resolved(edges))
+        layout = laid_out(edges)
+        refuse_hidden_order(layout)
+        every = _tests(layout, name(edges), _placements(layout, places), lenient=places == "all")
+        first = next(every, None)
+    except Refused as refused:
+        raise refused.error(edges, cycle) from None
+    return chain([] if first is None else [first], every)
+
+
+def enumerate(
+    edges: str = "Pod**,Rfe,Fre,Coe",
+    *,
+    size: Range = (4, 6),
+    threads: Range = 4,
+    places: str = "",
+    mode: str = "sc",
+    inner: int = 4,
+    cumulative: bool = True,
+    one_location: bool = False,
+) -> Iterator[Test]:
+    """The tests of all cycles of some edges, lazily, each once, in an order that does not change: by size, then as diy finds
+    them.
+
+    `edges` is a list with wildcards. `size` is a number of edges, or the least and greatest; `threads` the greatest number of
+    threads, or the least and greatest. `places` is as for `generate`; with `all` each placement is there once up to the
+    symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode` is one of `sc`, `critical`, `free`, `uni`, `total`,
+    which say what edges may follow each other, as in diy; `inner` is the greatest number of accesses in a thread;
+    `cumulative` is whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location.
+    Raises `InputError` for what is no edge, and `ValueError` for bounds and modes that there are not.
+    """
+    if mode not in MODES:
+        raise ValueError(f"'{mode}' is no mode: {', '.join(MODES)}")
+    sizes = (size, size) if isinstance(size, int) else size
+    counts = (1, threads) if isinstance(threads, int) else threads
+    if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:
+        raise ValueError("sizes and threads are numbers from 1 on, the lesser first")
+    bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location)
+    return _enumerated(search(alphabet(edges), bounds), places)
+
+
+def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:
+    used: dict[str, int] = {}
+    for layout in layouts:
+        try:
+            refuse_hidden_order(layout)
+        except Refused:
+            continue
+        called = name(layout.edges)
+        if any(len(events) > 2 for events in layout.threads):  # else the name tells all edges
+            number = used.get(called, 0)
+            used[called] = number + 1
+            called = f"{called}{number:03}" if number else called
+        yield from _tests(layout, called, _placements(layout, places), lenient=True)
+
+
+def _tests(layout: Layout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:
+    """The tests of a cycle at these places; where one cannot be made there, it is left out if `lenient`."""
+    cycle, meta = written(layout.edges), information(layout)
+    for placement in where:
+        try:
+            test = test_of(layout, called, placement, cycle, meta)
+        except Refused:
+            if not lenient:
+                raise
+            continue
+        yield test
+
+
+def _placements(layout: Layout, places: str) -> Sequence[Placement]:
+    count = len(layout.threads)
+    if not places:
+        return (nearest(together(layout), count),)
+    if places != "all":
+        return (read_label(places, count),)
+    threads = [tuple(str(layout.edges[i]) for i in events) for events in layout.threads]
+    return placements(count, rotations(threads))

@@ -1,0 +1,132 @@
+"""Edges that synchronise two threads: what each of the two does for it, where they have to stand, and in which kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from litmus.cycles.code import Column
+from litmus.cycles.cycle import Layout, Refused
+from litmus.cycles.edges import SYNCHRONISATION
+from litmus.cycles.places import Placement
+from litmus.test import Kernel, Location
+from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
+
+#: The threads that a barrier between two of them waits for, each a warp; and how many barriers a CTA has.
+_TWO_WARPS, _BARRIERS = 64, 16
+#: How far apart the two threads of an edge may be.
+_REACH = {"Bar": "cta", "Mbar": "cta", "ClusterBar": "cluster"}
+
+
+@dataclass(slots=True)
+class Meeting:
+    """What synchronises the threads of a test, beside their own accesses: mbarrier objects, kernels."""
+
+    locations: list[Location] = field(default_factory=list)
+    kernels: tuple[Kernel, ...] = ()
+
+
+def is_synchronised(layout: Layout) -> bool:
+    """Whether any edge of a cycle is one of synchronisation."""
+    return any(edge.kind in SYNCHRONISATION for edge in layout.edges)
+
+
+def together(layout: Layout) -> list[tuple[int, int, str]]:
+    """Pairs of threads that have to share a CTA or a cluster, as their edges need it."""
+    count = len(layout.threads)
+    kinds = [layout.edges[events[-1]].kind for events in layout.threads]
+    return [(t, (t + 1) % count, _REACH[kind]) for t, kind in enumerate(kinds) if kind in _REACH]
+
+
+def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement) -> Meeting:
+    """Adds to the columns what their edges of synchronisation need.
+
+    Raises `Refused` where threads stand so that they cannot meet, or would wait for each other for ever.
+    """
+    outward = [(events[-1], t, (t + 1) % len(layout.threads)) for t, events in enumerate(layout.threads)]
+    kinds = [layout.edges[at].kind for at, _, _ in outward]
+    if all(kind in SYNCHRONISATION for kind in kinds):
+        raise Refused(
+            outward[-1][0],
+            "the threads would wait for each other in a circle",
+            "one edge is to communicate, as Fre does",
+        )
+    meeting = Meeting()
+    barrier = 0
+    for (at, a, b), kind in zip(outward, kinds, strict=True):
+        if kind not in _REACH:
+            continue
+        level = ("cta", "cluster").index(_REACH[kind])
+        if placement[a][level] != placement[b][level]:
+            where = _REACH[kind].upper() if level == 0 else "cluster"
+            raise Refused(
+                at, f"{kind} is between threads of one {where}, and P{a} and P{b} are not", "say where, as in @cta"
+            )
+        if kind == "ClusterBar":
+            _cluster_barrier(placement, columns, a, b, at)
+            continue
+        barrier += 1
+        if barrier >= _BARRIERS:
+            raise Refused(at, f"a CTA has {_BARRIERS} barriers, and this cycle needs more")
+        both = _instruction("bar.sync", Immediate(barrier), Immediate(_TWO_WARPS))
+        if kind == "Bar":
+            columns[a].statements.append(both)
+            columns[b].statements.insert(0, both)
+        else:
+            meeting.locations.append(_object(columns[a], columns[b], both, f"m{barrier}"))
+    meeting.kernels = _kernels(outward, kinds, placement)
+    return meeting
+
+
+def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b: int, at: int) -> None:
+    cluster = placement[a][1]
+    if [t for t in range(len(placement)) if placement[t][1] == cluster] != sorted({a, b}):
+        raise Refused(
+            at,
+            "a cluster's barrier is of all its threads, and more than these two are in it",
+            "a Bar is of two threads",
+        )
+    steps = [_instruction("barrier.cluster.arrive"), _instruction("barrier.cluster.wait")]
+    columns[a].statements += steps
+    columns[b].statements[:0] = steps
+
+
+def _object(giver: Column, taker: Column, ready: Instruction, name: str) -> Location:
+    """Adds a hand-over through an mbarrier object that the giver makes."""
+    where: Operand = Address(Name(name))
+    giver.statements[:0] = [_instruction("mbarrier.init.shared.b64", where, Immediate(1)), ready]
+    giver.statements.append(_instruction("mbarrier.arrive.shared.b64", Sink(), where))
+    done, label = Name(f"%p_{name}"), f"W_{name}"
+    wait: list[AnyStatement] = [
+        ready,
+        Label(label),
+        _instruction("mbarrier.try_wait.parity.shared.b64", done, where, Immediate(0)),
+        Instruction("bra", (), (Name(label),), Name(done.name, "!")),
+    ]
+    taker.statements[:0] = wait
+    return Location(name, ".u64", "shared")
+
+
+def _kernels(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: Placement) -> tuple[Kernel, ...]:
+    """A kernel for each thread, those in one stream that a `Stream` leads through."""
+    if "Stream" not in kinds:
+        return ()
+    at = next(at for (at, _, _), kind in zip(outward, kinds, strict=True) if kind == "Stream")
+    if len({cta for cta, _, _ in placement}) < len(placement) or len({gpu for _, _, gpu in placement}) > 1:
+        raise Refused(at, "with Stream each thread is a kernel of its own on one GPU", "leave out where they stand")
+    count = len(kinds)
+    # From a thread that no kernel comes before, so that streams are in the order of their kernels.
+    first = next(b for (_, _, b), kind in zip(outward, kinds, strict=True) if kind != "Stream")
+    kernels = []
+    stream = 0
+    for step in range(count):
+        t = (first + step) % count
+        if step and kinds[t - 1] != "Stream":
+            stream += 1
+        kernels.append(Kernel(f"k{t}", (f"P{t}",), stream))
+    return tuple(kernels)
+
+
+def _instruction(opcode: str, *operands: Operand) -> Instruction:
+    first, *modifiers = opcode.split(".")
+    return Instruction(first, tuple(modifiers), operands)

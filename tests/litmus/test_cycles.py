@@ -1,0 +1,164 @@
+"""Tests from cycles: what diy makes of the same cycles, what is refused, and what the names say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from litmus.cycles import enumerate as every
+from litmus.cycles import generate
+from litmus.cycles.cycle import Layout, laid_out, resolved
+from litmus.cycles.edges import read_cycle
+from litmus.cycles.names import name
+from litmus.cycles.normal import family, normal
+from litmus.formats.printer import write
+from litmus.formats.reader import read
+from ptxcore.diagnostics import InputError
+
+RECORDED = Path(__file__).resolve().parents[3] / "shared" / "litmus" / "herd" / "cycles.json"
+
+
+@pytest.fixture(scope="session")
+def recorded() -> dict[str, Any]:
+    """Cycles and what diyone7 and diy7 make of them."""
+    if not RECORDED.exists():
+        pytest.skip(f"no recorded cycles at {RECORDED}")
+    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
+
+
+def layout(cycle: str) -> Layout:
+    return laid_out(normal(resolved(read_cycle(cycle))))
+
+
+def program(found: Layout) -> list[list[list[object]]]:
+    """The accesses of each thread as the recorded cycles write them."""
+    reads = dict(found.outcomes[0].reads)
+    threads = []
+    for events in found.threads:
+        cells: list[list[object]] = []
+        for i in events:
+            event, edge = found.events[i], found.edges[i]
+            if edge.kind == "Rmw":
+                written = found.events[(i + 1) % len(found.events)].value
+                cells.append(["RMW", event.location, reads.get(i), written])
+            elif found.edges[i - 1].kind != "Rmw":
+                cells.append([event.direction, event.location, event.value if event.direction == "W" else reads.get(i)])
+            if edge.kind == "Fence":
+                cells.append(["F"])
+        threads.append(cells)
+    return threads
+
+
+def test_cycles_are_made_into_what_diy_makes_of_them(recorded: dict[str, Any]) -> None:
+    for cycle in recorded["cycles"]:
+        found = layout(cycle["edges"])
+        assert name(found.edges) == cycle["name"]
+        assert family(found.edges) == cycle["family"]
+        assert " ".join(map(str, found.edges)) == cycle["normal"]
+        assert (len(found.threads), found.locations) == (cycle["threads"], cycle["locations"])
+        assert program(found) == cycle["program"]
+        assert {str(place): value for place, value in found.outcomes[0].finals} == cycle["final"]
+    assert len(recorded["cycles"]) > 40
+
+
+def test_enumerations_are_those_of_diy(recorded: dict[str, Any]) -> None:
+    for one in recorded["enumerations"]:
+        edges = ",".join(one["relaxations"])
+        tests = list(every(edges, size=(1, one["size"]), threads=one["nprocs"]))
+        assert sorted(test.name for test in tests) == sorted(name for name, _ in one["tests"])
+        assert {test.name: test.comments[0] for test in tests} == dict(one["tests"])
+    assert len(recorded["enumerations"]) >= 4
+
+
+def test_what_diy_refuses_is_refused(recorded: dict[str, Any]) -> None:
+    for one in recorded["refused"]:
+        with pytest.raises(InputError):
+            generate(one["edges"])
+
+
+@pytest.mark.parametrize(
+    ("cycle", "column", "message"),
+    [
+        ("PodWW Rfe PodRR Fre PodRR", 21, "starts at a read"),
+        ("PodWW Rfe PodRR Coe", 17, "starts at a write, and PodRR before it ends at a read"),
+        ("Rfi PodRR Fri", 11, "never leaves its thread"),
+        ("PodWW Rfe PosRR Fre", 1, "leads back to the same"),
+        ("PodWW Rfx PodRR Fre", 7, "'Rfx' is no edge"),
+        ("Pod** Pod** Rfe PodRR Fre", 7, "a read or a write before this edge is open"),
+        ("PodWW.rel Rfe PodRR Fre", 1, "needs a scope"),
+        ("PodWW.acq.gpu Rfe PodRR Fre", 1, "a write cannot be 'acq'"),
+        ("PodWW.rel.gpu Rfe.rel.cta PodRR Fre", 15, "'rel.gpu' by the edge before and 'rel.cta' by this one"),
+        ("Fence.seq.gpudWW Rfe PodRR Fre", 1, "no fence.seq"),
+        ("DpDatadR Rfe PodRR Fre", 1, "leads to a write"),
+        ("PodWW.red.foo Rfe PodRR Fre", 1, "'foo' says nothing"),
+        ("", 1, "a cycle has edges"),
+        ("PodWW Rfe Rmw.weak PodWR Fre", 11, "cannot be 'weak'"),
+        ("Fence.*.gpudWW Rfe PodRR Fre", 1, "stands for several edges"),
+        ("BardWR BardRW", 8, "wait for each other"),
+    ],
+)
+def test_what_breaks_a_cycle_is_shown(cycle: str, column: int, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        generate(cycle)
+    finding = caught.value.diagnostics[0]
+    assert message in finding.message
+    assert finding.span.column == column
+
+
+@pytest.mark.parametrize(
+    ("cycle", "places", "expected"),
+    [
+        ("PodWW.rel.gpu Rfe PodRR.acq.cta Fre", "cta", "MP+rel.gpu+acq.cta@cta"),
+        ("PodRR Fre PodWW Rfe", "", "MP"),
+        ("Fence.sc.gpudWR Fre Fence.sc.gpudWR Fre", "sys", "SB+fence.sc.gpus@sys"),
+        ("Rfe PosRR Fre", "", "CoRR"),
+        ("PosWW Coe", "", "CoWW"),
+        ("PosRW Rfe", "", "CoRW1"),
+        ("Rfe PosRW Coe", "", "CoRW2"),
+        ("Coe PosWR Fre", "", "CoWR"),
+        ("PosWR Fre", "", "CoWR0"),
+        ("Rfe.rel.gpu PodRW Rfe PodRR Fre", "01-2", "WRC+rel.gpu@01-2"),
+        ("PodWR.rlx.gpu Fre PodWR.rlx.gpu Fre", "0--1", "SB+rlx.gpus@sys"),
+    ],
+)
+def test_names(cycle: str, places: str, expected: str) -> None:
+    assert [test.name for test in generate(cycle, places=places)] == [expected]
+
+
+def test_placements_are_counted_up_to_symmetry() -> None:
+    # Partitions within partitions within partitions, by hand: two threads are in one CTA, cluster, GPU or none of them.
+    assert len(list(generate("PodWR Fre PodWR Fre", places="all"))) == 4
+    # With three threads: 4 where all pairs are alike; 6 pairs of levels with 3 choices of the pair that is nearer.
+    three = 4 + 6 * 3
+    assert len(list(generate("PodWW Rfe PodRW Rfe PodRR Fre", places="all"))) == three
+    assert (
+        len(list(generate("PodRW Rfe PodRW Rfe PodRW Rfe", places="all"))) == 4 + 6
+    )  # rotation makes the three pairs one
+
+
+@pytest.mark.parametrize(
+    "edges",
+    ["Pod**,Pos**,Rfe,Fre,Coe,Rmw,Fence.*.gpu", "Pod**.rel.*,Pod**.acq.gpu,Rfe,Fre,Rmw.acq_rel.cta,DpAddrd*,DpDatadW"],
+)
+def test_what_is_written_is_read_back_as_the_same_test_and_the_same_cycle(edges: str) -> None:
+    tests = list(every(edges, size=(3, 5), threads=3, places="all"))[::7]
+    assert len(tests) > 100
+    for test in tests:
+        assert read(write(test)) == test
+        base, _, where = test.name.partition("@")
+        cycle = dict(test.meta)["Cycle"]
+        (again,) = generate(cycle, places=where)
+        assert again.threads == test.threads and again.condition == test.condition
+        assert base.startswith(again.name.partition("@")[0])
+    assert len({test.name for test in tests}) == len(tests)
+
+
+def test_no_cycle_comes_twice() -> None:
+    names = [
+        test.name for test in every("Pod**,Rfe,Fre,Coe,Fence.sc.*,Rfe.rel.gpu", size=(2, 5), threads=4, places="all")
+    ]
+    assert len(names) > 1000 and len(set(names)) == len(names)

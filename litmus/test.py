@@ -90,6 +90,8 @@ class LocationTerm:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
+    """A number."""
+
     value: int
 
 
@@ -104,21 +106,29 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Not:
+    """`not operand`."""
+
     operand: Proposition
 
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """`a /\\ b`, of two or more."""
+
     operands: tuple[Proposition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """`a \\/ b`, of two or more."""
+
     operands: tuple[Proposition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Implies:
+    """`left => right`."""
+
     left: Proposition
     right: Proposition
 

@@ -12,7 +12,7 @@ from typing import NoReturn, TextIO
 _INTERRUPTED = 130
 _NOT_WRITTEN = _DEFECT = 2
 #: After so many new objects circles are looked for.
-_OBJECTS = 20_000
+_OBJECTS = 100000
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 

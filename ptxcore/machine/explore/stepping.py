@@ -14,6 +14,9 @@ from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name
 from ptxcore.values.terms import Value, conj, disj, ite, negate
 
+#: Instructions at which others wait for a thread, besides those of its warp: whether it comes there decides how they go on.
+_MEETING = frozenset(("bar", "barrier"))
+
 
 class Stepping(Actions):
     """A thread as far as single blocks go: `engine.Thread` follows the control flow between them."""
@@ -23,6 +26,9 @@ class Stepping(Actions):
         self.code = code
         self.finishes: Value = 0
         self.control: Dependencies = NO_DEPENDENCIES
+        self._passed: Dependencies = (
+            NO_DEPENDENCIES  # what decided that it came to a barrier, or passed by, by predicates
+        )
         self.registers: dict[str, FinalRegister] = {}
         self._known: Value = 1  # the condition under which the result of the step in progress is one
         self._undefined: dict[Diagnostic, None] = {}
@@ -93,7 +99,10 @@ class Stepping(Actions):
         predicate: Value = 1
         if step.predicate is not None:
             predicate = self._predicate(step, state)
-            control = union(control, state.sources[step.predicate])
+            decided = state.sources[step.predicate]
+            control = union(control, decided)
+            if step.kind == "warp" or step.how.form.mnemonic in _MEETING:
+                self._passed = union(self._passed, {i: conj(state.guard, when) for i, when in decided.items()})
             guard = conj(guard, predicate)
             if guard == 0:
                 self._skip(step, state)
@@ -179,7 +188,7 @@ class Stepping(Actions):
 
     def _finish(self, end: State | None) -> None:
         self.finishes = 0 if end is None else end.guard
-        self.control = NO_DEPENDENCIES if end is None else end.control
+        self.control = NO_DEPENDENCIES if end is None else union(end.control, self._passed)
         for number, r in enumerate(self.code.registers):
             if r.final:
                 value: Value = r.initial if end is None else end.values[number]

@@ -45,13 +45,13 @@ def test_an_unknown_part_is_refused() -> None:
 HEADER = ".version 9.0\n.target sm_90\n"
 KERNEL = HEADER + ".entry k() {\n.reg .b32 r<9>;\n"
 MODULES = {
-    "short instructions": KERNEL + "ret;\n" * 2250 + "}",
+    "short instructions": KERNEL + "ret;\n" * 750 + "}",
     "instructions": KERNEL + "".join(f"add.u32 r{i % 9}, r{i % 7}, {i};\n" for i in range(1250)) + "}",
-    "labels": KERNEL + "".join(f"L{i}: bra L{i};\n" for i in range(1250)) + "}",
-    "variables": HEADER + "".join(f".global .u32 g{i};\n" for i in range(1250)),
-    "a table": HEADER + ".global .b8 t[15000] = {" + "1, " * 12500 + "1};",
-    "debugging data": HEADER + ".section .debug_info {\n" + ".b8 1\n" * 5000 + "}",
-    "mistakes": KERNEL + "".join(f"mov.b32 a{i}, b{i};\n" for i in range(625)) + "}",
+    "labels": KERNEL + "".join(f"L{i}: bra L{i};\n" for i in range(420)) + "}",
+    "variables": HEADER + "".join(f".global .u32 g{i};\n" for i in range(420)),
+    "a table": HEADER + ".global .b8 t[5000] = {" + "1, " * 4200 + "1};",
+    "debugging data": HEADER + ".section .debug_info {\n" + ".b8 1\n" * 1700 + "}",
+    "mistakes": KERNEL + "".join(f"mov.b32 a{i}, b{i};\n" for i in range(210)) + "}",
 }
 MOST_HEAP = 100  # bytes for each byte of source
 

@@ -178,35 +178,31 @@ READERS: dict[str, tuple[Reader, list[Frame], str]] = {
         "a¦a\n¦\n¦\r¦\r\n¦ ¦#¦#\n¦a/¦./¦.\n¦@a\n¦\0¦é¦a.toml:¦a.toml:b\n",
     ),
 }
-CASES = [
-    pytest.param(name, number, id=f"{name}-{number}")
-    for name, (_, frames, _) in READERS.items()
-    for number in range(len(frames))
-]
+CASES = [(name, number) for name, (_, frames, _) in READERS.items() for number in range(len(frames))]
+#: One unit in so many is tried always, and all of them by `pytest -m mutation`.
+SHARES = [3, pytest.param(1, marks=pytest.mark.mutation)]
 
 
-@pytest.mark.parametrize(("name", "frame"), CASES)
-def test_twice_the_input_is_twice_the_work(name: str, frame: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize(("name", "frame"), CASES, ids=[f"{name}-{number}" for name, number in CASES])
+def test_twice_the_input_is_twice_the_work(name: str, frame: int, share: int, tmp_path: Path) -> None:
     reader, frames, units = READERS[name]
     length = SIZES.get(name, SIZE)
     before, after = frames[frame]
     steep = {}
-    for unit in units.split("¦"):
+    for unit in units.split("¦")[frame % share :: share]:
         texts = [before + unit * (size // len(unit)) + after for size in (length, 2 * length)]
-        small, large = (_work(reader, text, tmp_path) for text in texts)
+        _take(reader, texts[0], tmp_path)  # what is imported and remembered on first use
+        small, large = (work(lambda text=text: _take(reader, text, tmp_path), PACKAGES) for text in texts)
         if large > MOST * small:
             steep[unit] = small, large
     assert steep == {}
 
 
-def _work(reader: Reader, text: str, folder: Path) -> int:
-    def take() -> None:
-        try:
-            reader(text, folder)
-        except InputError as error:
-            error.render()
-        except (BaselineError, OSError) as error:
-            str(error)
-
-    take()  # what is imported and remembered on first use
-    return work(take, PACKAGES)
+def _take(reader: Reader, text: str, folder: Path) -> None:
+    try:
+        reader(text, folder)
+    except InputError as error:
+        error.render()
+    except (BaselineError, OSError) as error:
+        str(error)

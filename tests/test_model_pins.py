@@ -20,6 +20,8 @@ TABLE = Path(__file__).resolve().parents[2] / "shared" / "pins.md"
 UNDEFINED = {"async", "mixed-size"}
 #: A discard leaves more values than brute force tries.
 TOO_LARGE = {("discard", "enumerate")}
+#: Many values take long with the solver, too: this one is for `pytest -m mutation`.
+LONG = {"discard": pytest.mark.mutation}
 
 
 def races(result: ptxmm.Result) -> str:
@@ -35,7 +37,7 @@ def outcome(result: ptxmm.Result) -> str:
 
 
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
-@pytest.mark.parametrize("pin", PINS, ids=[pin.name for pin in PINS])
+@pytest.mark.parametrize("pin", [pytest.param(pin, id=pin.name, marks=LONG.get(pin.name, ())) for pin in PINS])
 def test_a_pin_of_the_whole_model(pin: ModelPin, engine: str) -> None:
     if (pin.name, engine) in TOO_LARGE:
         pytest.skip("beyond brute force")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations, product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged, settled
 from litmus.cycles.edges import Edge
@@ -120,37 +121,31 @@ def laid_out(edges: Sequence[Edge]) -> Layout:
     Raises `Refused` for a cycle of which no test with such a condition exists.
     """
     location, count = _locations(edges)
-    readings = [[_accesses(edges, run) for run in runs] for runs in _readings(edges)]
-    for _, writes in readings[0]:
+    accesses = [_accesses(edges, run) for run in _runs(edges)]
+    for _, writes in accesses:
         if len(writes) > MOST_WRITES:
             message = "a third write to a location: no final state tells in which order they came"
             raise Refused(writes[MOST_WRITES] - 1, message, "a cycle has at most two writes to a location")
-    values = {write: nth for _, writes in readings[0] for nth, write in enumerate(writes, 1)}
+    values = {write: nth for _, writes in accesses for nth, write in enumerate(writes, 1)}
+    sources = {read: write for reads, _ in accesses for read, write in reads.items()}
     written = {location[write] for write in values}
     looked = [
         edge.source == "R" and location[i] in written and (_shown(edge) or _shown(edges[i - 1]))
         for i, edge in enumerate(edges)
     ]
-    outcomes = tuple(_outcome(accesses, values, location, looked) for accesses in readings)
+    if count == 1:
+        outcomes = _at_one_location(edges, values, looked)
+    else:
+        ends = tuple((i, _value(values, sources[i])) for i in sorted(sources) if looked[i])
+        lasts = {location[writes[-1]]: values[writes[-1]] for _, writes in accesses if len(writes) == MOST_WRITES}
+        outcomes = (Outcome(ends, tuple(sorted(lasts.items()))),)
     threads = _threads(edges)
     thread = {i: t for t, events in enumerate(threads) for i in events}
-    sources = {read: write for reads, _ in readings[0] for read, write in reads.items()}
     events = tuple(
         Event(edge.source, location[i], thread[i], _value(values, sources.get(i, i)), looked[i], edge.first)
         for i, edge in enumerate(edges)
     )
     return Layout(tuple(edges), events, threads, count, outcomes)
-
-
-def _outcome(
-    accesses: list[tuple[dict[int, int | None], list[int]]],
-    values: dict[int, int],
-    location: Sequence[int],
-    looked: Sequence[bool],
-) -> Outcome:
-    reads = {read: _value(values, write) for sources, _ in accesses for read, write in sources.items() if looked[read]}
-    finals = {location[writes[-1]]: values[writes[-1]] for _, writes in accesses if len(writes) == MOST_WRITES}
-    return Outcome(tuple(sorted(reads.items())), tuple(sorted(finals.items())))
 
 
 def _value(values: dict[int, int], write: int | None) -> int:
@@ -207,26 +202,53 @@ def _first_location(edges: Sequence[Edge]) -> int:
     return (at + 1) % count
 
 
-def _readings(edges: Sequence[Edge]) -> list[list[list[int]]]:
+def _runs(edges: Sequence[Edge]) -> list[list[int]]:
     """The events of each location in the order in which the cycle says that coherence has them.
 
-    That is one order for each location, and where all are at one location as many as there are edges of which it may be
-    that coherence goes against them.
+    Where all are at one location coherence has to go against an edge: it is the first of program order.
     """
     count = len(edges)
     starts = [i for i in range(count) if not edges[i - 1].same]
-    if starts:
-        runs = []
-        for start in starts:
-            run = [start]
-            while edges[run[-1]].same:
-                run.append((run[-1] + 1) % count)
-            runs.append(run)
-        return [runs]
-    starts = [i for i in range(count) if not _shown(edges[i - 1])]
     if not starts:
-        raise Refused(0, "nothing in this cycle is against coherence", "an edge such as PosRR is needed")
-    return [[[(start + step) % count for step in range(count)]] for start in starts]
+        starts = [i for i in range(count) if not edges[i - 1].communicates][:1]
+    if not starts:
+        raise Refused(0, "no execution has a cycle of communication alone", "an edge such as PosRR is needed")
+    runs = []
+    for start in starts:
+        run = [start]
+        while edges[run[-1]].same and len(run) < count:
+            run.append((run[-1] + 1) % count)
+        runs.append(run)
+    return runs
+
+
+def _at_one_location(edges: Sequence[Edge], values: dict[int, int], looked: Sequence[bool]) -> tuple[Outcome, ...]:
+    """How all executions with a cycle of one location end: whichever of its edges coherence goes against."""
+    writes = tuple(values)
+    reads = [i for i, edge in enumerate(edges) if edge.source == "R" and looked[i]]
+    found: dict[Outcome, None] = {}
+    for order in permutations(writes):
+        rank: dict[int | None, int] = {None: 0}
+        rank.update((write, nth) for nth, write in enumerate(order, 1))
+        for chosen in product(*([i - 1] if edges[i - 1].kind == "Rf" else [None, *order] for i in reads)):
+            source = {i: (w % len(edges) if w is not None else None) for i, w in zip(reads, chosen, strict=True)}
+            if all(_goes(edges, i, source, rank) for i in range(len(edges))):
+                ends = tuple((i, _value(values, source[i])) for i in reads)
+                last = ((0, values[order[-1]]),) if len(order) == MOST_WRITES else ()
+                found[Outcome(ends, last)] = None
+    if not found:
+        raise Refused(0, "no execution has this cycle: each read would have to read from a write that comes later")
+    return tuple(found)
+
+
+def _goes(edges: Sequence[Edge], i: int, source: dict[int, int | None], rank: Mapping[int | None, int]) -> bool:
+    """Whether an edge is there where reads read from these sources and writes have this order."""
+    target = (i + 1) % len(edges)
+    if edges[i].kind == "Rf":
+        return source[target] == i
+    if edges[i].kind == "Fr":
+        return rank[source[i]] < rank[target]
+    return edges[i].kind != "Co" or rank[i] < rank[target]
 
 
 def _accesses(edges: Sequence[Edge], run: Sequence[int]) -> tuple[dict[int, int | None], list[int]]:

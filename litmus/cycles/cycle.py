@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations, product
 
-from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged, settled
+from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged, read_annotations, settled
 from litmus.cycles.edges import Edge
 from ptxcore.diagnostics import Diagnostic, InputError
 
@@ -92,6 +92,32 @@ def resolved(edges: Sequence[Edge]) -> list[Edge]:
         )
         for i, edge in enumerate(edges)
     ]
+
+
+def events_like(text: str) -> Annotation:
+    """The annotation that a word such as `rlx.gpu` writes. Raises `ValueError` for what is none."""
+    said = read_annotations(text.split(".")) if text else [PLAIN]
+    if len(said) != 1 or "*" in text:
+        raise ValueError(f"'{text}' is not what one event is, as weak or rlx.gpu are")
+    return said[0]
+
+
+def filled(edges: Sequence[Edge], annotation: Annotation) -> list[Edge]:
+    """A resolved cycle in which the events are so of which no edge tells anything."""
+    if annotation == PLAIN:
+        return list(edges)
+    count = len(edges)
+    said = [edge.first for edge in edges]
+    for i, edge in enumerate(edges):
+        both = edge.kind == "Rmw" or edges[i - 1].kind == "Rmw"
+        if said[i] == PLAIN:
+            try:
+                said[i] = settled(annotation, "RW" if both else edge.source)
+            except Unfit as unfit:
+                if both:
+                    continue  # an atomic operation that cannot be so stays what it is
+                raise Refused(i, str(unfit), unfit.hint) from None
+    return [replace(edge, first=said[i], last=said[(i + 1) % count]) for i, edge in enumerate(edges)]
 
 
 def _of_both(read: Annotation, write: Annotation) -> Annotation:

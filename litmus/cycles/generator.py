@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from litmus.cycles.build import information, refuse_hidden_order, test_of, written
-from litmus.cycles.cycle import Layout, Refused, laid_out, resolved
+from litmus.cycles.cycle import Layout, Refused, events_like, filled, laid_out, resolved
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
@@ -18,18 +18,19 @@ from litmus.test import Test
 Range = int | tuple[int, int]
 
 
-def generate(cycle: str, *, places: str = "") -> Iterator[Test]:
+def generate(cycle: str, *, places: str = "", events: str = "") -> Iterator[Test]:
     """The tests of one cycle: one, or with `places="all"` one for each way in which its threads can stand.
 
     `cycle` has edges with blanks between them. `places` is `gpu` (each thread in a CTA of its own on one GPU), `cta`,
     `cluster`, `sys`, `all`, or where the threads stand as names tell it (`01-2`); without it they stand as `gpu` says, but for
-    those that edges want in one CTA or cluster. The cycle is brought into its normal form first, so that threads are
+    those that edges want in one CTA or cluster. `events` is what events are that no edge tells of, as in `weak`; without it
+    they are relaxed at scope sys. The cycle is brought into its normal form first, so that threads are
     numbered as in diy. The condition is satisfied by exactly the executions with the cycle. Raises `InputError`, which shows
     the edge that breaks the cycle, and `ValueError` for places that there are not.
     """
     edges = read_cycle(cycle)
     try:
-        edges = normal(resolved(edges))
+        edges = normal(filled(resolved(edges), events_like(events)))
         layout = laid_out(edges)
         refuse_hidden_order(layout)
         every = _tests(layout, name(edges), _placements(layout, places), lenient=places == "all")
@@ -47,6 +48,7 @@ def enumerate(
     places: str = "",
     mode: str = "sc",
     inner: int = 4,
+    events: str = "",
     cumulative: bool = True,
     one_location: bool = False,
 ) -> Iterator[Test]:
@@ -57,8 +59,9 @@ def enumerate(
     threads, or the least and greatest. `places` is as for `generate`; with `all` each placement is there once up to the
     symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode` is one of `sc`, `critical`, `free`, `uni`, `total`,
     which say what edges may follow each other, as in diy; `inner` is the greatest number of accesses in a thread;
-    `cumulative` is whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location.
-    Raises `InputError` for what is no edge, and `ValueError` for bounds and modes that there are not.
+    `events` is what events are that no edge tells of, as for `generate`; `cumulative` is whether a fence may stand next to an
+    `Rf`; `one_location` whether all accesses may be at one location. Raises `InputError` for what is no edge, and
+    `ValueError` for bounds, modes and places that there are not.
     """
     if mode not in MODES:
         raise ValueError(f"'{mode}' is no mode: {', '.join(MODES)}")
@@ -66,7 +69,7 @@ def enumerate(
     counts = (1, threads) if isinstance(threads, int) else threads
     if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:
         raise ValueError("sizes and threads are numbers from 1 on, the lesser first")
-    bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location)
+    bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
     return _enumerated(search(alphabet(edges), bounds), places)
 
 
@@ -83,6 +86,12 @@ def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:
             used[called] = number + 1
             called = f"{called}{number:03}" if number else called
         yield from _tests(layout, called, _placements(layout, places), lenient=True)
+
+
+def tests_of(layout: Layout, placement: Placement | None = None) -> Iterator[Test]:
+    """The test of a cycle with its threads at these places, or where `generate` puts them; none where they cannot stand so."""
+    where = _placements(layout, "") if placement is None else (placement,)
+    return _tests(layout, name(layout.edges), where, lenient=True)
 
 
 def _tests(layout: Layout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:

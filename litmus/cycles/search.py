@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from litmus.cycles.annotations import Unfit, merged
-from litmus.cycles.cycle import Layout, Refused, laid_out, resolved
+from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged
+from litmus.cycles.cycle import Layout, Refused, filled, laid_out, resolved
 from litmus.cycles.edges import Edge
 from litmus.cycles.normal import normal
 
@@ -20,7 +20,7 @@ MODES = ("sc", "critical", "free", "uni", "total")
 class Bounds:
     """What cycles are looked for: `sizes`, the least and greatest number of edges, and `threads` likewise; `inner`, the most
     accesses in a thread; `mode`, one of `MODES`; `cumulative`: whether a fence may stand next to an `Rf`; `one_location`:
-    whether all accesses may be at one location."""
+    whether all accesses may be at one location; `events`: what is said of events of which no edge tells."""
 
     sizes: tuple[int, int] = (1, 6)
     threads: tuple[int, int] = (1, 4)
@@ -28,6 +28,7 @@ class Bounds:
     mode: str = "sc"
     cumulative: bool = True
     one_location: bool = False
+    events: Annotation = PLAIN
 
 
 def search(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> Iterator[Layout]:
@@ -37,10 +38,10 @@ def search(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> Iterator[Layou
         for found in _necklaces(alphabet, size, bounds):
             cycle = [edge for item in found for edge in item]
             try:
-                layout = laid_out(normal(resolved(cycle)))
+                layout = laid_out(normal(filled(resolved(cycle), bounds.events)))
             except Refused:
                 continue
-            if not _wanted(layout, bounds):
+            if not wanted(layout, bounds):
                 continue
             if seen is not None:
                 mark = hash(min(tuple(e.key for e in layout.edges[i:] + layout.edges[:i]) for i in range(len(cycle))))
@@ -61,7 +62,7 @@ def _necklaces(alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds) ->
     Sequences are made from their last item on, in the order of the alphabet, as prenecklaces: a prefix that is no beginning
     of a least rotation is not gone on with.
     """
-    fits = _fitting(alphabet, bounds)
+    fits = fitting(alphabet, bounds)
     outer = [sum(edge.external for edge in item) for item in alphabet]
     runs = [_leading(item) for item in alphabet]
     chosen = [0] * (size + 1)
@@ -95,7 +96,7 @@ def _leading(item: Sequence[Edge]) -> tuple[int, bool]:
     return len(item), False
 
 
-def _fitting(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> list[list[bool]]:
+def fitting(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> list[list[bool]]:
     """Whether each item may stand before each other."""
     order = [edge for item in alphabet for edge in item if len(item) == 1 and edge.kind == "Po"]
     fences = [edge for item in alphabet for edge in item if len(item) == 1 and edge.kind == "Fence"]
@@ -176,7 +177,7 @@ def _uni(order: Directions, fences: Directions) -> Choice:
 _CHOICES = {"sc": _sc, "critical": _critical, "free": _free, "total": _free, "uni": _uni}
 
 
-def _wanted(layout: Layout, bounds: Bounds) -> bool:
+def wanted(layout: Layout, bounds: Bounds) -> bool:
     """Whether a cycle is one of those that are looked for, by all of it."""
     edges = layout.edges
     if not bounds.threads[0] <= len(layout.threads) <= bounds.threads[1]:

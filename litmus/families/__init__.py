@@ -10,15 +10,55 @@ by `exists` where the chosen scope and semantics allow it, and by `~exists` or `
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from inspect import signature
+
 from litmus.families.barriers import all_to_one_barrier
 from litmus.families.chains import message_passing_chain
 from litmus.families.locks import cas_lock, exchange_lock, ticket_lock
 from litmus.families.rings import independent_reads, load_buffering_ring, store_buffering_ring
+from litmus.test import Test
+
+#: The families by the names that the command line knows them by.
+FAMILIES: dict[str, Callable[..., Test]] = {
+    "ring:sb": store_buffering_ring,
+    "ring:lb": load_buffering_ring,
+    "ring:iriw": independent_reads,
+    "chain:mp": message_passing_chain,
+    "lock:cas": cas_lock,
+    "lock:exchange": exchange_lock,
+    "lock:ticket": ticket_lock,
+    "barrier:all-to-one": all_to_one_barrier,
+}
+_TRUTH = {"yes": True, "no": False}
+
+
+def family(name: str, n: int, options: Mapping[str, str]) -> Test:
+    """The test of size `n` of the family with this `name`. `options` are what its function takes beside that, as text: `yes`
+    and `no` for what is so or not, `none` for None. Raises `ValueError` for names, sizes and options that there are not."""
+    function = FAMILIES.get(name)
+    if function is None:
+        raise ValueError(f"'{name}' is no family: {', '.join(FAMILIES)}")
+    parameters = dict(list(signature(function).parameters.items())[1:])
+    given: dict[str, object] = {}
+    for option, text in options.items():
+        if option not in parameters:
+            raise ValueError(f"{name} takes no '{option}': {', '.join(parameters)}")
+        if isinstance(parameters[option].default, bool):
+            if text not in _TRUTH:
+                raise ValueError(f"{option} is yes or no, not '{text}'")
+            given[option] = _TRUTH[text]
+        else:
+            given[option] = None if text == "none" and "None" in str(parameters[option].annotation) else text
+    return function(n, **given)
+
 
 __all__ = [
+    "FAMILIES",
     "all_to_one_barrier",
     "cas_lock",
     "exchange_lock",
+    "family",
     "independent_reads",
     "load_buffering_ring",
     "message_passing_chain",

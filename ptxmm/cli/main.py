@@ -88,6 +88,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.lint import lint
 
         return lint(options)
+    if options.command == "generate":
+        from ptxmm.cli.generate import generate
+
+        return generate(options)
     if options.command == "run":
         from ptxmm.cli.run import run
 

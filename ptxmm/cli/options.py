@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
         description="Lists the names of the models that ship, which --model of ptxmm check takes.",
     )
     _add_run(commands)
+    _add_generate(commands)
     return top
 
 
@@ -321,3 +322,29 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="NAME|NAME=FILE.npy",
         help="print this argument afterwards, or save it",
     )
+
+
+def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ptxmm.cli.cycles import add_cycle_options
+
+    generate = commands.add_parser(
+        "generate",
+        help="make litmus tests from cycles and families",
+        description="Makes litmus tests: from a cycle of relaxations in the language of diy, from all cycles of some edges, or "
+        "of a family such as lock:cas. They go to standard output, or each into a file.",
+        epilog=_ending(
+            "0; 2 what no test can be made of; 130 interrupted",
+            "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
+            "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
+            "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
+            "ptxmm generate lock:cas 4",
+        ),
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    generate.add_argument("words", nargs="*", metavar="CYCLE|FAMILY", help="edges, or a family and its size")
+    add_cycle_options(generate)
+    generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
+    generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
+    generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
+    generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")

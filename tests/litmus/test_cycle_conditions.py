@@ -1,0 +1,104 @@
+"""The condition of a cycle is true in exactly the executions that contain it, by enumerating all executions of the events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import permutations, product
+
+import pytest
+from hypothesis import given, settings
+
+from litmus.cycles.cycle import Layout
+from litmus.cycles.edges import alphabet
+from litmus.cycles.search import Bounds, search
+from litmus.cycles.strategies import layouts
+
+#: A write for each read (None: the initial value), and the place of each write in the order of its location.
+Executed = tuple[dict[int, int | None], dict[int | None, int]]
+
+
+def executions(layout: Layout) -> Iterator[Executed]:
+    writes: dict[int, list[int]] = {n: [] for n in range(layout.locations)}
+    for i, event in enumerate(layout.events):
+        if event.direction == "W":
+            writes[event.location].append(i)
+    reads = [i for i, event in enumerate(layout.events) if event.direction == "R"]
+    for orders in product(*map(permutations, writes.values())):
+        rank: dict[int | None, int] = {None: 0}
+        rank.update((write, nth) for order in orders for nth, write in enumerate(order, 1))
+        for chosen in product(*([None, *writes[layout.events[i].location]] for i in reads)):
+            yield dict(zip(reads, chosen, strict=True)), rank
+
+
+def coherent(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+    """Whether program order agrees with coherence, and atomic operations are not interrupted."""
+
+    def at(i: int) -> int:
+        return rank[source[i]] if layout.events[i].direction == "R" else rank[i]
+
+    for events in layout.threads:
+        for nth, i in enumerate(events):
+            for j in events[nth + 1 :]:
+                if layout.events[i].location == layout.events[j].location:
+                    strict = layout.events[j].direction == "W"
+                    if at(i) > at(j) or (strict and at(i) == at(j)):
+                        return False
+    count = len(layout.edges)
+    return all(at((i + 1) % count) == at(i) + 1 for i, edge in enumerate(layout.edges) if edge.kind == "Rmw")
+
+
+def contains(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+    for i, edge in enumerate(layout.edges):
+        target = (i + 1) % len(layout.edges)
+        there = {
+            "Rf": lambda i=i, t=target: source[t] == i,
+            "Fr": lambda i=i, t=target: rank[source[i]] < rank[t],
+            "Co": lambda i=i, t=target: rank[i] < rank[t],
+        }.get(edge.kind, lambda: True)
+        if not there():
+            return False
+    return True
+
+
+def satisfies(layout: Layout, source: Mapping[int, int | None], rank: Mapping[int | None, int]) -> bool:
+    def value(write: int | None) -> int:
+        return 0 if write is None else layout.events[write].value
+
+    last = {layout.events[w].location: w for w in sorted((w for w in rank if w is not None), key=lambda w: rank[w])}
+    return any(
+        all(value(source[read]) == wanted for read, wanted in outcome.reads)
+        and all(value(last[place]) == wanted for place, wanted in outcome.finals)
+        for outcome in layout.outcomes
+    )
+
+
+def exact(layout: Layout) -> int:
+    """How many executions have the cycle, after looking whether these are those with the condition."""
+    found = 0
+    for source, rank in executions(layout):
+        if layout.locations > 1 and not coherent(layout, source, rank):
+            continue  # at one location it is coherence that the cycle goes against
+        there = contains(layout, source, rank)
+        assert there == satisfies(layout, source, rank), (list(map(str, layout.edges)), source, rank)
+        found += there
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edges", "bounds", "least"),
+    [
+        ("Pod**,Rfe,Fre,Coe", Bounds((2, 6), (1, 6), mode="critical"), 26),
+        ("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", Bounds((2, 4), (1, 3), mode="free", one_location=True), 80),
+        ("Pod**,Rfe,Fre,Coe,Rmw,Rfi,Pos**", Bounds((4, 6), (1, 4)), 60),
+    ],
+)
+def test_a_condition_tells_the_executions_with_the_cycle(edges: str, bounds: Bounds, least: int) -> None:
+    found = [exact(layout) for layout in search(alphabet(edges), bounds)]
+    assert len(found) >= least
+    assert bounds.mode != "critical" or all(found)
+
+
+@settings(max_examples=60, deadline=None)
+@given(layout=layouts("Pod**,Pos**,Rfe,Rfi,Fre,Fri,Coe,Coi,Rmw", (4, 7), 4, "free"))
+def test_also_that_of_a_random_cycle(layout: Layout) -> None:
+    exact(layout)

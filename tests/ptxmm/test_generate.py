@@ -1,0 +1,85 @@
+"""`ptxmm generate`: what it prints and writes, and what it says of what no test can be made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from litmus.families import FAMILIES, family
+from ptxmm.cli.main import main
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["generate", *words])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def test_what_is_printed_is_read_again(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = told(capsys, "PodWR", "Fre", "PodWR", "Fre", "--places", "all")
+    tests = [ptxmm.parse(text) for text in out.split("\n\n")]
+    assert status == 0
+    assert [test.name for test in tests] == ["SB", "SB@cta", "SB@cluster", "SB@sys"]
+    assert dict(tests[0].meta) == {"Cycle": "Fre PodWR Fre PodWR", "Com": "Fr Fr"}
+
+
+def test_a_folder_has_a_file_for_each_test_and_a_list_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = told(capsys, "--edges", "Pod**,Rfe,Fre,Coe", "--size", "4", "-o", str(tmp_path / "new"))
+    names = (tmp_path / "new" / "@all").read_text(encoding="utf-8").splitlines()
+    assert status == 0 and out.startswith("6 tests written")
+    assert names == ["R.litmus", "2+2W.litmus", "S.litmus", "MP.litmus", "SB.litmus", "LB.litmus"] or len(names) == 6
+    assert {ptxmm.load(tmp_path / "new" / name).name + ".litmus" for name in names} == set(names)
+    assert main(["check", f"@{tmp_path / 'new' / '@all'}"]) == 0
+
+
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = told(
+        capsys, "--edges", "Fence.sc.gpudWR,Fre", "--size", "4", "--format", "json", "--model", "ptx-9.0"
+    )
+    (item,) = json.loads(out)["tests"]
+    assert status == 0
+    assert (item["name"], item["threads"], item["expect"]) == ("SB+fence.sc.gpus", 2, "no")
+    assert ptxmm.check(ptxmm.parse(item["text"])).verdict == "no"
+    assert ptxmm.parse(item["text"]).expectation == "no"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_families_are_told_by_the_same_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = told(capsys, name, "2", "scope=cta")
+    assert status == 0
+    assert ptxmm.parse(out) == family(name, 2, {"scope": "cta"})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["PodWW Rfe PodRR Frx"], "<cycle>:1:17: error: 'Frx' is no edge"),
+        (["--edges", "Pod**,Rfx"], "<edges>:1:7: error: 'Rfx' is no edge"),
+        (["--edges", "Rfe", "--size", "2", "PodWW"], "one too many"),
+        ([], "a cycle is needed"),
+        (["lock:cas"], "a family has a size"),
+        (["lock:cas", "1"], "starts at 2"),
+        (["lock:none", "2"], "no family"),
+        (["lock:cas", "2", "relaxed=maybe"], "yes or no"),
+        (["lock:cas", "2", "colour=red"], "takes no 'colour'"),
+        (["PodWW Rfe PodRR Fre", "--places", "012"], "does not place 2 threads"),
+        (["--edges", "Pod**,Rfe,Fre", "--places", "here"], "does not place"),
+        (["PodWW Rfe PodRR Fre", "--events", "acq.gpu"], "a write cannot be 'acq'"),
+        (["PodWW Rfe PodRR Fre", "--events", "often"], "'often' says nothing"),
+        (["PodWW Rfe PodRR Fre", "--model", "ptx-1.0"], "ptx-1.0"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = told(capsys, *words)
+    assert (status, out) == (2, "")
+    assert message in err and "Traceback" not in err
+
+
+def test_no_cycle_within_the_bounds_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = told(capsys, "--edges", "PodWW,Rfe", "--size", "4")
+    assert (status, out) == (0, "") and "no cycle" in err

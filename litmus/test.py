@@ -145,11 +145,13 @@ Proposition = Compare | Not | And | Or | Implies | Literal
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`quantifier` is `exists`, `~exists` or `forall`. Not `asked` is what no file says: it stands for one that has none."""
+    """`quantifier` is `exists`, `~exists` or `forall`. Not `asked` is what no file says: it stands for one that has none.
+    `line`: where it stands; 0 where nobody knows."""
 
     quantifier: str = "exists"
     proposition: Proposition = Literal(True)
     asked: bool = field(default=True, compare=False)
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One litmus test. `checks` are what is asked beside the condition, of `PROPERTIES`. `meta` keeps `KEY = value` lines in
+    """One litmus test. `more` are further conditions, each of which is answered by itself; `checks` are what is asked beside
+    the conditions, of `PROPERTIES`. `meta` keeps `KEY = value` lines in
     order; `Expect` among them states the expected verdict. `lines` says in which lines of the `text` the parts behind the
     program stand, by their first words."""
 
@@ -181,8 +184,14 @@ class Test:
     text: str = field(default="", compare=False, repr=False)
     checks: tuple[str, ...] = ()
     lines: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
+    more: tuple[Condition, ...] = ()
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All conditions, in order."""
+        return (self.condition, *self.more)
 
     @property
     def expectation(self) -> str:

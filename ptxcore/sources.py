@@ -30,6 +30,22 @@ def read_bytes(path: str | PathLike[str], longest: int, what: str) -> bytes:
     return data
 
 
+#: What stands for standard input where a path does.
+STANDARD_INPUT = "-"
+_standard_input: list[bytes] = []
+
+
+def read_standard_input(longest: int, what: str) -> bytes:
+    """What comes from standard input, as `read_bytes` has it; read once, and remembered: also for processes that are copies
+    of this one. Raises OSError."""
+    if not _standard_input:
+        _standard_input.append(_read(0, longest, waits=not stat.S_ISREG(os.fstat(0).st_mode)))
+    data = _standard_input[0]
+    if len(data) > longest:
+        raise OSError(f"longer than {_size(longest)}: not {what}")
+    return data
+
+
 def _read(descriptor: int, longest: int, *, waits: bool) -> bytes:
     """Everything, or a little more than `longest`."""
     found = bytearray()

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from ptxmm.result import Result, Witness
 
 DEFAULT_MODEL = "ptx-9.0"
-#: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
-LONGEST_FILE = 32 << 20
 
 _shipped: dict[tuple[str, frozenset[str]], Model] = {}  # read once; there are three, with options few more
 
 
 def load(path: str | PathLike[str]) -> Test | KernelTest:
     """Reads a test from a file. `path`: of a litmus test, or of a kernel test, as `lock.toml`, or `lock.toml:weak` for one
-    variant of several. Raises InputError for what is wrong in it, OSError where it cannot be read."""
+    variant of several; `-` for a litmus test on standard input. Raises InputError for what is wrong in it, OSError where it
+    cannot be read."""
     from litmus.formats import read
     from ptxmm.kernels.files import Variant, is_toml, split
 
@@ -37,9 +36,12 @@ def load(path: str | PathLike[str]) -> Test | KernelTest:
     variant = split(str(path))
     if variant is not None:
         return load_variant(variant)
-    from ptxcore.sources import read_bytes
+    from litmus.formats.files import LONGEST_TEST
+    from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
-    return read(read_bytes(path, LONGEST_FILE, "a litmus test"), str(path))
+    if str(path) == STANDARD_INPUT:
+        return read(read_standard_input(LONGEST_TEST, "a litmus test"), str(path))
+    return read(read_bytes(path, LONGEST_TEST, "a litmus test"), str(path))
 
 
 def load_variant(variant: Variant) -> KernelTest:

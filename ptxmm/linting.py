@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxcore.sources import read_bytes
-from ptxmm.api import LONGEST_FILE
+
+LONGEST_FILE = 32 << 20
 
 if TYPE_CHECKING:
     from os import PathLike

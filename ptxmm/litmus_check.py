@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from axioms.engine import decide
@@ -22,12 +22,14 @@ from ptxmm.pipeline import build
 from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from axioms.cat.model import Model
     from axioms.program import Program
     from axioms.witness.execution import ExecutedEvent, Execution
     from axioms.witness.result import Undefined
     from axioms.witness.stalls import Bounded, Stall
-    from litmus.test import Test
+    from litmus.test import Condition, Test
     from ptxmm.judging import Stalled
     from ptxmm.report.story import Cast
 
@@ -97,8 +99,7 @@ def check(
     condition = test.condition
     proposition = write_proposition(condition.proposition)
     lines = dict(test.lines)
-    spot = Spot(test.path, lines.get(condition.quantifier, 0))
-    asked = f"{condition.quantifier} {proposition}"
+    spot = Spot(test.path, condition.line)
     result = Result(
         path=test.path,
         name=test.name,
@@ -108,7 +109,7 @@ def check(
         condition=proposition,
         expectation=test.expectation,
         spot=spot,
-        checks=[Checked(kind=condition.quantifier, text=asked, spot=spot, place=asked)],
+        checks=[_unanswered(c, test.path) for c in test.conditions],
     )
     for kind in (p for p in PROPERTIES if p in test.checks or p in checks):
         place = Spot(test.path, lines.get(kind, 0)) if kind in test.checks else spot
@@ -126,7 +127,7 @@ def check(
         _take(question, decision, result)
         if why and decision.stopped is None:
             _tell_why(question, decision, result)
-        _answer(question, decision, result)
+        _answer(question, decision, result, partial(_further, test, model, options, unroll, engine, backend, deadline))
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error = told(error)
     except InputError as error:
@@ -138,6 +139,28 @@ def check(
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
     return result
+
+
+def _unanswered(condition: Condition, path: str) -> Checked:
+    """A condition as a check without an answer."""
+    text = f"{condition.quantifier} {write_proposition(condition.proposition)}"
+    return Checked(kind=condition.quantifier, text=text, spot=Spot(path, condition.line), place=text)
+
+
+def _further(
+    test: Test, model: Model, options: frozenset[str], unroll: int, engine: str, backend: str | None,
+    deadline: float | None, number: int,
+) -> tuple[Question, Decision]:  # fmt: skip
+    """The test with another of its conditions in place of the first, decided; states list what all of them name. Raises as
+    `check` does, OutOfTime too."""
+    asked, others = test.conditions[number], tuple(c for i, c in enumerate(test.conditions) if i != number)
+    alone = replace(test, condition=asked, more=others)
+    program = build(alone, unroll, False, of_programs(options))
+    decision = decide(
+        program, model, engine=engine, backend=backend, deadline=deadline, explain=False, witnesses=False,
+        races=False, why=False, partial=True, truths=frozenset((asked.quantifier != "forall",)),
+    )  # fmt: skip
+    return Question(alone, program, model, engine, backend, deadline), decision
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:
@@ -158,13 +181,26 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.witnesses = [Witness(replace(w, title=question.title)) for w in decision.witnesses]
 
 
-def _answer(question: Question, decision: Decision, result: Result) -> None:
+def _answer(
+    question: Question, decision: Decision, result: Result, further: Callable[[int], tuple[Question, Decision]]
+) -> None:
     if decision.undefined:
         result.observation = observation_of(result.positive, result.negative)
         _tell_undefined(question, result, decision.undefined)
         return
-    _judge_condition(question, decision, result)
-    for checked in result.checks[1:]:
+    conditions = len(question.test.conditions)
+    _judge_condition(question, decision, result.checks[0], alone=len(result.checks) == 1)
+    for number in range(1, conditions):
+        try:
+            other, found = further(number)
+        except (OutOfTime, TimeoutError) as error:  # what is known of the others stays known
+            result.checks[number].message = told(error)
+            continue
+        if found.undefined:
+            _tell_undefined(other, result, found.undefined)
+            return
+        _judge_condition(other, found, result.checks[number], alone=False)
+    for checked in result.checks[conditions:]:
         from ptxmm import judging
 
         if checked.kind == "race_free":
@@ -190,11 +226,12 @@ def _tell_undefined(question: Question, result: Result, undefined: Undefined) ->
     result.verdict, result.error = "undefined", sentence(result.undefined)
 
 
-def _judge_condition(question: Question, decision: Decision, result: Result) -> None:
-    checked = result.checks[0]
-    if not (question.test.condition.asked or question.test.checks or len(result.checks) > 1):
+def _judge_condition(question: Question, decision: Decision, checked: Checked, *, alone: bool) -> None:
+    """`alone`: nothing else is asked."""
+    if alone and not question.test.condition.asked:
         checked.message = NOTHING_ASKED
         return
+    checked.counts = decision.positive, decision.negative
     coverage, existential = coverage_of(decision), checked.kind == "exists"
     shown = (decision.negative if checked.kind == "forall" else decision.positive) > 0
     settle(checked, coverage, shown=shown, existential=existential, stopped=decision.stopped)

@@ -214,7 +214,7 @@ class _Builder:
         """The terms of condition, filter and `locations`, each once, in the order of appearance."""
         test = self.test
         found: dict[RegisterTerm | LocationTerm, None] = {}
-        stack: list[Proposition] = [test.condition.proposition]
+        stack: list[Proposition] = [c.proposition for c in reversed(test.conditions)]
         if test.filter is not None:
             stack.append(test.filter)
         while stack:

@@ -70,6 +70,7 @@ class Checked:
 
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
     the outcome; `story`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
+    `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change."""
 
     kind: str
@@ -86,6 +87,7 @@ class Checked:
     waits: list[dict[str, Any]] = field(default_factory=list)
     place: str = ""
     witness: Witness | None = None
+    counts: tuple[int, int] | None = None
 
 
 class Witness:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from litmus.formats.condition import PropositionReader
 from litmus.formats.declarations import NAME, Declarations, fits
+from litmus.formats.implied import location_of, pointed_types
 from litmus.formats.program import Column
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, Location, LocationTerm
@@ -63,15 +65,23 @@ def _parts(operand: Operand) -> tuple[Operand, ...]:
 
 
 def check_cells(source: Source, column: Column, declared: Declarations) -> None:
-    """Locations of a thread's instructions are declared; using them declares them in the short dialect, as zeros."""
+    """Locations of a thread's instructions are declared; using them declares them, as zeros (see `implied`)."""
     locations = declared.locations
+    for name, type_ in pointed_types(column.statements, declared.registers.get(column.name, {})):
+        if name in declared.implied and TYPE_WIDTHS[type_] > TYPE_WIDTHS[locations[name].type]:
+            locations[name] = replace(locations[name], type=type_)
     registers: _Registers | None = None
     for statement in column.statements:
         if not isinstance(statement, Instruction):
             continue
         for position, operand in enumerate(statement.operands):
             base = operand.base if isinstance(operand, Address) else operand
-            if not isinstance(base, Name) or base.name[0] == "%" or base.prefix or base.name in locations:
+            if not isinstance(base, Name) or base.name[0] == "%" or base.prefix:
+                continue
+            if base.name in locations:
+                if base.name in declared.implied and column.dialect == "typed" and isinstance(operand, Address):
+                    again = location_of(statement, base.name, locations[base.name])
+                    locations[base.name] = replace(again or locations[base.name], span=locations[base.name].span)
                 continue
             if not isinstance(operand, Address) and (
                 column.dialect != "short" or _LOCATION_OPERAND.get(statement.opcode) != position
@@ -86,7 +96,12 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
                     continue  # `ld r, VALUE` moves
                 locations[base.name] = Location(base.name, span=find_span(statement, base))
             else:
-                near = source.suggest(base.name, locations)
+                near = source.suggest(base.name, set(locations) - declared.implied)
+                implied = None if near or not NAME.fullmatch(base.name) else location_of(statement, base.name, None)
+                if implied is not None:
+                    locations[base.name] = replace(implied, span=find_span(statement, base))
+                    declared.implied.add(base.name)
+                    continue
                 hint = near or f"declare it in the init block: '{base.name[:40]} = 0;'"
                 source.note_at(find_span(statement, base), f"location '{base.name[:40]}' is not declared", hint)
 

@@ -3,7 +3,7 @@
     prop := prop "=>" prop | prop "\\/" prop | prop "/\\" prop | "~" prop | "(" prop ")"
           | "true" | "false" | side CMP side
 
-from loose to tight; `=>` groups to the right.
+from loose to tight; `=>` groups to the right. `not`, `&&`, `||` and `<>` are `~`, `/\\`, `\\/` and `!=` by other names.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Side = RegisterTerm | LocationTerm | Constant | AddressOf
 Terms = list[RegisterTerm | LocationTerm]
 
 _TOKEN = re.compile(
-    r"\s*+(?:(/\\|\\/|=>|==|!=|<=|>=|[~()=<>;&])"  # 1: an operator or a bracket
+    r"\s*+(?:(/\\|\\/|&&|\|\||=>|==|!=|<>|<=|>=|[~()=<>;&])"  # 1: an operator or a bracket
     r"|P?(\d{1,9}+)\s*+:\s*+%?([A-Za-z_$][\w$]*+)"  # 2, 3: a thread's register
     r"|([A-Za-z_$][\w$]*+)(?:\s*+(\.\w++)?\s*+\[\s*+(\w++)\s*+\])?+"  # 4, 5, 6: a word, a type, an element
     r"|\[\s*+([A-Za-z_$][\w$]*+)\s*+\]"  # 7: a location in brackets
@@ -49,32 +49,37 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _OPERATOR, _REGISTER, _WORD, _BRACKETED, _NUMBER, _OTHER = 1, 3, 4, 7, 8, 9
-_COMPARISONS = frozenset(("=", "==", "!=", "<", "<=", ">", ">="))
+_COMPARISONS = frozenset(("=", "==", "!=", "<>", "<", "<=", ">", ">="))
+#: What some tools write for operators.
+_SAME = {"&&": "/\\", "||": "\\/", "<>": "!=", "=": "=="}
 _COMPARED = re.compile(r"\s*+(?:[=<>]|!=)")
 _LEVELS = levels((RIGHT, "=>"), (RUN, "\\/"), (RUN, "/\\"))
 _NEGATION = len(_LEVELS) + 1
 _OPEN_BRACKET = re.compile(r"\s*+\[")
 _CLOSE_BRACKET = re.compile(r"\s*+\]")
-_PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
+_PART = re.compile(r"\s*+(?:(scopes)\s*+:|(~|not\b)\s*+exists\b|([A-Za-z_]\w*+)|(\S))", re.ASCII)
+_PARENTHESIS = re.compile(r"[()]")
 _END = re.compile(r"\s*+;?\s*+")
 #: How other languages write what conditions have.
-_FOREIGN = re.compile(r"\s*+(&&?+|\|\|?+|->|,|!|(?:and|or|not|AND|OR|NOT)\b)", re.ASCII)
+_FOREIGN = re.compile(r"\s*+(&|\||->|,|!|(?:and|or|AND|OR|NOT)\b)", re.ASCII)
 _MEANT = {
-    **dict.fromkeys(("&", "&&", "and", ","), ("/\\", "as in x = 1 /\\ y = 1")),
-    **dict.fromkeys(("|", "||", "or"), ("\\/", "as in x = 1 \\/ y = 1")),
+    **dict.fromkeys(("&", "and", ","), ("/\\", "as in x = 1 /\\ y = 1")),
+    **dict.fromkeys(("|", "or"), ("\\/", "as in x = 1 \\/ y = 1")),
     **dict.fromkeys(("!", "not"), ("~", "as in ~(x = 1)")),
     "->": ("=>", "as in x = 1 => y = 1"),
 }
+#: How a question begins, and its quantifier. A proposition in parentheses alone, and `final`, ask whether it can end so.
+_QUESTIONS = {"exists": "exists", "~exists": "~exists", "forall": "forall", "final": "exists", "(": "exists"}
 _PARTS = ("scopes:", "locations", "filter", "exists", "~exists", "forall", *PROPERTIES)
 
 
 class Tail:
     """What stands after the program. `reader` has kept what the checks of its terms need."""
 
-    __slots__ = ("checks", "condition", "filter", "lines", "observed", "reader", "tree")
+    __slots__ = ("checks", "conditions", "filter", "lines", "observed", "reader", "tree")
 
     def __init__(self, reader: PropositionReader) -> None:
-        self.condition = Condition(asked=False)
+        self.conditions: list[Condition] = []
         self.checks: tuple[str, ...] = ()
         self.filter: Proposition | None = None
         self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()
@@ -89,21 +94,26 @@ def read_tail(source: Source, start: int) -> Tail:
     reader = PropositionReader(source)
     tail = Tail(reader)
     seen = tail.lines
-    at, asked = start, False
+    at = start
     while (part := _PART.match(text, at)) is not None:
         word = "scopes:" if part[1] else "~exists" if part[2] else part[3] or part[4]
         place = part.start(part.lastindex or 0), part.end()
-        if word not in _PARTS:
+        if tail.conditions and (word not in (*_PARTS, "final") or word in ("scopes:", "locations", "filter")):
+            end = text.find("\n", place[0])
+            near = source.suggest(word, (*PROPERTIES, "exists", "~exists", "forall"))
+            end = len(text.rstrip()) if end < 0 else end
+            hint = near or "another condition begins with exists, ~exists or forall"
+            raise source.error(place[0], end, "unexpected text after the final condition", hint)
+        if word not in _PARTS and word not in _QUESTIONS:
             hint = (
                 source.suggest(word, _PARTS)
                 or f"after the program come scopes:, locations, filter, exists, ~exists or forall, and {', '.join(PROPERTIES)}"
             )
             raise source.error(*place, f"unexpected '{word[:40]}'", hint)
-        if word in seen:
+        if word in seen and word not in _QUESTIONS:
             raise source.error(*place, f"{word} is there twice")
-        if asked and word not in PROPERTIES:
-            raise source.error(*place, "unexpected text after the final condition", "one condition is what a test asks")
-        seen[word] = source.position(place[0])[0]
+        line = source.position(place[0])[0]
+        seen.setdefault(word, line)
         at = part.end()
         if word == "scopes:":
             groups, spans, at = read_tree(source, at)
@@ -115,14 +125,13 @@ def read_tail(source: Source, start: int) -> Tail:
         elif word in PROPERTIES:
             at = _behind(text, at)
         else:
-            proposition, at = reader.read(at)
-            tail.condition, asked = Condition(word, proposition), True
+            proposition, at = reader.read(place[0] if word == "(" else at)
+            if word == "(" and (end := _closing(text, place[0])) != at:
+                raise source.error(
+                    end, at, "unexpected text after the condition", "write 'exists' before the condition"
+                )
+            tail.conditions.append(Condition(_QUESTIONS[word], proposition, line=line))
             at = _behind(text, at)
-            following = _PART.match(text, at)
-            if at < len(text) and (following is None or following[3] not in PROPERTIES):
-                end = text.find("\n", at)
-                near = source.suggest(following[3], PROPERTIES) if following and following[3] else None
-                raise source.error(at, len(text) if end < 0 else end, "unexpected text after the final condition", near)
     tail.checks = tuple(p for p in PROPERTIES if p in seen)
     return tail
 
@@ -131,6 +140,16 @@ def _behind(text: str, at: int) -> int:
     """The offset behind the `;` that may end a part, and blanks."""
     rest = _END.match(text, at)
     return rest.end() if rest else at
+
+
+def _closing(text: str, opening: int) -> int:
+    """The offset behind the parenthesis that closes the one at `opening`, where each one has its own."""
+    depth = 0
+    for found in _PARENTHESIS.finditer(text, opening):
+        depth += 1 if found[0] == "(" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)
 
 
 def _place(token: re.Match[str]) -> tuple[int, int]:
@@ -168,11 +187,12 @@ class PropositionReader:
                 stacks.open("(", token.start(1))
                 at = here
                 continue
-            if kind == _OPERATOR and token[1] == "~":
-                stacks.prefix("~", token.start(1), _NEGATION)
+            negates = token[_WORD] == "not" and kind == _WORD and not _COMPARED.match(text, here)
+            if negates or (kind == _OPERATOR and token[1] == "~"):
+                stacks.prefix("~", token.start(_WORD if negates else _OPERATOR), _NEGATION)
                 at = here
                 continue
-            if (token[_WORD] or token[_OTHER]) in ("!", "not") and not _COMPARED.match(text, here):
+            if (token[_WORD] or token[_OTHER]) in ("!", "NOT") and not _COMPARED.match(text, here):
                 self._refuse_foreign(at)
             if kind in (_WORD, 6) and token[4] in ("true", "false") and token[6] is None:
                 stacks.values.append((Literal(token[4] == "true"), 0))
@@ -183,7 +203,7 @@ class PropositionReader:
             # An operator, a closing parenthesis, or the end.
             while True:
                 token = _TOKEN.match(text, at)
-                word = token[1] if token is not None else None
+                word = _SAME.get(token[1], token[1]) if token is not None and token[1] else None
                 if token is None or word != ")":
                     break
                 if stacks.innermost() is None:
@@ -232,8 +252,6 @@ class PropositionReader:
             message = "a comparison is wanted here: = == != < <= > >="
             raise source.error(*place, message, "as in '1:r0 == 1'")
         last = _TOKEN.match(text, operator.end())
-        if operator[1] == "<" and last is not None and last[1] == ">":
-            raise source.error(operator.start(1), last.end(1), "'<>' is written '!=' in a condition", "as in 'x != 1'")
         ampersand = last is not None and last[1] == "&"
         if last is not None and ampersand:
             last = _TOKEN.match(text, last.end())
@@ -249,7 +267,7 @@ class PropositionReader:
                 self.addresses.append((right.location, right_span))
         elif ampersand:
             raise source.error(*_place(last), "'&' wants a location", "as in '1:rd0 == &x'")
-        op = "==" if operator[1] == "=" else operator[1]
+        op = _SAME.get(operator[1], operator[1])
         if isinstance(left, LocationTerm) and isinstance(right, Constant):
             self.constants.append((left, right.value, right_span))
         elif isinstance(left, Constant) and isinstance(right, LocationTerm):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from litmus.formats.ctypes import C_TYPES, QUALIFIERS
 from litmus.formats.source import Source
 from litmus.test import TYPE_WIDTHS, AddressOf, Kernel, Location
 from ptxcore.diagnostics import InputError, Span
@@ -22,6 +23,8 @@ _SIMPLE = re.compile(
 _TOKEN = re.compile(r"\s*+(%?[A-Za-z_$][\w$]*+|\.[A-Za-z][\w:]*+|-?\d\w*+|\S)", re.ASCII)
 #: What a location or a register may be called.
 NAME = re.compile(r"[A-Za-z_$][\w$]*+", re.ASCII)
+#: The types that a register may be declared with.
+REGISTER_TYPES = (*TYPE_WIDTHS, ".f16", ".f32", ".f64", ".pred")
 _THREAD = re.compile(r"P?(\d{1,9})", re.ASCII)
 
 Value = int | AddressOf
@@ -55,9 +58,20 @@ def value_hint(word: str) -> str:
 
 
 class Declarations:
-    """What an init block declares; spans are for the checks that need the program."""
+    """What an init block declares; spans are for the checks that need the program. `implied` are locations of which it only
+    takes the address; `types` are those of registers that it declares."""
 
-    __slots__ = ("addresses", "kernel_spans", "kernels", "locations", "registers", "thread_spans")
+    __slots__ = (
+        "addresses",
+        "implied",
+        "kernel_spans",
+        "kernels",
+        "locations",
+        "named",
+        "registers",
+        "thread_spans",
+        "types",
+    )
 
     def __init__(self) -> None:
         self.locations: dict[str, Location] = {}
@@ -65,7 +79,10 @@ class Declarations:
         self.thread_spans: dict[str, Span] = {}
         self.kernels: list[Kernel] = []
         self.kernel_spans: list[Span] = []
-        self.addresses: list[tuple[str, Span]] = []  # names that must be locations
+        self.named: list[tuple[str, Span]] = []  # names that must be locations
+        self.addresses: list[tuple[str, Span]] = []  # likewise; what declares none of that name implies it
+        self.implied: set[str] = set()
+        self.types: dict[str, dict[str, str]] = {}  # by thread
 
 
 def read_declarations(source: Source, opening: int) -> tuple[Declarations, int]:
@@ -200,23 +217,48 @@ class _Declaration:
         start = self.tokens[self.next][1]
         thread = self.thread()
         self.expect(":")
+        type_ = self.register_type() if self.peek() == ".reg" else ""
         word, _, end = self.take()
         if not NAME.fullmatch(word.removeprefix("%")):
             raise self.source.error(end - len(word), end, f"'{word}' is no register")
+        span, name = self.source.span(start, end), word.removeprefix("%")
+        if type_:
+            types = self.found.types.setdefault(thread, {})
+            if name in types:
+                self.source.note_at(span, f"register {name} of {thread} is declared twice")
+            types[name] = type_
+            self.found.thread_spans.setdefault(thread, span)
+        if not self.peek():
+            if not type_:
+                _add_register(self.source, self.found, thread, name, 0, span)
+            return
         self.expect("=")
-        span = self.source.span(start, end)
-        _add_register(self.source, self.found, thread, word.removeprefix("%"), self.value(64, bare_address=True), span)
+        _add_register(self.source, self.found, thread, name, self.value(64, implies=True), span)
 
-    def value(self, width: int, type_: str = "", bare_address: bool = False) -> Value:
-        """A number, or a location's address: `&x`, and `x` alone for a register."""
+    def register_type(self) -> str:
+        """`.reg .s32` before a register's name: its type."""
+        self.take()
         word = self.peek()
-        if word == "&" or (bare_address and NAME.fullmatch(word)):
+        if word not in REGISTER_TYPES:
+            hint = self.source.suggest(word, REGISTER_TYPES) or "as in '0:.reg .s32 r0'"
+            raise self.wrong(
+                f"'{word[:40]}' is no type of a register" if word else "the register's type is missing", hint
+            )
+        self.take()
+        return word
+
+    def value(self, width: int, type_: str = "", *, implies: bool = False) -> Value:
+        """A number, or a location's address: `&x` or `x`. `implies`: the location need not be declared."""
+        word = self.peek()
+        if word == "&" or NAME.fullmatch(word):
             if word == "&":
                 self.take()
             name, start, end = self.name("a location")
             if width < 32:
-                raise self.source.error(start - 1, end, f"an address does not fit into {type_}", "declare it as .u64")
-            self.found.addresses.append((name, self.source.span(start, end)))
+                raise self.source.error(
+                    start - (word == "&"), end, f"an address does not fit into {type_}", "declare it as .u64"
+                )
+            (self.found.addresses if implies else self.found.named).append((name, self.source.span(start, end)))
             return AddressOf(name)
         value = read_value(word)
         if value is None:
@@ -229,7 +271,10 @@ class _Declaration:
     def location(self) -> None:
         space, type_, align = "global", "", None
         first = self.peek()
-        while self.peek().startswith("."):
+        pointer = self.c_type()
+        if pointer is not None:
+            type_ = ".u64" if pointer == "*" else C_TYPES[pointer]
+        while self.peek().startswith(".") and pointer is None:
             word, start, end = self.take()
             if word == ".align":
                 align = self.number("the alignment in bytes")
@@ -247,23 +292,48 @@ class _Declaration:
                     raise self.source.error(start, end, f"{word} stands in the wrong place", "as in '.shared .u64 x'")
                 hint = self.source.suggest(word, known) or f"spaces are .global, .shared, .const; types are {_TYPES}"
                 raise self.source.error(start, end, f"unknown type or space '{word[:40]}' of a location", hint)
+        bracketed = self.peek() == "["
+        if bracketed:
+            self.take()
         name, start, end = self.name("a location's name")
+        if bracketed:
+            self.expect("]")
         if first.startswith(".") and not type_:
             raise self.source.error(start, end, f"the type of '{name}' is missing", "as in '.global .u32 x'")
         span = self.source.span(start, end)
         elements = self.elements() if self.peek() == "[" else None
         if not self.peek():
-            if not type_:
-                raise self.source.error(start, end, f"'{name}' has no value", f"write '{name} = 0' or '.u32 {name}'")
             initial: tuple[Value, ...] = (0,) * (elements or 1)
         else:
             self.expect("=")
-            if self.peek() == "&" and not type_:
+            if not type_ and (self.peek() == "&" or NAME.fullmatch(self.peek())):
                 type_ = ".u64"  # what an address needs
             type_ = type_ or ".u32"
             initial = self.initial(name, type_, elements)
         location = Location(name, type_ or ".u32", space, elements, initial, align, span=span)
         _add_location(self.source, self.found, location)
+
+    def c_type(self) -> str | None:
+        """A type of C before a location's name: its word, `*` for a pointer, None where there is none."""
+        at = self.next
+        while self.peek() in QUALIFIERS:
+            self.take()
+        word, following = self.peek(), self.peek(1)
+        named = NAME.fullmatch(following) or (following == "[" and NAME.fullmatch(self.peek(2)))
+        if NAME.fullmatch(word) and (named or following == "*"):
+            if word not in C_TYPES and following != "*":
+                hint = (
+                    self.source.suggest(word, C_TYPES) or "declarations look like 'int x = 0', and a ';' separates them"
+                )
+                raise self.wrong(f"unknown type '{word[:40]}'", hint)
+            self.take()
+        elif word != "*":
+            self.next = at
+            return None
+        if self.peek() == "*":
+            self.take()
+            return "*"
+        return word
 
     def elements(self) -> int:
         self.expect("[")
@@ -302,7 +372,7 @@ class _Declaration:
             raise self.source.error(proxy_start, proxy_end, f"unknown proxy '{proxy[:40]}'", hint)
         self.expect("aliases")
         target, target_start, target_end = self.name("the location that it aliases")
-        self.found.addresses.append((target, self.source.span(target_start, target_end)))
+        self.found.named.append((target, self.source.span(target_start, target_end)))
         location = Location(name, alias_of=target, proxy=proxy, span=self.source.span(start, end))
         _add_location(self.source, self.found, location)
 
@@ -334,11 +404,18 @@ class _Declaration:
 def _settle(source: Source, found: Declarations) -> None:
     """Check the names that declarations mention, and give aliases the type of what they alias."""
     locations = found.locations
-    for name, span in found.addresses:
-        if name not in locations:
-            hint = source.suggest(name, locations) or "declare it in the init block"
+    declared = list(locations)
+    for name, span in (*found.addresses, *found.named):
+        if name in locations:
+            continue
+        near = source.suggest(name, declared)
+        if near is None and (name, span) not in found.named:
+            locations[name] = Location(name, span=span)
+            found.implied.add(name)
+        else:
+            hint = near or "declare it in the init block"
             source.note_at(span, f"location '{name}' is not declared", hint)
-    if source.findings or not found.addresses:
+    if source.findings or not found.named:
         return
     roots: dict[str, Location] = {}
     for name, location in list(locations.items()):

@@ -1,4 +1,4 @@
-"""The files that PATH arguments mean: a file, a folder of tests, or `@list`."""
+"""The files that PATH arguments mean: a file, a folder of tests, `@list`, or `-`: standard input."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
-from ptxcore.sources import read_bytes
+from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
 #: A path and None, or a path that cannot be taken and what is wrong with it.
 Found = tuple[str, str | None]
@@ -32,12 +33,34 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[Found]:
     A folder is searched for `*.litmus`, or for what else is `wanted`, sorted by path. What may be a test by its name and
     cannot be looked at (a link to nothing, a pipe, no permission) is told, never left out. Links to folders are followed,
     each folder once. `@list` names a file with a path on each line, relative to that file's folder; empty lines and lines
-    that start with `#` do not count. A list may name folders but no other lists.
+    that start with `#` do not count. A list may name folders and other lists; each list is read once. `-` is standard input,
+    which is a test, and `@-` standard input which is a list.
     """
     found: list[Found] = []
     for path in paths:
-        found += _listed(path[1:], wanted) if path.startswith("@") else _expand(path, wanted)
+        if path == STANDARD_INPUT:
+            found.append(_standard_input())
+            continue
+        listed = list_file(path)
+        found += _expand(path, wanted) if listed is None else _Lists(wanted).below(listed)
     return found
+
+
+def list_file(path: str) -> str | None:
+    """The list that a path names; None where it names none. A list's own name may begin with `@`, as those of herd's tests do:
+    `dir/@all`, and `@all` where there is such a file; else `@list` is the list in the file `list`."""
+    if os.path.basename(path).startswith("@") and os.path.isfile(path):
+        return path
+    return path[1:] if path.startswith("@") else None
+
+
+def _standard_input() -> Found:
+    """Standard input as a test: read here, where nobody else reads it."""
+    try:
+        read_standard_input(LONGEST_TEST, "a litmus test")
+    except OSError as error:
+        return STANDARD_INPUT, f"cannot read standard input: {_reason(error)}"
+    return STANDARD_INPUT, None
 
 
 def look(path: str, wanted: Wanted) -> Found | None:
@@ -129,24 +152,61 @@ def leads_back(link: str) -> bool:
     return os.path.commonpath([folder, here]) == folder
 
 
+#: No test that anybody wrote is longer; a file that is (a device, a core dump) is refused before it fills the memory.
+LONGEST_TEST = 32 << 20
 _LONGEST = 16 << 20  # bytes of a list
+_MOST_NESTED = 100  # lists in lists
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-def _listed(path: str, wanted: Wanted) -> list[Found]:
-    try:
-        text = read_bytes(path, _LONGEST, "a list of tests").decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return [(f"@{path}", "the list is not UTF-8")]
-    except (OSError, ValueError) as error:
-        return [(f"@{path}", f"cannot read the list: {_reason(error)}")]
-    folder = os.path.dirname(path)
-    found: list[Found] = []
-    for line in _LINE_END.split(text):
-        entry = line.strip()
-        if entry and not entry.startswith("#"):
-            found += _expand(os.path.join(folder, entry), wanted)
-    return found or [(f"@{path}", "the list names no file")]
+class _Lists:
+    """A list and those that it names. What a second way leads to is there already; a list that leads to itself is a mistake."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._done: set[str] = set()  # lists, by their real paths
+        self._open: list[str] = []
+
+    def below(self, path: str) -> list[Found]:
+        real = path if path == STANDARD_INPUT else os.path.realpath(path)
+        if real in self._open:
+            return [(_called(path), "the list names itself")]
+        if len(self._open) >= _MOST_NESTED:
+            return [(_called(path), f"more than {_MOST_NESTED} lists in each other")]
+        if real in self._done:
+            return []
+        self._open.append(real)
+        found = self._read(path)
+        self._done.add(self._open.pop())
+        return found
+
+    def _read(self, path: str) -> list[Found]:
+        try:
+            data = read_standard_input if path == STANDARD_INPUT else partial(read_bytes, path)
+            text = data(_LONGEST, "a list of tests").decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return [(_called(path), "the list is not UTF-8")]
+        except (OSError, ValueError) as error:
+            return [(_called(path), f"cannot read the list: {_reason(error)}")]
+        entries = [e for e in map(str.strip, _LINE_END.split(text)) if e and not e.startswith("#")]
+        found: list[Found] = []
+        for entry in entries:
+            found += self._entry(os.path.dirname(path), entry)
+        return found if entries else [(_called(path), "the list names no file")]
+
+    def _entry(self, folder: str, entry: str) -> list[Found]:
+        listed = list_file(os.path.join(folder, entry))
+        if listed is None and entry.startswith("@"):
+            listed = os.path.join(folder, entry[1:])
+        if listed is not None:
+            return self.below(os.path.join(os.curdir, listed) if listed == STANDARD_INPUT else listed)
+        path = os.path.join(folder, entry)
+        return _expand(os.path.join(os.curdir, path) if path == STANDARD_INPUT else path, self._wanted)
+
+
+def _called(path: str) -> str:
+    """A list as whoever asks for it calls it."""
+    return path if os.path.basename(path).startswith("@") else f"@{path}"
 
 
 def _reason(error: Exception) -> str:

@@ -66,8 +66,7 @@ def write(test: Test) -> str:
         lines.append(f"locations [{' '.join(f'{_term(term)};' for term in test.observed)}]")
     if test.filter is not None:
         lines.append(f"filter {write_proposition(test.filter)}")
-    if test.condition.asked:
-        lines.append(f"{test.condition.quantifier} {write_proposition(test.condition.proposition)}")
+    lines += [f"{c.quantifier} {write_proposition(c.proposition)}" for c in test.conditions if c.asked]
     lines += test.checks
     return "\n".join(lines) + "\n"
 

@@ -21,7 +21,8 @@ TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall", *P
 
 _THREAD = re.compile(r"\s*+P(\d{1,9}+)\s*+(@?)", re.ASCII)
 _TAIL = re.compile(
-    rf"\s*+(?:(?:exists|forall|locations|filter|{'|'.join(PROPERTIES)})(?![\w$.]|\s*+:)|~\s*+exists\b|scopes\s*+:)",
+    rf"\s*+(?:(?:exists|forall|locations|filter|final|{'|'.join(PROPERTIES)})(?![\w$.]|\s*+:)|(?:~|not\b)\s*+exists\b|scopes\s*+:"
+    r"|\()",
     re.ASCII,
 )
 _NOT_TAIL = re.compile(r"\s*+(?:~\s*+(\w++)|(?!call\b)([a-z]{4,10}+)\s*+[(\[])", re.ASCII)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from litmus.formats.checks import check_cells, check_tail, check_threads
 from litmus.formats.condition import read_tail
-from litmus.formats.declarations import read_declarations
+from litmus.formats.declarations import Declarations, read_declarations
 from litmus.formats.header import read_head
 from litmus.formats.placement import merge_tree, places
 from litmus.formats.program import Column, read_program
 from litmus.formats.source import Source, blank_comments, decode, normalised
-from litmus.test import Test, Thread
+from litmus.test import Condition, Test, Thread
 from ptxcore.diagnostics import InputError
 from ptxcore.places import Place
+from ptxcore.syntax.tree import AnyStatement, Declaration, Declarator
 
 
 def read(text: str | bytes, path: str = "<input>") -> Test:
@@ -38,6 +39,7 @@ def _read(source: Source) -> Test:
         check_threads(source, declared, columns)
         for column in columns:
             check_cells(source, column, declared)
+            column.statements[:0] = _register_declarations(source, declared, column)
         if not source.findings:
             check_tail(source, tail.reader, declared, columns)
     source.stop_on_findings()
@@ -59,7 +61,7 @@ def _read(source: Source) -> Test:
         name,
         threads,
         tuple(declared.locations.values()),
-        tail.condition,
+        tail.conditions[0] if tail.conditions else Condition(asked=False),
         tail.filter,
         tail.observed,
         tuple(declared.kernels),
@@ -69,7 +71,18 @@ def _read(source: Source) -> Test:
         source.original,
         tail.checks,
         tuple(tail.lines.items()),
+        tuple(tail.conditions[1:]),
     )
+
+
+def _register_declarations(source: Source, declared: Declarations, column: Column) -> list[AnyStatement]:
+    """What the init block declares of a thread's registers, as statements at its beginning."""
+    types = declared.types.get(column.name, {})
+    if types and column.dialect != "typed":
+        message = f"{column.name} is in the short dialect, whose registers have no types"
+        source.note_at(declared.thread_spans[column.name], message, "write '0:r0 = 1'")
+        return []
+    return [Declaration("reg", type_[1:], (Declarator(name, span=column.span),)) for name, type_ in types.items()]
 
 
 def _places(source: Source, columns: list[Column]) -> list[Place]:

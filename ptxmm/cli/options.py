@@ -97,7 +97,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, or @list")
+    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, or -")
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )

@@ -3,7 +3,10 @@
 After herd7, and as its tools read it:
   - `Allowed`, `Forbidden`, `Required` name the quantifiers exists, ~exists, forall, not the answer;
   - a state has registers as `1:r0=1;`, locations as `[x]=1;`, elements as `b[2]=1;` without further brackets. A pointer is the
-    name that it points to, `x` or `b+8`; a number of 64 bits that their readers would not take is hexadecimal;
+    name that it points to, `x`, or `b.8` for 8 bytes behind b; a number of 64 bits that their readers would not take is
+    hexadecimal;
+  - their readers of logs know no underscore in the names of registers and locations, and drop a whole log for one:
+    `tail_ready` is `tail..ready`. See `spelled`;
   - `Ok` and `No` are about the condition. `Undef`: the program has no meaning. `Loop Ok`: a loop was cut;
   - `Positive` and `Negative` count witnesses of the condition *with* its quantifier: for ~exists those of the negated
     proposition. herd7 counts executions here and in the Observation line; so do we with
@@ -11,6 +14,7 @@ After herd7, and as its tools read it:
   - `Flag NAME` tells of what else is wrong: a kind of race, or another check that does not hold;
   - the Observation line counts the proposition itself, positive first: `Never 0 3` under a ~exists that is `Ok` with
     `Positive: 3`;
+  - of several conditions each has a block of its own: those behind the first are of tests NAME.2, NAME.3, ...;
   - in a name, characters that none has there are written as their codes: `a[20]b` for `a b`.
 
 A test without an answer (an error, a timeout) has no lines here, as there; standard error and the exit status tell.
@@ -21,11 +25,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ptxmm.checker import Outcome
-from ptxmm.result import Result
+from ptxmm.result import Checked, Result, observation_of
 
-_NAMES = {"exists": "Allowed", "not exists": "Forbidden", "forall": "Required"}
+_NAMES = {"exists": "Allowed", "~exists": "Forbidden", "forall": "Required"}
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _ANSWERS = {"ok": "Ok", "bounded": "Ok", "no": "No"}
 #: Checks that are part of the condition.
@@ -59,24 +64,49 @@ def _answer(result: Result) -> str | None:
 
 
 def lines(outcome: Outcome) -> list[str]:
-    """The block of one decided test, without the empty line that ends it."""
+    """The block of one decided test, without the empty line that ends it; one more for each further condition."""
     result = outcome.result
     assert result.kind is not None and result.observation is not None
     counted = result.executions if result.executions and result.executions.listed_all else result
-    positive, negative = held, failed = counted.positive, counted.negative
-    if result.kind == "not exists":
+    first = Asked(_QUANTIFIERS[result.kind], result.condition or "true", counted.positive, counted.negative)
+    conditions = [c for c in result.checks if c.kind in _OF_STATES and not result.of_kernel]
+    answers = [_answer(result)] if len(conditions) < 2 else [_answer_of(c) for c in conditions]
+    found = _block(outcome, legal(result.name), first, answers[0] or "??")
+    for number, (check, answer) in enumerate(zip(conditions[1:], answers[1:], strict=True), 2):
+        if answer is not None and check.counts is not None:
+            further = Asked(check.kind, check.text.partition(" ")[2], *check.counts)
+            found += ["", *_block(outcome, f"{legal(result.name)}.{number}", further, answer)]
+    return found
+
+
+class Asked(NamedTuple):
+    """A condition, and how many states, or executions, satisfy its proposition and how many do not."""
+
+    quantifier: str
+    proposition: str
+    positive: int
+    negative: int
+
+
+def _answer_of(condition: Checked) -> str | None:
+    return None if condition.holds is None else "Ok" if condition.holds else "No"
+
+
+def _block(outcome: Outcome, name: str, asked: Asked, answer: str) -> list[str]:
+    result = outcome.result
+    held, failed = asked.positive, asked.negative
+    if asked.quantifier == "~exists":
         held, failed = failed, held
-    name = legal(result.name)
     return [
-        f"Test {name} {_NAMES[result.kind]}",
+        f"Test {name} {_NAMES[asked.quantifier]}",
         f"States {len(result.states)}",
         *(state_line(state, outcome.pointers) for state in result.states),
-        ("" if result.complete else "Loop ") + (_answer(result) or "??"),
+        ("" if result.complete else "Loop ") + answer,
         "Witnesses",
         f"Positive: {held} Negative: {failed}",
         *(f"Flag {flag}" for flag in flags(result)),
-        *condition_lines(_QUANTIFIERS[result.kind], result.condition or "true"),
-        f"Observation {name} {result.observation.capitalize()} {positive} {negative}",
+        *condition_lines(asked.quantifier, asked.proposition),
+        f"Observation {name} {observation_of(asked.positive, asked.negative).capitalize()} {asked.positive} {asked.negative}",
         f"Time {name} {result.seconds:.2f}",
         f"Hash={outcome.digest}",
     ]
@@ -89,7 +119,7 @@ def flags(result: Result) -> list[str]:
     return list(dict.fromkeys(legal(flag) for flag in found if flag != "race_free"))
 
 
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_/.\-+\[\]:]")
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_/.\-+\[\]]")
 
 
 def legal(name: str) -> str:
@@ -97,13 +127,35 @@ def legal(name: str) -> str:
     return _ILLEGAL.sub(lambda m: f"[{ord(m[0]):02x}]", name) or "[]"
 
 
+_SPELLED = re.compile(r"[A-Za-z][A-Za-z0-9.]*|\$(?:[A-Za-z]+|[0-9]+)")
+
+
+def spelled(name: str) -> str:
+    """The name of a register or a location as their tools read one: letters, digits and dots, a letter first; or `$` and
+    letters, or digits. Different names stay different: those of tests have no dots."""
+    if _SPELLED.fullmatch(name):
+        return name
+    text = name.replace("_", "..").replace("$", ".S.")
+    return f"u.{text}" if text.startswith(".") else text
+
+
+_PLACE_NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+
+
 def state_line(state: dict[str, int], pointers: dict[tuple[str, int], str] | None = None) -> str:
     """`1:r0=1; [x]=0; b[1]=2;`: registers and elements as they are, locations in brackets."""
     known = pointers or {}
-    return " ".join(f"{_place(name)}={known.get((name, value)) or number(value)};" for name, value in state.items())
+    cells = ((_place(name), known.get((name, value)), value) for name, value in state.items())
+    return " ".join(f"{place}={_pointer(pointer) if pointer else number(value)};" for place, pointer, value in cells)
+
+
+def _pointer(text: str) -> str:
+    name, _, offset = text.partition("+")
+    return f"{spelled(name)}.{offset}" if offset else spelled(name)
 
 
 def _place(name: str) -> str:
+    name = _PLACE_NAME.sub(lambda m: spelled(m[0]), name)
     return name if ":" in name or name.endswith("]") else f"[{name}]"
 
 
@@ -124,6 +176,7 @@ def condition_lines(quantifier: str, text: str) -> list[str]:
 
 def condition(text: str) -> str:
     """A proposition with herd7's operators and spacing."""
+    text = _PLACE_NAME.sub(lambda m: spelled(m[0]), text)
     for ours, theirs in (
         (" == ", "="),
         (" = ", "="),

@@ -81,6 +81,7 @@ def _executions(found: Executions) -> dict[str, Any]:
 
 
 def _check(check: Checked) -> dict[str, Any]:
+    positive, negative = check.counts or (None, None)
     return {
         "kind": check.kind,
         "check": check.text,
@@ -91,6 +92,8 @@ def _check(check: Checked) -> dict[str, Any]:
         "state": check.state,
         "places": [_place(spot, what) for spot, what in check.spots],
         "execution": check.story,
+        "positive": positive,
+        "negative": negative,
     }
 
 

@@ -114,7 +114,14 @@ _LITMUS_WORDS = {
     "NOT_EXISTS": "~exists",
     "SCOPES": "scopes:",
     "TRUTH": "true false",
-    "COMPARISON": "= == != < <= > >=",
+    "COMPARISON": "= == != <> < <= > >=",
+    "NOT": "not",
+    "FINAL": "final",
+    "QUALIFIER": "volatile",
+    "C_TYPE": "int uint64_t",
+    "POINTED": "int foo",
+    "REG": ".reg",
+    "OTHER_TYPE": ".pred .f32",
     "KERNEL": "kernel",
 }
 #: Words with blanks in them, or of one line.

@@ -71,10 +71,16 @@ INIT = [
     ("x=0; .shard .u32 y;", "2:8", "unknown type or space '.shard'", "'.shared'"),
     ("x=0; .u32 .shared y;", "2:13", "wrong place", ""),
     ("x=0; .global y;", "2:16", "the type of 'y' is missing", ""),
-    ("x;", "2:3", "'x' has no value", "x = 0"),
+    ("inr x = 0;", "2:3", "unknown type 'inr'", "'int'"),
+    ("int *x = 5 6;", "2:14", "unexpected '6'", "';'"),
+    ("x = y;", "2:7", "'y' is not declared", "declare it"),
+    ("0:.reg .s31 r0;", "2:10", "'.s31' is no type of a register", "'.s32'"),
+    ("0:.reg .s32;", "2:14", "ends too early", ""),
+    ("0:.reg .s32 r0; 0:.reg .b32 r0;", "2:19", "r0 of P0 is declared twice", ""),
+    ("0:.reg .s32 r0;", "2:3", "P0 is in the short dialect", "'0:r0 = 1'"),
     ("x=0; .u8 p=&x;", "2:14", "does not fit into .u8", ".u64"),
     ("x=0; p=&z;", "2:11", "'z' is not declared", ""),
-    ("x=0; 1:r0=z;", "2:13", "'z' is not declared", ""),
+    ("flag=0; x=0; 1:r0=flagg;", "2:21", "'flagg' is not declared", "'flag'"),
     ("x=0; 7:r0=1;", "2:10", "no thread P7", "P0, P1"),
     ("x=0; 1:r0=1; P1:%r0=2;", "2:20", "r0 of P1 is given a value twice", ""),
     ("x=0 y=0;", "2:7", "unexpected 'y'", "';'"),
@@ -103,7 +109,7 @@ ROWS = [
         "type",
     ),
     ("st.weak x, 1 | ld.weak r0, x ;\nst.weak [x], 1 | ;", "5:1", "a typed cell among the short ones of P0", "type"),
-    ("st.weak.u32 [z], 1 | ld.weak.u32 %r0, [x] ;", "4:14", "'z' is not declared", "'z = 0;'"),
+    ("st.weak.v2.u32 [z], {1, 2} | ld.weak.u32 %r0, [x] ;", "4:17", "'z' is not declared", "'z = 0;'"),
     ("exsts (x == 1)", "4:1", "unknown word 'exsts'", "'exists'"),
     ("~exist (x == 1)", "4:1", "unknown word '~exist'", "'~exists'"),
 ]
@@ -114,7 +120,11 @@ TAILS = [
     ("exists (1:r0)", "5:13", "a comparison is wanted", ""),
     ("exists (1:r0 ==)", "5:16", "right side", ""),
     ("exists (x == 1) foo", "5:17", "after the final condition", ""),
-    ("exists true exists true", "5:13", "after the final condition", ""),
+    ("exists true (x == 1)", "5:13", "after the final condition", "another condition"),
+    ("exists true filter true", "5:13", "after the final condition", ""),
+    ("exists true forrall true", "5:13", "after the final condition", "'forall'"),
+    ("(x == 1) /\\ x == 0", "5:9", "unexpected text after the condition", "write 'exists'"),
+    ("(x == 1", "5:1", "'(' is never closed", ""),
     ("exists x == 0 \\/ \\/ x == 1", "5:18", "unexpected", ""),
     ("exists (2:r0 == 1)", "5:9", "no thread P2", "P0, P1"),
     ("exists (z == 1)", "5:9", "'z' is not declared", ""),
@@ -190,18 +200,17 @@ def test_a_caret_stands_under_the_fault() -> None:
 FOREIGN = [
     *(
         (f"{left}x=0 {word} x=1{right}", word, "/\\")
-        for word in ("&&", "&", "and", "AND", ",")
+        for word in ("&", "and", "AND", ",")
         for left, right in (("", ""), "()")
     ),
-    *((f"{left}x=0 {word} x=1{right}", word, "\\/") for word in ("||", "|", "or") for left, right in (("", ""), "()")),
+    *((f"{left}x=0 {word} x=1{right}", word, "\\/") for word in ("|", "or") for left, right in (("", ""), "()")),
     *((f"{left}x=0 {word} x=1{right}", word, "=>") for word in ("->",) for left, right in (("", ""), "()")),
     *(
         (f"{left}{word} (x=0){right}", word, "~")
-        for word in ("!", "not")
+        for word in ("!", "NOT")
         for left, right in (("", ""), "()", ("x=1 /\\ ", ""))
     ),
-    ("(x <> 0)", "<>", "!="),
-    ("(x=0 && (x=1 || x=2))", "&&", "/\\"),
+    ("(x=0 & (x=1 || x=2))", "&", "/\\"),
 ]
 
 

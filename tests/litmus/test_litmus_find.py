@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,67 @@ def test_a_folder_that_cannot_be_read_is_told(tree: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(os, "scandir", scandir)
     assert (str(tree / "deep"), "cannot read the folder: Permission denied") in find([str(tree)])
+
+
+def test_a_list_names_lists(tree: Path) -> None:
+    (tree / "deep" / "@all").write_text("er/c.litmus\n@more\n../@all\n")
+    (tree / "deep" / "more").write_text("../b.litmus\n")
+    (tree / "@all").write_text("a.litmus\n# lists\ndeep/@all\n@deep/@all\n@deep/more\n")
+    found = [(os.path.relpath(path.removeprefix("@"), tree), problem) for path, problem in find([f"{tree}/@all"])]
+    assert found == [
+        ("a.litmus", None),
+        ("deep/er/c.litmus", None),
+        ("b.litmus", None),
+        ("@all", "the list names itself"),
+    ]
+
+
+def test_a_list_of_a_name_with_an_at_sign_is_found_by_it(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    (tree / "all").write_text("b.litmus\n")
+    assert find(["@all"]) == [("b.litmus", None)]
+    (tree / "@all").write_text("a.litmus\n")
+    assert find(["@all"]) == [("a.litmus", None)]
+    assert find(["deep/@none"]) == [("deep/@none", "no such file or folder")]
+
+
+def test_lists_do_not_nest_without_end(tree: Path) -> None:
+    for i in range(200):
+        (tree / f"@{i}").write_text(f"@{i + 1}\n")
+    assert [problem for _, problem in find([f"{tree}/@0"])] == ["more than 100 lists in each other"]
+
+
+def test_lists_that_name_each_other_in_many_ways_are_read_once(tree: Path) -> None:
+    for i in range(60):
+        (tree / f"@{i}").write_text(f"@{i + 1}\n@{i + 1}\n")
+    (tree / "@60").write_text("a.litmus\n")
+    assert find([f"{tree}/@0"]) == [(str(tree / "a.litmus"), None)]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_standard_input_is_a_test_or_a_list(tree: Path, listed: bool) -> None:
+    given = f"{tree}/a.litmus\n./-\n" if listed else "PTX t\n{ x=0; }\nP0 ;\nst.weak x, 1 ;\nforall x = 1\n"
+    (tree / "a.litmus").write_text("PTX t\n{ x=0; }\nP0 ;\nst.weak x, 1 ;\nforall x = 1\n")
+    for jobs in ("1", "2"):
+        arguments = [
+            sys.executable,
+            "-m",
+            "ptxmm",
+            "check",
+            "@-" if listed else "-",
+            str(tree / "a.litmus"),
+            "--jobs",
+            jobs,
+        ]
+        run = subprocess.run(arguments, input=given, capture_output=True, text=True, cwd=tree, check=False)
+        assert run.stdout.count("ok  ") == 2
+        assert run.returncode == (2 if listed else 0)
+        assert ("./-: error: no such file" in run.stderr) == listed
+
+
+def test_a_mistake_in_standard_input_has_its_place() -> None:
+    arguments = [sys.executable, "-m", "ptxmm", "check", "-"]
+    run = subprocess.run(arguments, input="PTX t\n{ x=1y; }\nP0 ;\n", capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr.splitlines()[0]) == (2, "-:2:5: error: '1y' is no value")
+    run = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr.splitlines()[0]) == (2, "-:1:1: error: the file is empty")

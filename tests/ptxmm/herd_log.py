@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_NAME = r"[A-Za-z_.$][A-Za-z0-9_.]*"
+_NAME = r"[A-Za-z][A-Za-z0-9.]*"
+_LOCATION = rf"(?:{_NAME}|\$(?:[A-Za-z]+|\d+))"
 _NUMBER = r"-?(?:0x[0-9a-fA-F]+|\d+)"
-_PLACE = rf"\d+:{_NAME}|\[{_NAME}\]|{_NAME}\[\d+\]|{_NAME}"
-_VALUE = rf"{_NUMBER}|{_NAME}[+-]\d+|{_NAME}"
+_PLACE = rf"\d+:{_NAME}|\[{_LOCATION}\]|{_LOCATION}\[\d+\]|{_LOCATION}"
+_VALUE = rf"{_NUMBER}|{_NAME}"
 _CELL = re.compile(rf"[ \t]*({_PLACE})[ \t]*=[ \t]*({_VALUE})[ \t]*;")
-_TEST_NAME = r"[A-Za-z0-9_/.\-+\[\]:]+"
+_TEST_NAME = r"[A-Za-z0-9_/.\-+\[\]]+"
 _KINDS = ("Allowed", "Forbidden", "Required")
 _TOKEN = re.compile(
     rf"[ \t]*(?:(/\\|\\/|=>|<>|!=|==|[()=~])|(not|exists|forall|true|false)\b|((?:{_PLACE})(?![\w.:\[]))|({_NUMBER}))"

@@ -343,7 +343,7 @@ def test_checks_stand_before_or_behind_the_condition_and_are_part_of_the_test() 
     [
         ("forall (x = 1) race_fre", "unexpected text after the final condition"),
         ("forall (x = 1) race_free race_free", "race_free is there twice"),
-        ("forall (x = 1) race_free exists (x = 1)", "unexpected text after the final condition"),
+        ("forall (x = 1) race_free (x = 1)", "unexpected text after the final condition"),
         ("terminate forall (x = 1)", "expected a thread's block"),
         ("locations [x;] terminate forall (x = 1)", "unexpected 'terminate'"),
     ],

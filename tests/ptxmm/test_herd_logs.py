@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,8 @@ def test_every_line_of_the_librarys_log_is_read(options: tuple[str, ...], capsys
     "bad",
     [
         "Test a b Allowed\n", "Test a Allowed\nStates 1\n[g[0]]=2;\nOk\n", "Test a Allowed\nStates 1\n1:%r0=2;\nOk\n",
-        "Test a Allowed\nStates 1\nx=1\nOk\n", "Test a Allowed\nStates 0\nno\n", "Test a Allowed\nStates 2\nx=1;\nOk\n",
+        "Test a Allowed\nStates 1\nx=1\nOk\n", "Test a Allowed\nStates 1\n[x_1]=1;\nOk\n",
+        "Test a:b Allowed\n", "Test a Allowed\nStates 0\nno\n", "Test a Allowed\nStates 2\nx=1;\nOk\n",
     ],
 )  # fmt: skip
 def test_the_reader_refuses_what_their_tools_do(bad: str) -> None:
@@ -64,7 +67,7 @@ def test_pointers_are_names_and_elements_have_one_bracket(tmp_path: Path, capsys
     (block,) = read(log(capsys, str(path)))
     assert sorted(s["0:rd0"] for s in block.states) == ["x", "y"]
     for state in block.states:
-        assert (state["[p]"], state["0:rd1"], state["g[2]"], state["g[0]"], state["[x]"]) == ("y", "g+8", "3", "1", "0")
+        assert (state["[p]"], state["0:rd1"], state["g[2]"], state["g[0]"], state["[x]"]) == ("y", "g.8", "3", "1", "0")
         assert int(state["0:rd2"], 0) in (-1, (1 << 64) - 1) and state["0:r6"] == "-5"
         assert state["0:rd2"].startswith(("0x", "-"))
 
@@ -101,5 +104,43 @@ def test_races_are_flags_and_the_answer_is_about_the_condition(
 
 def test_kernel_tests_have_blocks_too(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = read(log(capsys, str(ROOT / "examples" / "lock.toml"), "--races"))
-    assert [(b.name, b.answer) for b in blocks] == [("lock.toml:correct", "Ok"), ("lock.toml:weak", "No")]
+    assert [(b.name, b.answer) for b in blocks] == [("lock.toml[3a]correct", "Ok"), ("lock.toml[3a]weak", "No")]
     assert [s["counter[0]"] for s in blocks[0].states] == ["2"]
+
+
+def test_names_of_places_are_such_as_they_have_and_stay_different(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["a_b", "a__b", "_a_b", "u_a_b", "$a", "a$b", "$", "$_a", "ab", "$1", "_"]
+    path = tmp_path / "places.litmus"
+    init = " ".join(f"{name} = 0;" for name in names)
+    asked = " /\\ ".join(f"{name} = 0" for name in names)
+    program = "P0 { mov.u32 %r_1, 3; }"
+    path.write_text(f"PTX t\n{{ {init} .u32 g_h[2]; }}\n{program}\nexists (0:r_1 = 3 /\\ g_h[1] = 0 /\\ {asked})\n")
+    (block,) = read(log(capsys, str(path)))
+    assert len(block.states[0]) == len(names) + 2 and block.condition is not None
+    assert block.states[0]["0:r..1"] == "3" and block.states[0]["g..h[1]"] == "0"
+    assert "0:r..1=3 /\\ g..h[1]=0 /\\ a..b=0" in block.condition
+
+
+def test_each_of_several_conditions_has_a_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "several.litmus"
+    path.write_text(LITMUS.replace("NAME", "t") + "forall (1:r0 = 0)\nexists (1:r1 = 1)\nterminates\n")
+    blocks = read(log(capsys, str(path)))
+    assert [(b.name, b.kind, b.answer) for b in blocks] == [
+        ("t", "Forbidden", "No"),
+        ("t.2", "Required", "No"),
+        ("t.3", "Allowed", "Ok"),
+    ]
+    assert [(b.positive, b.negative) for b in blocks] == [(3, 1), (2, 2), (2, 2)]
+    assert blocks[0].states == blocks[1].states == blocks[2].states
+
+
+def test_herds_own_tools_read_the_librarys_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where they are installed."""
+    if shutil.which("mlog2cond7") is None:
+        pytest.skip("herdtools7 is not installed")
+    text = log(capsys, str(ROOT / "litmus" / "library"))
+    (tmp_path / "library.log").write_text(text)
+    run = subprocess.run(["mlog2cond7", "library.log"], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert len(run.stdout.splitlines()) == len([b for b in read(text) if b.states])

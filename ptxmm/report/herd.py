@@ -70,7 +70,8 @@ def lines(outcome: Outcome) -> list[str]:
     counted = result.executions if result.executions and result.executions.listed_all else result
     first = Asked(_QUANTIFIERS[result.kind], result.condition or "true", counted.positive, counted.negative)
     conditions = [c for c in result.checks if c.kind in _OF_STATES and not result.of_kernel]
-    answers = [_answer(result)] if len(conditions) < 2 else [_answer_of(c) for c in conditions]
+    whole = len(conditions) < 2 or result.verdict == "undefined"
+    answers = [_answer(result)] * max(1, len(conditions)) if whole else [_answer_of(c) for c in conditions]
     found = _block(outcome, legal(result.name), first, answers[0] or "??")
     for number, (check, answer) in enumerate(zip(conditions[1:], answers[1:], strict=True), 2):
         if answer is not None and check.counts is not None:

@@ -10,6 +10,7 @@ from axioms.encode.cut_off import unbounded
 from axioms.errors import UnsupportedProgram
 from axioms.passes import reduced
 from axioms.program import Program
+from axioms.witness.asked import refuse
 from axioms.witness.execution import Execution
 from axioms.witness.fitted import fitted
 from axioms.witness.races import FREED, MISUSE, UNSET, wanted_flags
@@ -59,11 +60,14 @@ def decide(
         max_states = states_to_list(program.size)
     if "free" in program.kinds and all(flag.name != FREED for flag in model.flags):
         raise UnsupportedProgram(f"the model has no flag '{FREED}': it does not say when memory may be given back")
+    if model.residual is not None:
+        refuse(program, model)
+        explain = why = False
     if engine == "solve" and not (races or why or explain):
         quick = _by_one_outcome(program, model, deadline)
         if quick is not None:
             return quick
-    asked = with_tearing(reduced(program, model) if engine == "solve" else program, model)
+    asked = with_tearing(reduced(program, model) if engine == "solve" and model.residual is None else program, model)
     fit = fitted(model, asked, wanted_flags(model, races))
     decision = _decided(asked, fit, engine, backend, deadline, steps, max_states, witnesses, races, settles)
     if decision.stopped is None and decision.undefined is None:

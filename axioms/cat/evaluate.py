@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from axioms.cat.model import Axiom, Model, Node
+from axioms.cat.compiled import Axiom, Model
+from axioms.cat.nodes import Node
 
 Rows = list[int]
 
@@ -144,6 +145,13 @@ class Evaluation:
             self.compute(model.fixed)
         self.compute(model.chosen)
 
+    @classmethod
+    def of(cls, size: int, base: Mapping[str, int | Rows]) -> Evaluation:
+        """An execution of which nothing is computed before it is asked for."""
+        made = cls.__new__(cls)
+        made.size, made.base, made.values = size, base, {}
+        return made
+
     def compute(self, nodes: Iterable[Node]) -> None:
         """Computes nodes in the order given, operands before those that use them."""
         values = self.values
@@ -161,13 +169,18 @@ class Evaluation:
 
     def rows(self, node: Node) -> Rows:
         """A relation's rows, computed now if no axiom needed it."""
+        value = self.value(node)
+        assert isinstance(value, list)
+        return value
+
+    def value(self, node: Node) -> int | Rows:
+        """A set's bitset or a relation's rows, computed now if no axiom needed it."""
         value = self.values.get(node)
         if value is None:
             for n in _below_all((node,)):
                 if n not in self.values and not _open(n, self.values):
                     self.values[n] = self._compute(n)
             value = self.values[node]
-        assert isinstance(value, list)
         return value
 
     def _compute(self, node: Node) -> int | Rows:

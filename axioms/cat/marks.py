@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from axioms.cat.nodes import Node, signed
 
 if TYPE_CHECKING:
-    from axioms.cat.model import Model
+    from axioms.cat.compiled import Model
 
 
 def reachable(roots: list[Node]) -> set[Node]:

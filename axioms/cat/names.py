@@ -151,6 +151,3 @@ BASE: dict[str, BaseName] = {
         transitive=True,
     ),
 }
-
-#: Files that other tools bring along and that define nothing more than the table above.
-STANDARD_INCLUDES = frozenset({"stdlib.cat", "basic.cat", "cos.cat", "cross.cat", "fences.cat"})

@@ -171,6 +171,14 @@ class Builder:
             return self.empty(RELATION)
         return self.make("product", RELATION, (a, b))
 
+    def domain(self, a: Node) -> Node:
+        """Where a relation leads from."""
+        return self.make("domain", SET, (a,)) if a.op != "empty" else self.empty(SET)
+
+    def range(self, a: Node) -> Node:
+        """Where a relation leads to."""
+        return self.make("range", SET, (a,)) if a.op != "empty" else self.empty(SET)
+
     def variable(self, name: str) -> Node:
         """What a recursion defines, inside its bodies."""
         return self.make("variable", RELATION, name=name, index=len(self.created))

@@ -6,7 +6,7 @@ may speak of barriers, proxies and copies, and a program without them pays for n
 
 from __future__ import annotations
 
-from axioms.cat.model import Axiom, Model, completed
+from axioms.cat.compiled import Axiom, Model, completed
 from axioms.cat.nodes import RELATION, SET, Builder, Facts, Node
 
 
@@ -30,6 +30,7 @@ class _Specialiser(Builder):
     def model(self, model: Model, flags: frozenset[str]) -> Model:
         new = Model(model.name)
         new.title, new.options, new.shipped = model.title, model.options, model.shipped
+        new.residual, new.shown = model.residual, model.shown
         for axiom in model.axioms:
             node = self.of(axiom.node)
             if node.op == "empty" and not axiom.negated:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from axioms.cat.model import Model
 from axioms.encode.bounds import Bounds
@@ -238,7 +238,7 @@ class Encoding:
 
     def _break_symmetry(self, alike: Alike | None) -> list[Class]:
         """Fixes the order in which interchangeable threads write."""
-        if "symmetry" in self.program.off:
+        if "symmetry" in self.program.off or self.model.residual is not None:
             return []
         found = classes(self.program, self.model, self.bounds.ordered, alike)
         executed = self.executed.literals
@@ -257,6 +257,16 @@ class Encoding:
             return FALSE
         threads = [t.execution for t in self.program.threads]
         return formula.conj_all([cut, *[formula.disj([truth(x.cut), truth(x.finishes)], BOTH) for x in threads]], BOTH)
+
+    def others(self, true: Callable[[int], bool], needed: Collection[str]) -> list[int]:
+        """A clause that forbids all executions which have the present values of some base names: who is executed, who reads
+        from whom, and orders where they are among those names."""
+        literals = [*self.executed.literals, *self.inputs.values()]
+        literals += [l for sources in self.rf.values() for l in sources.values()]
+        for relation, names in ((self.co, ("co", "fr")), (self.sync_fence, ("sync_fence",))):
+            if any(name in needed for name in names):
+                literals += [l for row in relation.may.values() for l in row.values()]
+        return [-l if true(l) else l for l in dict.fromkeys(literals) if l not in (TRUE, FALSE)]
 
     def candidate(
         self, judge: Judge, true: Callable[[int], bool], number: Callable[[Term], int] | None = None

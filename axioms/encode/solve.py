@@ -17,8 +17,9 @@ from axioms.errors import EngineDefect
 from axioms.program import Program
 from axioms.sat.backends import Backend, solver_of
 from axioms.sat.formula import FALSE, TRUE
+from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate, Judge
-from axioms.witness.races import UNDEFINED, undefined
+from axioms.witness.races import UNDEFINED, Asked, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
@@ -118,10 +119,24 @@ class Session:
             self.solver.close()
         return decision
 
+    def solve(self, literals: Sequence[int]) -> bool:
+        """Whether an execution has these literals, which the solver's model describes then. Executions are asked one by one
+        what the formula does not say of them."""
+        while self.solver.solve(literals):
+            if self.model.residual is None:
+                return True
+            _check_time(self.deadline)
+            true = partial(_holds, self.solver.model())
+            needed = needed_to_forbid(self.encoding.candidate(self.judge, true))
+            if needed is None:
+                return True
+            self.solver.add(self.encoding.others(true, needed) or [FALSE])
+        return False
+
     def _search(self, decision: Decision, max_states: int, races: bool, settles: bool | None) -> None:
         self.find_wrong(decision, races)
         self._outcomes(decision, max_states, settles)
-        decision.ends = bool(decision.states) or (self.filter != TRUE and self.solver.solve(self._defined()))
+        decision.ends = bool(decision.states) or (self.filter != TRUE and self.solve(self._defined()))
 
     def find_wrong(self, decision: Decision, races: bool) -> None:
         """Notes why the program has no meaning, and its races."""
@@ -131,7 +146,7 @@ class Session:
 
     def _undefined(self, decision: Decision) -> None:
         for literal, rule in self.encoding.troubles:
-            if literal != FALSE and self.solver.solve([self.encoding.finishes, literal]):
+            if literal != FALSE and self.solve([self.encoding.finishes, literal]):
                 decision.undefined = self.encoding.undefined(rule, partial(_holds, self.solver.model()))
                 return
 
@@ -140,20 +155,32 @@ class Session:
             decision.races.append(found)
             if not all_kinds and found.kind in UNDEFINED:
                 break
+        residual = self.model.residual
+        if residual is not None and residual.raises and (all_kinds or residual.undefines):
+            self._asked(decision, all_kinds)
         decision.undefined = decision.undefined or undefined(decision.races)
+
+    def _asked(self, decision: Decision, all_kinds: bool) -> None:
+        """The races of which executions tell when they are asked one by one: all are, one after another."""
+        asked, last = Asked(), self.encoding.formula.new()
+        while self.solve([last, *self._defined()]):
+            true = partial(_holds, self.solver.model())
+            asked.add(self._outcome()[1])
+            self.solver.add([-last, *self.encoding.others(true, ("co", "sync_fence"))])
+        decision.races += [r for r in asked.races if all_kinds or r.kind in UNDEFINED]
 
     def _ask(self, new: int, literals: Sequence[int]) -> Candidate | None:
         """An execution in which one of the literals holds; `new` is a variable of no other use."""
         _check_time(self.deadline)
         self.solver.add([-new, *literals])
-        if not self.solver.solve([new, *self._defined()]):
+        if not self.solve([new, *self._defined()]):
             return None
         return self._outcome()[1]
 
     def example(self, wanted: bool) -> Candidate | None:
         """An execution that satisfies the condition, or does not, as `wanted` says."""
         literal = self.condition if wanted else -self.condition
-        if not self.solver.solve([*self._defined(), self.filter, literal]):
+        if not self.solve([*self._defined(), self.filter, literal]):
             return None
         return self._outcome()[1]
 
@@ -165,7 +192,7 @@ class Session:
         encoding = self.encoding
         base = [l for l in (encoding.finishes, self.filter, -encoding.troubled) if l != TRUE]
         found: list[Outcome] = []
-        if settles is not None and self.solver.solve([*base, self.condition if settles else -self.condition]):
+        if settles is not None and self.solve([*base, self.condition if settles else -self.condition]):
             self._found(found, max_states)
             decision.listed_all = self.solver.limit(PATIENCE)
         try:
@@ -173,7 +200,7 @@ class Session:
                 self._rest(found, base)
             while decision.listed_all:
                 _check_time(self.deadline)
-                if not self.solver.solve(base):
+                if not self.solve(base):
                     break
                 if len(found) >= max_states:
                     decision.listed_all = False
@@ -198,7 +225,7 @@ class Session:
         for wanted in (True, False):
             if not any(holds == wanted for _, _, holds in found):
                 literal = self.condition if wanted else -self.condition
-                if self.solver.solve([*base, literal]):
+                if self.solve([*base, literal]):
                     self._found(found, len(found) + 1)
 
     def _found(self, found: list[Outcome], limit: int) -> None:

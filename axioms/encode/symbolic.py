@@ -19,6 +19,7 @@ from axioms.program import Program
 from axioms.sat.backends import check_z3, new_z3_solver
 from axioms.sat.formula import FALSE
 from axioms.sat.smt import Text
+from axioms.witness.asked import needed_to_forbid
 from axioms.witness.candidate import Candidate, Judge
 from axioms.witness.races import UNDEFINED, undefined
 from axioms.witness.result import Decision
@@ -107,7 +108,18 @@ class Symbolic:
         if condition is not None:
             holds = self.z3.Bool("condition")
             assumptions.append(holds if condition else self.z3.Not(holds))
-        return check_z3(self.solver, assumptions, self.deadline)
+        while check_z3(self.solver, assumptions, self.deadline):
+            if self.encoding.model.residual is None:
+                return True
+            true = self.truths()
+            needed = needed_to_forbid(self.candidate(checked=False))
+            if needed is None:
+                return True
+            clause = self.encoding.others(true, needed)
+            self.solver.add(
+                self.z3.Or([self.z3.Bool(f"k!{l}") if l > 0 else self.z3.Not(self.z3.Bool(f"k!{-l}")) for l in clause])
+            )
+        return False
 
     def decide(self, max_states: int, races: bool, settles: bool | None) -> Decision:
         """All outcomes, and all races; what is found stands, also when the time runs out then."""
@@ -199,7 +211,7 @@ class Symbolic:
 
         return true
 
-    def candidate(self) -> Candidate:
+    def candidate(self, checked: bool = True) -> Candidate:
         """The current model, written out and re-checked."""
         z3, model = self.z3, self.solver.model()
 
@@ -212,7 +224,7 @@ class Symbolic:
             return int(model.eval(z3.BitVec(name, symbol.width), model_completion=True).as_long())
 
         candidate = self.encoding.candidate(self.judge, self.truths(), number)
-        broken = candidate.defects()
+        broken = candidate.defects() if checked else ()
         if broken:
             raise EngineDefect(f"a witness of the solver breaks {', '.join(broken)}")
         return candidate

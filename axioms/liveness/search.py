@@ -44,6 +44,7 @@ from axioms.liveness.reasons import Reasons
 from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sat.values import TooManyValues
+from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate, Judge
 from axioms.witness.fitted import fitted
 from axioms.witness.missing_arrivals import absent, awaited, lack
@@ -82,6 +83,7 @@ def find(
 
     Raises UnsupportedProgram and OutOfTime as the engine does.
     """
+    refuse(program, model)
     asked = Asked(program, model, tuple(kinds), progress, resident, backend, deadline)
     if not asked.aborts and (found := _interleaved(asked)) is not False:
         return found

@@ -67,7 +67,9 @@ class Executions:
                     if with_fences.extend("co", co, fr=_fr_rows(program, rf, co, judge.writes)) is None:
                         continue
                     for kept in _final_writes(program, co) if finals else ({},):
-                        yield Candidate(judge, [True] * program.size, rf, co, order, met, kept, sequences=sequences)
+                        found = Candidate(judge, [True] * program.size, rf, co, order, met, kept, sequences=sequences)
+                        if self.model.residual is None or found.passes:
+                            yield found
 
     def _static(self, barrier: BarrierChoice, orders: Sequence[Order]) -> dict[str, Rows]:
         """What an arrangement says of relations."""

@@ -26,6 +26,7 @@ from axioms.oracle.provenance import TooLarge
 from axioms.oracle.runs import Runs
 from axioms.oracle.schedules import Part, Play, Plays
 from axioms.program import Event, Program
+from axioms.witness.asked import refuse
 from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
@@ -68,6 +69,7 @@ def find(
 ) -> Stall | None:
     """What `axioms.liveness.search.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
     `axioms.oracle.outcomes.decide`."""
+    refuse(program, model)
     return Search(with_tearing(program, model), model, kinds, Budget(deadline, steps)).result()
 
 

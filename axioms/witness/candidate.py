@@ -234,7 +234,17 @@ class Candidate:
         if self.circular:
             return ["values: one comes out of itself"]
         wrong = self._broken_execution()
-        return wrong or list(dict.fromkeys(a.name for a in self.evaluation.violated()))
+        wrong = wrong or list(dict.fromkeys(a.name for a in self.evaluation.violated()))
+        if not wrong and self.model.residual is not None and not self.passes:
+            return [self.model.residual.name]
+        return wrong
+
+    @functools.cached_property
+    def passes(self) -> bool:
+        """Whether it passes what the model asks of executions by themselves."""
+        from axioms.witness.asked import allowed
+
+        return allowed(self)
 
     def _claim(self, reads: Iterable[tuple[Term, Value]]) -> bool:
         """Takes what the proposer says of reads that only a branch ties to themselves; `_broken_execution` compares it."""

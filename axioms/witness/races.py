@@ -33,6 +33,7 @@ UNDEFINED = {
     "early": "an arrival at a barrier by a thread that has arrived there before, maybe before others have",
     "unfinished": "an asynchronous operation that nobody waited for when its kernel ended",
     "exited": "an access to the shared memory of a CTA that may have ended by then",
+    "undefined": "an execution that the model does not define: it breaks what `undefined_unless` demands",
     FREED: "memory that is given back by free, and accessed or given back by what does not certainly come before",
     "initialisation": "an operation on an mbarrier object before which its initialisation does not certainly come",
 }
@@ -136,12 +137,14 @@ class Seen:
     def __init__(self, model: Model) -> None:
         self.flags = model.flags
         self.first: list[dict[Pair, Race]] = [{} for _ in self.flags]
+        self.asked = Asked()
 
     def add(self, candidate: Candidate, only: Only | None = None) -> None:
         for flag, known in zip(self.flags, self.first, strict=True):
             for pair, i, j in raised(flag, candidate, only):
                 if pair not in known:
                     known[pair] = race(flag.name, candidate, i, j)
+        self.asked.add(candidate)
 
     def races(self) -> list[Race]:
         races: list[Race] = []
@@ -150,7 +153,28 @@ class Seen:
             told = tellings.of(flag.name)
             races += [found for pair, found in known.items() if pair not in told]
             told.update(known)
-        return races
+        return races + self.asked.races
+
+
+class Asked:
+    """The races of which executions tell when they are asked one by one, see `axioms.cat.residual`."""
+
+    def __init__(self) -> None:
+        self.races: list[Race] = []
+        self._told: set[tuple[str, Pair]] = set()
+
+    def add(self, candidate: Candidate) -> None:
+        """Takes those of one more execution."""
+        if candidate.model.residual is None:
+            return
+        from axioms.witness.asked import flags_asked
+
+        events = candidate.program.events
+        for name, i, j in flags_asked(candidate):
+            key = name, pair_of(events[i], events[j])
+            if key not in self._told:
+                self._told.add(key)
+                self.races.append(race(name, candidate, i, j))
 
 
 def undefined(races: Iterable[Race]) -> Undefined | None:

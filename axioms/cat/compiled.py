@@ -1,0 +1,79 @@
+"""A memory model, compiled: a list of operations over sets and relations in which every value is computed once.
+
+Definitions are inlined, functions expanded, equal subexpressions shared, and derived operators reduced to few:
+
+    r?  =  r | id        r*  =  r+ | id        ~r  =  everything \\ r
+    irreflexive r  =  empty (r & id)           empty (a | b)  =  empty a, empty b
+
+Each operation also knows its polarity: whether making its value larger can break an axiom (`grows`), mend one (`shrinks`),
+or both. An engine needs only one direction of a definition for a value of one polarity.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from axioms.cat.marks import mark_chosen, mark_deferred, mark_polarity, reachable
+from axioms.cat.nodes import Facts, Node
+
+if TYPE_CHECKING:
+    from axioms.cat.residual import Residual
+    from axioms.cat.values import Value
+
+
+class Axiom(NamedTuple):
+    """`node` must be empty (`kind` "empty") or acyclic; with `negated`, must not be. `name` is for people.
+
+    A flag is such a statement too, and raised by the executions for which it is true.
+    """
+
+    kind: str
+    negated: bool
+    node: Node
+    name: str
+    statement: str = ""  # as it is written, on one line
+
+
+class Model:
+    """A compiled model. `nodes` are those that the axioms need, in order of computation; `names` are its definitions;
+    `options` are those that it asks for, set or not. `flags` stand in the order of the file. `residual` is what it says that
+    no operation on sets and relations says, and that is asked of each execution by itself; `shown` what pictures show, by name.
+
+    `fixed` and `chosen` are the nodes that an evaluation computes: those that every execution of the same events shares, and
+    those that depend on who reads from whom, on orders or on dependencies. Parts of a recursion are in neither. What only
+    flags need is computed when they are asked for.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title = ""
+        #: The name under which it ships, for what ships: a model that is only called so has none.
+        self.shipped = ""
+        self.nodes: list[Node] = []
+        self.axioms: list[Axiom] = []
+        self.flags: list[Axiom] = []
+        self.names: dict[str, Node] = {}
+        self.options: frozenset[str] = frozenset()
+        self.fixed: list[Node] = []
+        self.chosen: list[Node] = []
+        self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on
+        self.residual: Residual | None = None
+        self.shown: dict[str, Value] = {}
+        #: The same model for programs of which more is known, see `axioms.cat.specialise`.
+        self.special: dict[tuple[Facts, frozenset[str]], Model] = {}
+
+    def uses(self, name: str) -> bool:
+        """Whether some axiom or flag depends on a base name."""
+        return name in self.bases
+
+
+def completed(model: Model, created: list[Node]) -> Model:
+    """A model whose axioms and flags are set, with everything that follows from them."""
+    needed = reachable([a.node for a in model.axioms])
+    model.nodes = [n for n in created if n in needed]
+    told = reachable([f.node for f in model.flags])
+    model.bases = {n.name: n for n in created if n.op == "base" and (n in needed or n in told)}
+    mark_polarity(model)
+    mark_deferred(model, created)
+    mark_chosen(model)
+    return model

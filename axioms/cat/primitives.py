@@ -1,0 +1,164 @@
+"""The functions of the language that look at the members of sets, on one execution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from axioms.cat.algebra import known, members, rows
+from axioms.cat.evaluate import bits, closure
+from axioms.cat.nodes import SET
+from axioms.cat.values import EMPTY, UNIVERSE, ClassRelation, Collection, Known, Orders, Parts, Tag, Value
+from ptxcore.diagnostics import Span, fail
+
+if TYPE_CHECKING:
+    from axioms.cat.residual import Carried
+
+
+def _two(value: Value, span: Span, name: str) -> tuple[Value, Value]:
+    if not isinstance(value, Parts) or len(value.items) != 2:
+        raise fail(span, f"'{name}' takes 2 arguments")
+    return value.items[0], value.items[1]
+
+
+def _classes(c: Carried, value: Value, span: Span) -> Value:
+    """The classes of a relation, taken as an equivalence on the events that it relates."""
+    r = rows(c.relation(value, span, "'classes'"))
+    both = [a | b for a, b in zip(r, rows(c.algebra.inverse(known(r))), strict=True)]
+    reached = closure(both)
+    left = sum(1 << i for i, row in enumerate(both) if row)
+    found = []
+    while left:
+        first = bits(left & -left)[0]
+        together = reached[first] | 1 << first
+        found.append(known(together))
+        left &= ~together
+    return Collection(tuple(found)) if found else EMPTY
+
+
+def _partition(c: Carried, value: Value, span: Span) -> Value:
+    return c.by_place(c.set_of(value, span, "'classes-loc'"))
+
+
+def _linearisations(c: Carried, value: Value, span: Span) -> Value:
+    a, b = _two(value, span, "linearisations")
+    return c.orders(c.set_of(a, span, "'linearisations'"), c.relation(b, span, "'linearisations'"), span)
+
+
+def _co_locs(c: Carried, value: Value, span: Span) -> Value:
+    before, classes = _two(value, span, "co_locs")
+    found = c.expanded(classes, span)
+    r = c.relation(before, span, "'co_locs'")
+    items = found.items if isinstance(found, Collection) else ()
+    return Collection(tuple(dict.fromkeys(c.orders(c.set_of(s, span, "'co_locs'"), r, span) for s in items)))
+
+
+def _cross(c: Carried, value: Value, span: Span) -> Value:
+    found = c.expanded(value._replace(crossed=False) if isinstance(value, Orders) else value, span)
+    if found is not EMPTY and not isinstance(found, Collection):
+        raise fail(span, "'cross' takes a set of sets of relations")
+    return c.crossed(found if isinstance(found, Collection) else Collection(()))
+
+
+def _generate(c: Carried, value: Value, span: Span) -> Value:
+    members_, before = _two(value, span, "generate_orders")
+    return _cross(c, _co_locs(c, Parts((before, _partition(c, members_, span))), span), span)
+
+
+def _coherences(c: Carried, value: Value, span: Span) -> Value:
+    return _generate(c, Parts((c.force(c.compiler.base("W"), span), value)), span)
+
+
+def _different(c: Carried, value: Value, span: Span) -> Value:
+    values = [c.facts.value(i) for i in range(c.facts.size)]
+    found = []
+    for i, row in enumerate(rows(c.relation(value, span, "'different-values'"))):
+        found.append(sum(1 << j for j in bits(row) if values[i] is None or values[i] != values[j]))
+    return known(found)
+
+
+def _loc2events(c: Carried, value: Value, span: Span) -> Value:
+    if not isinstance(value, Tag):
+        raise fail(span, "'loc2events' takes a tag that names a location")
+    alive = members(c.algebra.everything(SET))
+    return known(sum(1 << i for i in bits(alive) if c.facts.place(i) == value.name))
+
+
+def _lift(c: Carried, value: Value, span: Span) -> Value:
+    classes, r = _two(value, span, "lift")
+    found = c.expanded(classes, span)
+    if not isinstance(found, Collection):
+        raise fail(span, "'lift' takes a set of sets of events, and a relation")
+    where = {i: members(s) for s in found.items if isinstance(s, Known) for i in bits(members(s))}
+    pairs = {(i, j) for i, row in enumerate(rows(c.relation(r, span, "'lift'"))) for j in bits(row)}
+    return ClassRelation(frozenset((where[i], where[j]) for i, j in pairs if i in where and j in where))
+
+
+def _delift(c: Carried, value: Value, span: Span) -> Value:
+    found = [0] * c.facts.size
+    if value is not EMPTY and not isinstance(value, ClassRelation):
+        raise fail(span, "'delift' takes a relation between sets of events")
+    for a, b in value.pairs if isinstance(value, ClassRelation) else ():
+        for i in bits(a):
+            found[i] |= b
+    return known(found)
+
+
+def _deliftinter(c: Carried, value: Value, span: Span) -> Value:
+    r, classes = _two(value, span, "deliftinter")
+    return c.algebra.intersection([c.relation(r, span, "'deliftinter'"), _delift(c, classes, span)])
+
+
+def _bisimulation(c: Carried, value: Value, span: Span) -> Value:
+    """The largest part of an equivalence in which whoever is related makes the same steps."""
+    t, e = _two(value, span, "bisimulation")
+    steps, found = rows(c.relation(t, span, "'bisimulation'")), rows(c.relation(e, span, "'bisimulation'"))
+    while True:
+        kept = []
+        for i, row in enumerate(found):
+            good = 0
+            for j in bits(row):
+                there = all(any(found[k] >> m & 1 for m in bits(steps[j])) for k in bits(steps[i]))
+                back = all(any(found[m] >> k & 1 for m in bits(steps[i])) for k in bits(steps[j]))
+                good |= 1 << j if there and back else 0
+            kept.append(good)
+        if kept == found:
+            return known(found)
+        found = kept
+
+
+def simple(c: Carried, name: str, value: Value, span: Span) -> Value:
+    """Those that need not look at members: as in a compiled model."""
+    algebra = c.algebra
+    if name in ("domain", "range"):
+        if value in (EMPTY, UNIVERSE):
+            return value
+        r = c.relation(value, span, f"'{name}'")
+        return algebra.domain(r) if name == "domain" else algebra.range(r)
+    if name == "fail":
+        raise fail(span, "the model says that this must not be reached")
+    s = c.set_of(value, span, f"'{name}'")
+    if name == "toid":
+        return algebra.identity(s)
+    if name == "fromto":
+        s = algebra.intersection([s, c.force(c.compiler.base("F"), span)])
+    po = c.force(c.compiler.base("po"), span)
+    return algebra.sequence([po, algebra.identity(s), po])
+
+
+PRIMITIVES: dict[str, Callable[[Carried, Value, Span], Value]] = {
+    "classes": _classes,
+    "classes-loc": _partition,
+    "partition": _partition,
+    "linearisations": _linearisations,
+    "co_locs": _co_locs,
+    "cross": _cross,
+    "generate_orders": _generate,
+    "generate_cos": _coherences,
+    "different-values": _different,
+    "loc2events": _loc2events,
+    "lift": _lift,
+    "delift": _delift,
+    "deliftinter": _deliftinter,
+    "bisimulation": _bisimulation,
+}

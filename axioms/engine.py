@@ -115,6 +115,7 @@ def executions(
     from axioms.oracle import outcomes as oracle
     from axioms.sat.values import TooManyValues
 
+    refuse(program, model)
     asked = with_tearing(program, model)
     fit = fitted(model, asked, wanted_flags(model, False))
     if engine == "enumerate":

@@ -34,7 +34,7 @@ def executions(
         while True:
             if deadline is not None and time.monotonic() > deadline:
                 raise OutOfTime
-            if not solver.solve(base):
+            if not session.solve(base):
                 return
             asked: dict[int, bool] = {}
             values = solver.model()

@@ -83,6 +83,13 @@ def model_named(name: str, options: Iterable[str] = ()) -> Model:
     return known
 
 
+def remember(name: str, options: Iterable[str], model: Model) -> None:
+    """From now on the name stands for this model in this process, whatever becomes of its file."""
+    from axioms.models.options import of_models
+
+    _shipped[name, of_models(options)] = model
+
+
 def check(
     test: Test | KernelTest,
     model: str | Model = DEFAULT_MODEL,

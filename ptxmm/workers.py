@@ -5,7 +5,8 @@
             ...
 
 What it promises:
-  - results come in the order of the items, each as soon as those before it are there;
+  - items are taken as they are needed: there may be more than memory holds;
+  - results come in the order of the items, each as soon as those before it are there (or, with `as_they_come`, at once);
   - an item that takes longer than `limit` seconds is stopped for good: its worker is killed and replaced, `late` gives
     its result;
   - a worker that dies (killed, out of memory) takes nothing with it: what it had finished is there, what it had not is
@@ -26,7 +27,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sized
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
@@ -73,7 +74,7 @@ class Workers(Generic[Item, Answer]):
     def __init__(
         self,
         task: Callable[[Item], Answer],
-        items: Sequence[Item],
+        items: Iterable[Item],
         *,
         jobs: int,
         late: Callable[[Item, float], Answer],
@@ -81,13 +82,17 @@ class Workers(Generic[Item, Answer]):
         limit: float | None = None,
         start_method: str | None = None,
     ) -> None:
-        self._task, self._items, self._late, self._lost = task, items, late, lost
-        self._jobs = max(1, min(jobs, len(items)))
+        self._task, self._late, self._lost = task, late, lost
+        self._source = iter(items)
+        self._exhausted = False
+        self._taken = 0  # how many items were taken from the source
+        self._items: dict[int, Item] = {}  # those that have no result yet
+        self._jobs = max(1, min(jobs, len(items)) if isinstance(items, Sized) else jobs)
         self._limit = None if limit is None else min(limit, LONGEST)
         # Where fork is safe, workers start with everything imported; elsewhere they import for themselves.
         self._context: BaseContext = get_context(start_method or ("fork" if sys.platform == "linux" else "spawn"))
         self._workers: list[_Worker] = []
-        self._waiting: deque[int] = deque(range(len(items)))
+        self._waiting: deque[int] = deque()
         self._results: dict[int, Answer] = {}
         self._next = 0  # the first index not yet given out
         self._deaths: dict[int, int] = {}
@@ -104,15 +109,45 @@ class Workers(Generic[Item, Answer]):
         self.close()
 
     def __iter__(self) -> Iterator[Answer]:
-        while len(self._workers) < self._jobs:
-            self._start()
-        while self._next < len(self._items):
-            self._hand_out()
-            self._receive(self._patience())
-            self._stop_late_ones()
+        while self._goes_on():
+            self._turn(None)
             while self._next in self._results:
                 self._next += 1
                 yield self._results.pop(self._next - 1)
+
+    def as_they_come(self, pulse: float) -> Iterator[list[Answer]]:
+        """All results, not in the order of the items: what came in, at least every `pulse` seconds, when it may be nothing."""
+        while self._goes_on():
+            self._turn(pulse)
+            came = [self._results[i] for i in sorted(self._results)]
+            self._results.clear()
+            yield came
+
+    def _goes_on(self) -> bool:
+        self._take_items()
+        if not (self._items or self._results):
+            return False
+        while len(self._workers) < self._jobs:
+            self._start()
+        return True
+
+    def _turn(self, pulse: float | None) -> None:
+        """Hands out what there is to do, and waits for news, at most `pulse` seconds."""
+        self._hand_out()
+        waits = [wait for wait in (self._patience(), pulse) if wait is not None]
+        self._receive(min(waits) if waits else None)
+        self._stop_late_ones()
+
+    def _take_items(self) -> None:
+        """Takes items from the source, a few for each worker."""
+        while not self._exhausted and len(self._waiting) < 2 * _MOST_AHEAD * self._jobs:
+            for item in self._source:
+                self._items[self._taken] = item
+                self._waiting.append(self._taken)
+                self._taken += 1
+                break
+            else:
+                self._exhausted = True
 
     def finished(self) -> list[Answer]:
         """What is finished but has not been given out, because something before it is not: for an interrupted run."""
@@ -155,7 +190,7 @@ class Workers(Generic[Item, Answer]):
         worker.process.kill()
         worker.process.join()
         worker.pipe.close()
-        left = [i for i in worker.queue if i not in self._results and i >= self._next]
+        left = [i for i in worker.queue if i in self._items]
         self._copied.difference_update(left)
         elsewhere = {i for w in self._workers for i in w.queue}
         self._waiting.extendleft(i for i in reversed(left) if i not in elsewhere)
@@ -174,7 +209,7 @@ class Workers(Generic[Item, Answer]):
             if self._deaths[index] >= 2 or (code is not None and -code in _OWN_DOING):
                 worker.queue.popleft()
                 again = ", twice" if self._deaths[index] >= 2 else ""
-                self._settle(index, self._lost(self._items[index], how_ended(code) + again))
+                self._lose(index, how_ended(code) + again)
         self._remove(worker)
         self._start()
 
@@ -205,12 +240,13 @@ class Workers(Generic[Item, Answer]):
         now = time.monotonic()
         for worker in self._workers:
             if len(worker.queue) > 1 and worker.ready and now - worker.since > _SLOW:
-                behind = [i for i in list(worker.queue)[1:] if i not in self._copied and i not in self._results]
+                behind = [i for i in list(worker.queue)[1:] if i not in self._copied and i in self._items]
                 for i in behind:
                     self._copied.add(i)
                     self._send(idle[i % len(idle)], [i])
 
     def _send(self, worker: _Worker, indices: list[int]) -> None:
+        indices = [i for i in indices if i in self._items]
         if not indices:
             return
         if not worker.queue:
@@ -259,11 +295,19 @@ class Workers(Generic[Item, Answer]):
             spent = now - worker.since
             self._mean = spent if self._mean is None else 0.8 * self._mean + 0.2 * spent
         worker.since = now
-        self._settle(index, answer if good else self._lost(self._items[index], str(answer)))
+        if good:
+            self._settle(index, answer)
+        else:
+            self._lose(index, str(answer))
 
     def _settle(self, index: int, answer: Answer) -> None:
-        if index >= self._next:
-            self._results.setdefault(index, answer)
+        """The result of an item: the first one counts."""
+        if self._items.pop(index, self) is not self:
+            self._results[index] = answer
+
+    def _lose(self, index: int, reason: str) -> None:
+        if index in self._items:
+            self._settle(index, self._lost(self._items[index], reason))
 
     def _stop_late_ones(self) -> None:
         if self._limit is None:
@@ -272,7 +316,8 @@ class Workers(Generic[Item, Answer]):
         for worker in list(self._workers):
             if worker.queue and worker.ready and now - worker.since >= self._limit:
                 index = worker.queue.popleft()
-                self._settle(index, self._late(self._items[index], now - worker.since))
+                if index in self._items:
+                    self._settle(index, self._late(self._items[index], now - worker.since))
                 self._remove(worker)
                 self._start()
 

@@ -53,6 +53,8 @@ class Model:
         self.axioms: list[Axiom] = []
         self.flags: list[Axiom] = []
         self.names: dict[str, Node] = {}
+        #: The texts that it was read from, each with the name of its file: its own, and those that it includes.
+        self.sources: tuple[tuple[str, str], ...] = ()
         self.options: frozenset[str] = frozenset()
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []

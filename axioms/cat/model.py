@@ -17,7 +17,15 @@ def compile_model(name: str, text: str, include: Include = lambda _: None, optio
 
     Raises InputError, also for a model without an axiom, for an option that the model does not ask for, and for definitions
     that expand to more than `MOST_WORK`."""
-    compiler = Compiler(name, frozenset(options), include)
+    sources = [(name, text)]
+
+    def noted(path: str) -> str | None:
+        found = include(path)
+        if found is not None:
+            sources.append((path, found))
+        return found
+
+    compiler = Compiler(name, frozenset(options), noted)
     try:
         compiler.read(text, name)
     except InputError as error:
@@ -25,6 +33,7 @@ def compile_model(name: str, text: str, include: Include = lambda _: None, optio
             error.text, error.path = text, name
         raise
     model = compiler.finished()
+    model.sources = tuple(sources)
     if not model.axioms and (model.residual is None or not model.residual.forbids):
         hint = "an axiom is as in 'acyclic po | rf | co | fr as sc'; 'empty 0' forbids nothing"
         message = "the model has no axiom, so it would allow every outcome"

@@ -96,6 +96,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.run import run
 
         return run(options)
+    if options.command == "campaign":
+        from ptxmm.cli.campaign import campaign
+
+        return campaign(options)
     from ptxmm.cli.check import check
 
     return check(options)

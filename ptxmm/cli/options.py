@@ -64,6 +64,9 @@ def parser() -> argparse.ArgumentParser:
     )
     _add_run(commands)
     _add_generate(commands)
+    from ptxmm.cli import campaign_options
+
+    campaign_options.add(commands)
     return top
 
 

@@ -14,7 +14,7 @@ _INTERVAL = 0.1  # seconds between two drawings
 class Bar:
     """Draws itself when told that something advanced: no thread of its own, since processes are forked beside it."""
 
-    def __init__(self, count: int, what: str = "checking") -> None:
+    def __init__(self, count: int | None, what: str = "checking") -> None:
         self._progress = Progress(
             TextColumn(what),
             BarColumn(),

@@ -1,0 +1,145 @@
+"""One test under one model, decided: what a worker does. It gives a row for the table, whatever happens."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import functools
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ptxmm import api
+from ptxmm.campaigns.database import Row
+from ptxmm.campaigns.identity import Question, hash_of, question
+from ptxmm.campaigns.values import NoText, written
+from ptxmm.checker import Checker, Outcome, Settings
+from ptxmm.findings import Finding
+
+if TYPE_CHECKING:
+    from axioms.cat.model import Model
+    from litmus.test import Test
+
+
+class Entry(NamedTuple):
+    """A test as it is written, `data` in a file named `path`."""
+
+    path: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def identity(self) -> str:
+        return hash_of(self.data)
+
+
+class Asked(NamedTuple):
+    """One test, and the number of the question that is asked of it."""
+
+    entry: Entry
+    number: int
+
+
+class _Texts(Checker):
+    """Checks tests that were read already, under a model as it was when the campaign began."""
+
+    def __init__(self, settings: Settings, model: Model) -> None:
+        super().__init__(settings)
+        self.model = model
+
+    def __getstate__(self) -> dict[str, object]:
+        model = copy.copy(self.model)
+        model.special = {}  # each process finds that for itself
+        return {"settings": self.settings, "model": model}
+
+    def _check(self, item: object) -> Outcome:
+        assert isinstance(item, Entry)
+        api.remember(self.settings.model, self.settings.options, self.model)
+        return self._decide(_test_of(item))
+
+
+@functools.lru_cache(maxsize=4)
+def _test_of(entry: Entry) -> Test:
+    """The test of an entry: a worker is often asked for it under one model after another."""
+    return api.parse(entry.data, entry.path)
+
+
+class Decider:
+    """Decides tests under each of some models. It can be sent to other processes, and to other machines."""
+
+    def __init__(self, settings: list[Settings]) -> None:
+        """Reads the models. Raises InputError for one that cannot be taken."""
+        self.settings = settings
+        self._checkers = [_Texts(s, api.model_named(s.model, s.options)) for s in settings]
+        self.questions: list[Question] = [question(c.settings, c.model) for c in self._checkers]
+        self.identities = [q.identity for q in self.questions]
+
+    def warm(self) -> None:
+        """Before processes fork: see `Checker.warm`."""
+        self._checkers[0].warm()
+
+    def __call__(self, asked: Asked) -> Row:
+        checker = self._checkers[asked.number]
+        return self._row(asked, checker(asked.entry))  # type: ignore[arg-type]
+
+    def late(self, asked: Asked, seconds: float) -> Row:
+        """For a test whose worker had to be stopped."""
+        return self._row(asked, self._checkers[asked.number].late(asked.entry, seconds))  # type: ignore[arg-type]
+
+    def lost(self, asked: Asked, reason: str) -> Row:
+        """For a test whose worker died."""
+        return self._row(asked, self._checkers[asked.number].lost(asked.entry, reason))  # type: ignore[arg-type]
+
+    def _row(self, asked: Asked, outcome: Outcome) -> Row:
+        number = asked.number
+        return row_of(
+            asked.entry, self.questions[number], self.identities[number], outcome, self.settings[number].timeout
+        )
+
+
+def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeout: float | None) -> Row:
+    """A result as a row. What differs from one run to the next, and hangs on nothing, is not in it but for two columns."""
+    result = outcome.result
+    seconds, result.seconds = result.seconds, 0.0
+    try:
+        text: str | None = written(outcome._replace(findings=_NO_FINDINGS))
+    except NoText:
+        text = None
+    result.seconds = seconds
+    settled = all(check.holds is not None for check in result.checks) and result.verdict not in ("undecided", "error")
+    whole = settled and result.complete and result.listed_all
+    return Row(
+        test_hash=entry.identity,
+        question=identity,
+        name=result.name,
+        path=entry.path,
+        test=entry.data.decode("utf-8", "backslashreplace"),
+        model=asked.model,
+        options=asked.options,
+        version=asked.version,
+        verdict=result.verdict,
+        kind=result.kind,
+        observation=result.observation,
+        states=json.dumps(result.states),
+        positive=result.positive,
+        negative=result.negative,
+        whole=int(whole),
+        timeout=timeout,
+        error=result.error,
+        outcome=text,
+        seal="",
+        seconds=round(seconds, 6),
+        decided=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    ).sealed()
+
+
+_NO_FINDINGS: tuple[Finding, ...] = ()
+
+
+def processors() -> int:
+    """How many processors there are for this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,188 @@
+"""Who decides the tests of a campaign: processes on this machine, or those of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import pickle
+import queue
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any, Protocol
+
+from ptxcore.collection import shared_with_children
+from ptxmm.campaigns.database import Row
+from ptxmm.campaigns.deciding import Asked, Decider
+from ptxmm.campaigns.identity import version
+from ptxmm.workers import Workers
+
+#: What a worker may take beyond the time of its test.
+_SPARE, _SPARE_SECONDS = 1.02, 0.25
+
+
+class PoolError(Exception):
+    """Nobody is there to decide anything, in a line."""
+
+
+class Pool(Protocol):
+    """Decides tests in any order. Leaving it ends what it began."""
+
+    def __enter__(self) -> Pool: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def rows(self, pulse: float) -> Iterator[list[Row]]:
+        """What came in, at least every `pulse` seconds. Raises PoolError."""
+
+    def finished(self) -> Sequence[Row]:
+        """What is there and was not given out, when somebody interrupted."""
+
+
+class Processes:
+    """Processes on this machine."""
+
+    def __init__(self, decider: Decider, asked: Iterable[Asked], jobs: int) -> None:
+        decider.warm()
+        timeout = decider.settings[0].timeout
+        self._workers: Workers[Asked, Row] = Workers(
+            decider,
+            asked,
+            jobs=jobs,
+            limit=None if timeout is None else timeout * _SPARE + _SPARE_SECONDS,
+            late=decider.late,
+            lost=decider.lost,
+        )
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Pool:
+        self._stack.enter_context(shared_with_children())
+        self._stack.enter_context(self._workers)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, value, trace)
+
+    def rows(self, pulse: float) -> Iterator[list[Row]]:
+        yield from self._workers.as_they_come(pulse)
+
+    def finished(self) -> Sequence[Row]:
+        return self._workers.finished()
+
+
+# On a Dask cluster a task is a batch of tests, since handing one out costs as much as a small test. Dask gives the tasks of a
+# worker that died to others. A batch that killed several workers is taken apart, and a test that did so alone is lost.
+
+_BATCH_SECONDS = 0.5  # of work in a batch
+_FIRST_BATCH, _MOST_IN_BATCH = 4, 200
+_AHEAD = 3  # batches for each thread of the cluster
+_CONNECT = 20.0  # seconds
+
+
+class Dask:
+    """The workers of a Dask cluster, by the address of its scheduler."""
+
+    def __init__(self, decider: Decider, asked: Iterable[Asked], address: str) -> None:
+        """Raises PoolError where the cluster cannot be reached, or Dask is not there."""
+        try:
+            distributed: Any = importlib.import_module("distributed")
+            importlib.import_module("distributed.scheduler")
+        except ImportError:
+            raise PoolError("--dask needs the package distributed: pip install 'ptxmm[dask]'") from None
+        self._killed = distributed.scheduler.KilledWorker
+        self._decider, self._asked = decider, iter(asked)
+        self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._out: dict[Any, list[Asked]] = {}  # by task
+        self._rows: list[Row] = []
+        self._size, self._each = _FIRST_BATCH, 0.0
+        try:
+            self._client = distributed.Client(address, timeout=_CONNECT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise PoolError(f"--dask {address}: no scheduler answers there: {error}") from None
+        self._sent = pickle.dumps(decider, pickle.HIGHEST_PROTOCOL)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            self._client.cancel(list(self._out))
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=5)
+
+    def finished(self) -> Sequence[Row]:
+        return self._rows
+
+    def _threads(self) -> int:
+        return sum(self._client.nthreads().values())
+
+    def rows(self, pulse: float) -> Iterator[list[Row]]:
+        counted, most = 0.0, 0
+        while True:
+            now = time.monotonic()
+            if now - counted > 1 or not most:  # workers come and go
+                counted, most = now, _AHEAD * max(1, self._threads())
+            while len(self._out) < most and (batch := list(islice(self._asked, self._size))):
+                self._submit(batch)
+            if not self._out:
+                return
+            with contextlib.suppress(queue.Empty):
+                self._take(self._came.get(timeout=pulse))
+                while True:
+                    self._take(self._came.get_nowait())
+            if self._client.status != "running":
+                raise PoolError(f"the scheduler is gone (the client is {self._client.status})")
+            came, self._rows = self._rows, []
+            yield came
+
+    def _submit(self, batch: list[Asked]) -> None:
+        future = self._client.submit(decide_all, self._sent, batch, pure=False)
+        self._out[future] = batch
+        future.add_done_callback(self._came.put)
+
+    def _take(self, future: Any) -> None:
+        batch = self._out.pop(future)
+        if future.status == "finished":
+            who, rows, seconds = future.result()
+            if who != version():
+                raise PoolError(f"a worker runs ptxmm {who}, and this is {version()}: all must be the same")
+            self._rows += rows
+            self._each = seconds / len(batch) if not self._each else 0.7 * self._each + 0.3 * seconds / len(batch)
+            self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
+            return
+        error = future.exception() if future.status == "error" else None
+        if isinstance(error, self._killed) and len(batch) > 1:
+            for one in batch:
+                self._submit([one])
+        elif isinstance(error, self._killed):
+            self._rows.append(self._decider.lost(batch[0], "died, more than once"))
+        else:
+            raise PoolError(f"a worker cannot decide tests: {error or future.status}")
+
+
+#: A worker may have several threads. Deciding shares what it remembers, and the interpreter runs one of them anyway.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def decide_all(sent: bytes, batch: list[Asked]) -> tuple[str, list[Row], float]:
+    """What a worker of the cluster does: who it is, the rows of a batch, the seconds that it took."""
+    with _ONE_AT_A_TIME:
+        start, decider = time.perf_counter(), _decider(sent)
+        rows = [decider(asked) for asked in batch]
+        return version(), rows, time.perf_counter() - start
+
+
+@functools.lru_cache(maxsize=2)
+def _decider(sent: bytes) -> Decider:
+    """Made once in a process: with it goes what it remembers of models."""
+    found: Decider = pickle.loads(sent)
+    return found

@@ -1,0 +1,131 @@
+"""What a campaign amounts to, as values: who writes it down does not look at the database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ptxmm.campaigns.database import Database, Row
+from ptxmm.result import VERDICTS
+
+_OBSERVATIONS = ("never", "sometimes", "always")
+#: What is told of an answer that is not there.
+NOT_YET = "not yet"
+
+
+class Column(NamedTuple):
+    """One question: a model, and how it is asked. `name` tells it from the other columns."""
+
+    name: str
+    model: str
+    options: str
+    version: str
+
+
+class Line(NamedTuple):
+    """A test, and for each column its result, None where there is none yet. `problem`: what is wrong with its path."""
+
+    path: str
+    name: str
+    rows: tuple[Row | None, ...]
+    problem: str = ""
+
+
+class Slow(NamedTuple):
+    """A result that took long."""
+
+    line: Line
+    column: Column
+    row: Row
+
+
+class Summary:
+    """The last command of a database."""
+
+    def __init__(self, path: str, command: str, ended: bool, columns: Sequence[Column], lines: Sequence[Line]) -> None:
+        self.path, self.command, self.ended = path, command, ended
+        self.columns, self.lines = columns, lines
+
+    @property
+    def problems(self) -> list[Line]:
+        return [line for line in self.lines if line.problem]
+
+    @property
+    def asked(self) -> int:
+        """How many answers there are to be."""
+        return len(self.columns) * (len(self.lines) - len(self.problems))
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for line in self.lines for row in line.rows if row is not None]
+
+    @property
+    def seconds(self) -> float:
+        """What deciding took, of all processes together. Tests with the same text were decided once."""
+        return sum({(row.test_hash, row.question): row.seconds for row in self.rows}.values())
+
+    def verdicts(self) -> list[tuple[str, list[int]]]:
+        """For each verdict that occurs how often, column by column."""
+        return _counted([NOT_YET, *VERDICTS], self._each(lambda row: NOT_YET if row is None else row.verdict))
+
+    def observations(self) -> list[tuple[str, list[int]]]:
+        """Likewise, of what the condition asks for."""
+        return _counted(_OBSERVATIONS, self._each(lambda row: "" if row is None else row.observation or ""))
+
+    def _each(self, word: object) -> list[Counter[str]]:
+        lines = [line for line in self.lines if not line.problem]
+        return [Counter(word(line.rows[i]) for line in lines) for i in range(len(self.columns))]  # type: ignore[operator]
+
+    def patterns(self) -> list[tuple[tuple[str, ...], int]]:
+        """What the columns say together, and of how many tests, the most frequent first."""
+        found = Counter(tuple(map(word_of, line.rows)) for line in self.lines if not line.problem)
+        return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    def slowest(self, count: int) -> list[Slow]:
+        found = [
+            Slow(line, column, row)
+            for line in self.lines
+            for column, row in zip(self.columns, line.rows, strict=False)
+            if row is not None
+        ]
+        return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
+
+    def troubles(self) -> list[tuple[Line, Column, Row]]:
+        """The results without an answer."""
+        return [
+            (line, column, row)
+            for line in self.lines
+            for column, row in zip(self.columns, line.rows, strict=False)
+            if row is not None and row.verdict in ("error", "undecided")
+        ]
+
+
+def word_of(row: Row | None) -> str:
+    """A result in a word or two: what was observed, where there is a plain verdict; else the verdict."""
+    if row is None:
+        return NOT_YET
+    plain = row.verdict in ("ok", "no") and row.observation is not None
+    return str(row.observation) if plain else row.verdict
+
+
+def _counted(words: Sequence[str], each: Sequence[Counter[str]]) -> list[tuple[str, list[int]]]:
+    return [(word, [count[word] for count in each]) for word in words if any(count[word] for count in each)]
+
+
+def summary(database: Database) -> Summary:
+    """What the last command came to. Results that were changed since count as not there. Raises DatabaseError."""
+    asked = database.asked()
+    command, ended = database.command()
+    names = Counter(model for _, model, _, _ in asked)
+    columns = [Column(m if names[m] == 1 else f"{m} {o}".strip(), m, o, v) for _, m, o, v in asked]
+    there: dict[tuple[str, str], Row] = {}
+    for row in database.results():
+        if row.intact:
+            there[row.test_hash, row.question] = row._replace(test="", outcome=None)
+    lines = []
+    for path, test, problem in database.tests():
+        rows = () if problem else tuple(there.get((test, question)) for question, *_ in asked)
+        name = next((row.name for row in rows if row is not None), path)
+        lines.append(Line(path, name, rows, problem))
+    return Summary(database.path, command, ended, columns, lines)

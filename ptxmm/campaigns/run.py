@@ -1,0 +1,127 @@
+"""A campaign: all tests under all models, what is known already left out, what comes in written down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from litmus.formats.files import Found
+from ptxcore.sources import read_bytes
+from ptxmm import api
+from ptxmm.campaigns.database import Database, Row
+from ptxmm.campaigns.deciding import Asked, Decider, Entry
+from ptxmm.campaigns.pool import Pool
+
+#: Results that were not written down for so many seconds, or so many of them, are.
+_SECONDS, _ROWS = 0.5, 1000
+_PULSE = 0.25  # seconds
+
+
+class Given(NamedTuple):
+    """A test that is given, or a `path` and what is wrong with it."""
+
+    path: str
+    data: bytes
+    problem: str = ""
+
+
+def given(found: Iterable[Found]) -> Iterator[Given]:
+    """The tests in files, read one after another."""
+    for path, problem in found:
+        if problem is None and path.lower().endswith(".toml"):
+            problem = "a campaign takes litmus tests, and this is named as a kernel test is"
+        if problem is not None:
+            yield Given(path, b"", problem)
+            continue
+        try:
+            yield Given(path, read_bytes(path, api.LONGEST_FILE, "a litmus test"))
+        except OSError as error:
+            yield Given(path, b"", f"cannot read: {error.strerror or error}")
+
+
+class Counts:
+    """How far a campaign is: `tests` seen, `known` answers that were there already, `decided` ones that came now, `problems`
+    with paths."""
+
+    def __init__(self) -> None:
+        self.tests = self.known = self.decided = self.problems = 0
+
+    @property
+    def done(self) -> int:
+        return self.known + self.decided
+
+
+class Campaign:
+    """One command. `make` makes a pool for what is asked; `tell` is called whenever something came in."""
+
+    def __init__(
+        self,
+        database: Database,
+        decider: Decider,
+        make: Callable[[Decider, Iterable[Asked]], Pool],
+        tell: Callable[[Counts], None] = lambda counts: None,
+    ) -> None:
+        self._database, self._decider, self._make, self._tell = database, decider, make, tell
+        self.counts = Counts()
+        self._rows: list[Row] = []
+        self._tests: list[tuple[int, str, str, str]] = []
+        self._out: set[tuple[str, int]] = set()  # what was asked in this run
+        self._written = time.monotonic()
+
+    def run(self, command: str, tests: Iterable[Given]) -> Counts:
+        """Decides what is not known yet. Raises DatabaseError and PoolError; also then, and when it is interrupted, all that
+        came in is written down."""
+        self._database.begin(command, self._decider.questions)
+        try:
+            with self._make(self._decider, self._unknown(tests)) as pool:
+                try:
+                    for rows in pool.rows(_PULSE):
+                        self._take(rows)
+                except BaseException:
+                    self._take(pool.finished())
+                    raise
+        finally:
+            self._write()
+        self._database.end(self.counts.tests)
+        return self.counts
+
+    def _take(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            self._rows.append(row)
+            self.counts.decided += 1
+        if len(self._rows) >= _ROWS or time.monotonic() - self._written > _SECONDS:
+            self._write()
+        self._tell(self.counts)
+
+    def _write(self) -> None:
+        if self._rows or self._tests:
+            rows, tests = self._rows, self._tests
+            self._rows, self._tests = [], []  # what cannot be written once is not tried again on the way out
+            self._database.add(rows, tests)
+        self._written = time.monotonic()
+
+    def _unknown(self, tests: Iterable[Given]) -> Iterator[Asked]:
+        """What has to be decided."""
+        settings, identities = self._decider.settings, self._decider.identities
+        for place, (path, data, problem) in enumerate(tests):
+            self.counts.tests += 1
+            entry = Entry(path, data)
+            name = "" if problem else entry.identity
+            self._tests.append((place, path, name, problem))
+            if problem:
+                self.counts.problems += 1
+                continue
+            for number, question in enumerate(identities):
+                if (name, number) in self._out:
+                    self.counts.known += 1
+                    continue
+                row = self._database.result(name, question)
+                self._out.add((name, number))
+                if row is not None and row.answers(settings[number].timeout):
+                    self.counts.known += 1
+                    self._tell(self.counts)
+                else:
+                    yield Asked(entry, number)
+            if len(self._tests) >= _ROWS:
+                self._write()

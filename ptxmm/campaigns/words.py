@@ -1,0 +1,77 @@
+"""The report of a campaign as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ptxmm.campaigns.report import Summary
+from ptxmm.report import plain
+
+_SLOWEST, _MOST = 10, 20
+
+
+def told(summary: Summary) -> str:
+    """All of it. What has more lines than anybody reads is cut, and says so; the page has every one."""
+    parts = [_head(summary)]
+    names = [column.name for column in summary.columns]
+    parts.append(_table(["verdict", *names], [[word, *map(_number, counts)] for word, counts in summary.verdicts()]))
+    observed = [[word, *map(_number, counts)] for word, counts in summary.observations()]
+    if observed:
+        parts.append(_table(["the condition is satisfied", *names], observed))
+    if len(names) > 1:
+        rows = [[_number(count), *pattern] for pattern, count in summary.patterns()]
+        parts.append(_table(["tests", *names], rows))
+    slow = [[f"{s.row.seconds:.3f} s", plain(s.line.name), s.column.name] for s in summary.slowest(_SLOWEST)]
+    if slow:
+        parts.append("slowest\n" + _lines(slow))
+    parts += _troubles(summary)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _head(summary: Summary) -> str:
+    tests = len(summary.lines) - len(summary.problems)
+    count, asked = len(summary.rows), summary.asked
+    models = len(summary.columns)
+    head = f"{plain(summary.path)}: {_number(tests)} test{'s' * (tests != 1)} under {models} model{'s' * (models != 1)}"
+    if not summary.ended:
+        return f"{head}; the campaign did not come to its end, {_number(count)} answers are there"
+    if count < asked:
+        return f"{head}; {_number(count)} of {_number(asked)} answers are there, the others were lost since"
+    return f"{head}, {_number(count)} answers, {summary.seconds:.1f} s of work"
+
+
+def _troubles(summary: Summary) -> Iterable[str]:
+    for verdict, title in (("undecided", "undecided"), ("error", "errors")):
+        found = [
+            [plain(line.path), column.name, plain((row.error or "").split("\n")[0])]
+            for line, column, row in summary.troubles()
+            if row.verdict == verdict
+        ]
+        if found:
+            yield f"{title}\n{_lines(found)}"
+    problems = [[plain(line.path), plain(line.problem)] for line in summary.problems]
+    if problems:
+        yield f"not tests\n{_lines(problems)}"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns of numbers, to the right but for the first."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in [head, *rows]
+    )
+
+
+def _lines(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows[:_MOST], strict=True)]
+    shown = ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows[:_MOST]]
+    if len(rows) > _MOST:
+        shown.append(f"  and {len(rows) - _MOST:,} more")
+    return "\n".join(shown)

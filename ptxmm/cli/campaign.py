@@ -1,0 +1,192 @@
+"""`ptxmm campaign`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ptxmm.campaigns.database import Database, DatabaseError
+from ptxmm.campaigns.deciding import Asked, Decider, processors
+from ptxmm.campaigns.identity import words
+from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
+from ptxmm.campaigns.run import Campaign, Counts, Given, given
+from ptxmm.checker import Settings
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ptxmm.campaigns.report import Summary
+    from ptxmm.cli.progress import Bar
+
+_DEFAULT = "ptx-9.0"
+_BETWEEN_LINES = 60.0  # seconds, where nobody watches
+
+
+def campaign(options: Namespace) -> int:
+    """Runs the command; gives its exit status. Raises KeyboardInterrupt after what came in has been written down."""
+    sources = bool(options.paths)
+    if options.report == sources:
+        return _refuse("--report takes no tests" if sources else "no tests: give files or folders, or --report")
+    try:
+        if not options.report:
+            _decide(options)
+        return _report(options)
+    except DatabaseError as error:
+        return _tell(str(error))
+    except PoolError as error:
+        return _refuse(f"{error}; what was decided is in {options.database}")
+
+
+def _refuse(message: str) -> int:
+    return _tell(f"ptxmm campaign: error: {message}")
+
+
+def _tell(message: str) -> int:
+    sys.stdout.flush()
+    sys.stderr.write(message + "\n")
+    return 2
+
+
+def _decide(options: Namespace) -> None:
+    from litmus.formats import find
+    from ptxcore.diagnostics import InputError
+
+    settings = [_settings(options, model) for model in dict.fromkeys(options.models or [_DEFAULT])]
+    try:
+        decider = Decider(settings)
+    except InputError as error:
+        raise DatabaseError(error.render()) from None
+    found = find(options.paths)
+    with Database(options.database, writes=True) as database:
+        _run(options, database, decider, given(found), len(found))
+
+
+def _run(options: Namespace, database: Database, decider: Decider, tests: Iterable[Given], total: int | None) -> None:
+    with _Progress(None if total is None else total * len(decider.settings)) as progress:
+        run = Campaign(database, decider, lambda d, asked: _pool(options, d, asked), progress.tell)
+        try:
+            run.run(_command(options, decider.settings), tests)
+        except KeyboardInterrupt:
+            progress.stop()
+            _tell(f"interrupted: {_so_far(run.counts)}; the same command goes on")
+            raise
+    sys.stderr.write(_so_far(run.counts) + "\n")
+
+
+def _so_far(counts: Counts) -> str:
+    return f"{counts.decided:,} decided, {counts.known:,} known already"
+
+
+def _settings(options: Namespace, model: str) -> Settings:
+    return Settings(
+        model=model,
+        unroll=options.unroll,
+        timeout=options.timeout,
+        engine=options.engine,
+        backend=options.backend,
+        all_registers=options.all_registers,
+        races=options.races,
+        checks=tuple(options.check),
+        options=frozenset(options.readings),
+    )
+
+
+def _command(options: Namespace, settings: Sequence[Settings]) -> str:
+    """What makes two commands the same: what is asked of which tests, not who answers."""
+    models = [word for s in settings for word in ("--model", s.model)]
+    return shlex.join([*options.paths, *models]) + (f"  {words(settings[0])}" if words(settings[0]) else "")
+
+
+def _pool(options: Namespace, decider: Decider, asked: Iterable[Asked]) -> Pool:
+    if options.dask:
+        return Dask(decider, asked, options.dask)
+    return Processes(decider, asked, options.jobs or processors())
+
+
+def _report(options: Namespace) -> int:
+    from ptxmm.campaigns.report import summary
+    from ptxmm.campaigns.words import told
+
+    with Database(options.database, writes=False) as database:
+        found = summary(database)
+    sys.stdout.write(told(found))
+    if options.html:
+        from ptxmm.campaigns.page import page
+        from ptxmm.report.files import write_whole
+
+        try:
+            write_whole(options.html, page(found))
+        except OSError as error:
+            return _tell(f"{options.html}: error: cannot write: {error.strerror or error}")
+    return _status(found)
+
+
+def _status(found: Summary) -> int:
+    verdicts = {row.verdict for row in found.rows}
+    if found.problems or "error" in verdicts:
+        return 2
+    return 3 if "undecided" in verdicts or len(found.rows) < found.asked else 0
+
+
+class _Progress:
+    """How far it is and how long it will take: a bar on a terminal, else a line now and then. `total`: how many answers there
+    are to be, where that is known."""
+
+    def __init__(self, total: int | None) -> None:
+        self._total, self._bar = total, _bar(total)
+        self._start = self._told = time.monotonic()
+        self._begun: float | None = None  # when the first one was decided: what was known already tells nothing
+
+    def __enter__(self) -> _Progress:
+        if self._bar:
+            self._bar.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        if self._bar:
+            self._bar.__exit__()
+            self._bar = None
+
+    def tell(self, counts: Counts) -> None:
+        now = time.monotonic()
+        if counts.decided and self._begun is None:
+            self._begun = now
+        if self._bar:
+            self._bar.at(counts.done, self._note(counts, now))
+        elif now - self._told > _BETWEEN_LINES:
+            self._told = now
+            of = "" if self._total is None else f" of {self._total:,}"
+            sys.stderr.write(f"{counts.done:,}{of} answers, {self._note(counts, now)}\n")
+            sys.stderr.flush()
+
+    def _note(self, counts: Counts, now: float) -> str:
+        if self._begun is None or now - self._begun < 1:
+            return ""
+        rate = counts.decided / (now - self._begun)
+        note = f"{rate:.0f} a second" if rate >= 10 else f"{rate:.2g} a second"
+        if self._total is not None and rate:
+            note += f", {in_words((self._total - counts.done) / rate)} left"
+        return note
+
+
+def in_words(seconds: float) -> str:
+    """A time, as roughly as one wants to know it."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _bar(total: int | None) -> Bar | None:
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        return None
+    from ptxmm.cli.progress import Bar
+
+    return Bar(total)

@@ -1,0 +1,60 @@
+"""What can be said to `ptxmm campaign`."""
+
+from __future__ import annotations
+
+import argparse
+
+from ptxmm.cli import options as shared
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from litmus.test import PROPERTIES
+
+    campaign = commands.add_parser(
+        "campaign",
+        help="decide many tests under several models, into a database",
+        description="Decides litmus tests under each model and keeps what comes out in DATABASE, an SQLite file. What is in it "
+        "is not decided again, so the same command goes on where it ended, whatever ended it. --report tells what the last "
+        "command came to.",
+        epilog=shared._ending(
+            "0 every test has an answer, whatever it is; 2 bad input or usage, or a test without an answer; 3 something stayed "
+            "undecided; 130 interrupted",
+            "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
+            "ptxmm campaign runs.db --report --html runs.html",
+            "ptxmm campaign runs.db tests --dask tcp://10.0.0.1:8786",
+        ),
+        formatter_class=shared._Help,
+        allow_abbrev=False,
+    )
+    campaign.add_argument("database", metavar="DATABASE", help="an SQLite file, which is made where there is none")
+    campaign.add_argument("paths", nargs="*", metavar="PATH", help="a litmus test, a folder, or @list")
+    campaign.add_argument(
+        "--model",
+        dest="models",
+        action="append",
+        metavar="NAME|FILE.cat",
+        help="a memory model; may be given several times (default: ptx-9.0)",
+    )
+    who = campaign.add_mutually_exclusive_group()
+    who.add_argument(
+        "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"
+    )
+    who.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a Dask cluster, whose workers decide")
+    campaign.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test under each model")
+    campaign.add_argument(
+        "--unroll",
+        type=shared.positive_number,
+        default=4,
+        metavar="N",
+        help="a loop body executes at most N times (default: %(default)s)",
+    )
+    campaign.add_argument("--engine", choices=("solve", "enumerate"), default="solve", help="default: %(default)s")
+    campaign.add_argument("--backend", choices=("z3", "sat"), help="force a solver (default: the faster one)")
+    campaign.add_argument("--all-registers", action="store_true", help="states list every register that a test names")
+    campaign.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
+    campaign.add_argument(
+        "--check", action="append", default=[], choices=PROPERTIES, metavar="NAME", help="check this of every test, too"
+    )
+    campaign.add_argument("--report", action="store_true", help="decide nothing; tell what the last command came to")
+    campaign.add_argument("--html", metavar="FILE", help="write the report there, too, as a page with every test")
+    shared._add_readings(campaign)

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from litmus.formats.files import Found
-from ptxcore.sources import read_bytes
-from ptxmm import api
+from litmus.formats.files import LONGEST_TEST, Found
+from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
@@ -35,9 +34,16 @@ def given(found: Iterable[Found]) -> Iterator[Given]:
             yield Given(path, b"", problem)
             continue
         try:
-            yield Given(path, read_bytes(path, api.LONGEST_FILE, "a litmus test"))
+            yield Given(path, _read(path))
         except OSError as error:
             yield Given(path, b"", f"cannot read: {error.strerror or error}")
+
+
+def _read(path: str) -> bytes:
+    """Raises OSError."""
+    if path == STANDARD_INPUT:
+        return read_standard_input(LONGEST_TEST, "a litmus test")
+    return read_bytes(path, LONGEST_TEST, "a litmus test")
 
 
 class Counts:

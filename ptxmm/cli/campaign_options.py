@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ptxmm.cli import options as shared
+
+
+class _Intermixed(argparse.ArgumentParser):
+    """Takes what is no option wherever it stands: before options, between and behind them."""
+
+    _inside = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self._inside:  # which is how it is done
+            return super().parse_known_args(args, namespace)
+        self._inside = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._inside = False
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from litmus.test import PROPERTIES
 
+    usual, commands._parser_class = commands._parser_class, _Intermixed
     campaign = commands.add_parser(
         "campaign",
         help="decide many tests under several models, into a database",
@@ -26,6 +43,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         formatter_class=shared._Help,
         allow_abbrev=False,
     )
+    commands._parser_class = usual
     campaign.add_argument("database", metavar="DATABASE", help="an SQLite file, which is made where there is none")
     campaign.add_argument("paths", nargs="*", metavar="PATH", help="a litmus test, a folder, or @list")
     campaign.add_argument(

@@ -67,18 +67,18 @@ def models() -> list[str]:
 
 
 def model_named(name: str, options: Iterable[str] = ()) -> Model:
-    """A model by its name, or by the path of a .cat file, with those of `options` that are the model's. Raises InputError
-    for a name or a file that is none, and for an option that the model does not have."""
+    """A model by its name, or by the path of a .cat file, with those of `options` that are the model's. The name may leave out
+    axioms and choose readings, as `ptx-9.0/-atomicity --dep data`. Raises InputError for a name or a file that is none, and
+    for an option or an axiom that the model does not have."""
     from axioms.models.options import of_models
 
     chosen = of_models(options)
     known = _shipped.get((name, chosen))
     if known is None:
         from axioms.models import load as load_model
-        from axioms.models import names
 
         known = load_model(name, chosen)
-        if name in names():
+        if ".cat" not in name:
             _shipped[name, chosen] = known
     return known
 
@@ -112,17 +112,18 @@ def check(
 ) -> Result:
     """Decides a test under a model.
 
-    `test`: a litmus test, or a kernel test, from `load` or `parse`. `model`: a name of `models()`, the path of a .cat file,
-    or a model that was read already. `unroll`: how many times a loop body may execute at most, where a kernel test does not
-    say so itself. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`: `solve`, or
-    `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list all registers
-    that the test names, or all elements of buffers. `explain`: for an outcome that does not occur, also find the axioms
-    that forbid it. `why`: tell why it is forbidden, or how it comes about. `witnesses`: write out the execution of each
-    state (all are re-checked either way). `races`: search for races of every kind; one makes the verdict `no`. `checks`:
-    what else is asked, besides what the test asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`.
-    `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many
-    CTAs run at once; None: what a kernel test says itself, else `fair` and all. `options`: readings of the manual that
-    differ from ours, by the names of `ptxmm check --help`. `without`: passes that are left out, by the names of
+    `test`: a litmus test, or a kernel test, from `load` or `parse`. `model`: a name of `models()`, the path of a .cat
+    file (either may leave out axioms and choose readings: `ptx-9.0/-atomicity --dep data`), or a model that was read
+    already. `unroll`: how many times a loop body may execute at most, where a kernel test does not say so itself.
+    `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute
+    force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list all registers that the test
+    names, or all elements of buffers. `explain`: for an outcome that does not occur, also find the axioms that forbid
+    it. `why`: tell why it is forbidden, or how it comes about. `witnesses`: write out the execution of each state (all
+    are re-checked either way). `races`: search for races of every kind; one makes the verdict `no`. `checks`: what else
+    is asked, besides what the test asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`.
+    `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how
+    many CTAs run at once; None: what a kernel test says itself, else `fair` and all. `options`: readings of the manual
+    that differ from ours, by the names of `ptxmm check --help`. `without`: passes that are left out, by the names of
     `axioms.passes`: answers are the same, as far as there are any, and take longer. `executions`: list at most so many
     executions of a litmus test (`Result.executions`), however many end in one state; None: none.
 
@@ -148,7 +149,7 @@ def check(
     unknown = [check for check in asked if check not in PROPERTIES]
     if unknown:
         raise ValueError(f"a check must be one of {', '.join(PROPERTIES)}, not '{unknown[0]}'")
-    loaded = model_named(model, options) if isinstance(model, str) else model
+    loaded, options = _taken(model, options)
     name = model if isinstance(model, str) else loaded.name
     if isinstance(test, Test):
         from ptxmm import litmus_check
@@ -216,6 +217,15 @@ def executions(
         test, model_named(model, chosen) if isinstance(model, str) else model, unroll=unroll, timeout=timeout, engine=engine,
         backend=backend, all_registers=all_registers, options=chosen,
     )  # fmt: skip
+
+
+def _taken(model: str | Model, options: frozenset[str]) -> tuple[Model, frozenset[str]]:
+    """The model that is meant, and all readings: those that are asked for, and those that its name chooses."""
+    if not isinstance(model, str):
+        return model, options
+    from axioms.models.naming import named
+
+    return model_named(model, options), named(model, options).options
 
 
 def _check_options(unroll: int, timeout: float | None, engine: str, backend: str | None) -> None:

@@ -12,6 +12,8 @@ from ptxmm.kernels.files import Item
 from ptxmm.result import Refusal, Result, Witness
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from litmus.test import Test
     from ptxmm.kernels.test import KernelTest
 
@@ -116,13 +118,19 @@ class Checker:
             Checker(plain)._decide(api.parse(_SMALL))
 
     def __call__(self, item: Item) -> Outcome:
+        return self._guarded(str(item), lambda: self._check(item))
+
+    def decide(self, path: str, load: Callable[[], Test | KernelTest]) -> Outcome:
+        """Likewise, for a test that `load` reads. `path` names it where it cannot be read."""
+        return self._guarded(path, lambda: self._decide(load()))
+
+    def _guarded(self, path: str, decided: Callable[[], Outcome]) -> Outcome:
         from axioms.errors import UnsupportedProgram
         from ptxcore.diagnostics import InputError
 
         start = time.perf_counter()
-        path = str(item)
         try:
-            outcome = self._check(item)
+            outcome = decided()
         except InputError as error:
             if error.path == "<input>":
                 error.path = path
@@ -208,7 +216,10 @@ class Checker:
 
     def _failure(self, path: str, verdict: str, message: str, refusal: Refusal | None = None) -> Outcome:
         model = self.settings.model
-        result = Result(path=path, name=stem(path), model=model, verdict=verdict, error=message, refusal=refusal)
+        result = Result(
+            path=path, name=stem(path), model=model, verdict=verdict, error=message, refusal=refusal,
+            stopped=verdict == "undecided",
+        )  # fmt: skip
         return Outcome(result, {})
 
     def _conditions(self) -> str:

@@ -129,7 +129,7 @@ def check(
             _tell_why(question, decision, result)
         _answer(question, decision, result, partial(_further, test, model, options, unroll, engine, backend, deadline))
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
-        result.error = told(error)
+        result.error, result.stopped = told(error), True
     except InputError as error:
         if error.path == "<input>":
             error.path, error.text = test.path, test.text
@@ -168,6 +168,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.states = decision.states
     result.positive, result.negative = decision.positive, decision.negative
     result.complete, result.listed_all = decision.complete, decision.listed_all
+    result.stopped = decision.stopped is not None
     result.loops = [] if decision.complete else _loops_cut(question.program, question.test.path)
     result.satisfied = decision.satisfied
     if decision.races:

@@ -169,14 +169,15 @@ class Result:
     `kind` is `exists`, `not exists` or `forall`, `condition` the proposition after it, `observation` is `never`,
     `sometimes` or `always`: all three None when a test could not be read, `observation` also when it was not decided.
     `states` are the allowed outcomes, sorted: what the condition, `filter` and `locations` name, with its number.
-    `positive` of them satisfy the proposition, `negative` do not; `witnesses` has an execution for each, in the same order.
-    `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut executions
-    off, or nobody knows whether one did. `seconds` is the time for executing and deciding (on the command line also for
-    reading). `error` says why the verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without
-    which the forbidden outcome would be allowed: all of them are needed, or with `forbidding_each` any one is enough.
-    `spot` is where the condition stands. `satisfied` says of each state whether it satisfies the proposition. `expectation`
-    is the verdict that the test says it should have; where several are right, `|` stands between them. `own` is the verdict
-    of what the test itself asks, where more was asked besides; that must be expected too.
+    `positive` of them satisfy the proposition, `negative` do not; `witnesses` has an execution for each, in the same
+    order. `listed_all` is False when there are more states than are listed. `complete` is False when a loop bound cut
+    executions off, or nobody knows whether one did. `stopped`: the search ended early, so that states may be missing.
+    `seconds` is the time for executing and deciding (on the command line also for reading). `error` says why the
+    verdict is `error`, `undecided` or `undefined`. `forbidding` names the axioms without which the forbidden outcome
+    would be allowed: all of them are needed, or with `forbidding_each` any one is enough. `spot` is where the condition
+    stands. `satisfied` says of each state whether it satisfies the proposition. `expectation` is the verdict that the
+    test says it should have; where several are right, `|` stands between them. `own` is the verdict of what the test
+    itself asks, where more was asked besides; that must be expected too.
 
     `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`, `at`), the
     `reason`, and the steps of the `execution` in which nothing orders them; `race_witnesses` are these executions. `why` is
@@ -216,6 +217,7 @@ class Result:
     checks: list[Checked] = field(default_factory=list)
     of_kernel: bool = False
     bounded_ok: bool = False
+    stopped: bool = False
     loops: list[Loop] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     spot: Spot | None = None

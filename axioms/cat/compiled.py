@@ -56,6 +56,8 @@ class Model:
         #: The texts that it was read from, each with the name of its file: its own, and those that it includes.
         self.sources: tuple[tuple[str, str], ...] = ()
         self.options: frozenset[str] = frozenset()
+        #: The names of axioms that whoever asked for the model has left out.
+        self.without: frozenset[str] = frozenset()
         self.fixed: list[Node] = []
         self.chosen: list[Node] = []
         self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on

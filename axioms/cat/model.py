@@ -11,12 +11,19 @@ from axioms.cat.statements import Compiler
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
 
-def compile_model(name: str, text: str, include: Include = lambda _: None, options: Iterable[str] = ()) -> Model:
+def compile_model(
+    name: str,
+    text: str,
+    include: Include = lambda _: None,
+    options: Iterable[str] = (),
+    without: Iterable[str] = (),
+) -> Model:
     """Reads and compiles a model. `include` gives the text of an included file, or None where there is none; it raises OSError
-    or ValueError for one that is not to be read. `options` are those for which the model's `if "option"` holds.
+    or ValueError for one that is not to be read. `options` are those for which the model's `if "option"` holds. `without`
+    names axioms that are left out: all statements of that name.
 
-    Raises InputError, also for a model without an axiom, for an option that the model does not ask for, and for definitions
-    that expand to more than `MOST_WORK`."""
+    Raises InputError, also for a model without an axiom, for an option that the model does not ask for, for an axiom to leave
+    out that it does not have, and for definitions that expand to more than `MOST_WORK`."""
     sources = [(name, text)]
 
     def noted(path: str) -> str | None:
@@ -41,7 +48,20 @@ def compile_model(name: str, text: str, include: Include = lambda _: None, optio
     for option in sorted(compiler.options - model.options):
         hint_ = nearest(option, model.options)
         raise InputError([Diagnostic(Span(0, 0, 0), f"the model has no option '{option}'", hint_)], name)
-    return completed(model, compiler.created)
+    finished = completed(model, compiler.created)
+    _leave_out(finished, frozenset(without))
+    return finished
+
+
+def _leave_out(model: Model, without: frozenset[str]) -> None:
+    """Takes axioms out of a model that is complete otherwise: what it speaks of stays the same, so that an axiom less never
+    forbids more. Raises InputError for an axiom that the model does not have."""
+    known = list(dict.fromkeys(axiom.name for axiom in model.axioms))
+    for name in sorted(without.difference(known)):
+        hint = nearest(name, known) or f"its axioms are {', '.join(known)}"
+        raise InputError([Diagnostic(Span(0, 0, 0), f"the model has no axiom '{name}'", hint)], model.name)
+    model.axioms = [axiom for axiom in model.axioms if axiom.name not in without]
+    model.without = without
 
 
 __all__ = ["MOST_WORK", "Axiom", "Facts", "Include", "Model", "Node", "compile_model", "completed"]

@@ -29,6 +29,7 @@ class _Specialiser(Builder):
 
     def model(self, model: Model, flags: frozenset[str]) -> Model:
         new = Model(model.name)
+        new.without = model.without
         new.title, new.options, new.shipped = model.title, model.options, model.shipped
         new.residual, new.shown = model.residual, model.shown
         for axiom in model.axioms:

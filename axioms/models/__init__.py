@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from axioms.models.options import of_models
+
 if TYPE_CHECKING:
     from axioms.cat.model import Model
 
@@ -22,24 +24,30 @@ def names() -> list[str]:
 
 
 def load(name: str, options: Iterable[str] = ()) -> Model:
-    """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. Raises InputError,
-    also for an option that the model does not have."""
-    chosen = frozenset(options)
-    if name in names():
-        return _shipped(name, chosen)
+    """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. The name may leave
+    out axioms and choose readings: see `axioms.models.naming`. Raises InputError, also for an option or an axiom that the
+    model does not have."""
+    from axioms.models.naming import named
+
+    told = named(name, options)
+    base, chosen = told.base, of_models(told.options)
+    if base in names():
+        return _shipped(base, chosen, told.without, name)
     from axioms.cat.model import compile_model
     from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
-    if not name.endswith(".cat"):
-        hint = nearest(name, names()) or f"the models are {', '.join(names())}; a file must end in .cat"
-        raise InputError([Diagnostic(Span(0, 0, 0), f"unknown model '{name}'", hint)], name)
+    if not base.endswith(".cat"):
+        hint = nearest(base, names()) or f"the models are {', '.join(names())}; a file must end in .cat"
+        raise InputError([Diagnostic(Span(0, 0, 0), f"unknown model '{base}'", hint)], name)
     try:
-        text = _read(name)
+        text = _read(base)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
-    model = compile_model(name, text, functools.partial(_beside, os.path.dirname(name)), chosen)
-    model.shipped = next((n for n in names() if text == _text(n)), "")
+    include = functools.partial(_beside, os.path.dirname(base))
+    model = compile_model(base, text, include, chosen, told.without)
+    model.name = name
+    model.shipped = "" if told.without else next((n for n in names() if text == _text(n)), "")
     return model
 
 
@@ -75,10 +83,11 @@ def _text(name: str) -> str:
         return file.read()
 
 
-@functools.lru_cache(maxsize=8)
-def _shipped(name: str, options: frozenset[str]) -> Model:
+@functools.lru_cache(maxsize=32)
+def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], name: str) -> Model:
     from axioms.cat.model import compile_model
 
-    model = compile_model(name, _text(name), options=options)
-    model.shipped = name
+    model = compile_model(base, _text(base), options=options, without=without)
+    model.name = name
+    model.shipped = "" if without else base  # what is less an axiom is not what ships
     return model

@@ -15,7 +15,8 @@ into pieces that have one such byte each. What is torn may be computed with and 
 which says what values there are, lets every byte of a read come from another write.
 
 A model tells that it is about bytes by having an axiom named `single-copy`. The others are about words: under these a read
-never mixes writes of its size, as with the option `no-tearing`.
+never mixes writes of its size, as with the option `no-tearing`. A model that is asked for less this axiom is about bytes, too,
+and nothing binds them: a cell is cut wherever its values differ.
 """
 
 from __future__ import annotations
@@ -27,21 +28,23 @@ from axioms.events.event import Event
 from axioms.events.value_sets import Numbers
 from axioms.program import Program, cut_at, members_by_tag, numbers_written
 
+_SINGLE_COPY = "single-copy"
 _PROXIES = ("GEN", "SUR", "TEX", "CON", "ASYNC", "TMAP")
 
 
 def with_tearing(program: Program, model: Model) -> Program:
     """The program with its cells cut wherever a read may be torn under a model."""
-    if not any(axiom.name == "single-copy" for axiom in model.axioms):
+    bound = any(axiom.name == _SINGLE_COPY for axiom in model.axioms)
+    if not bound and _SINGLE_COPY not in model.without:
         whole = all(len(e.cells) <= 1 for e in program.events if e.kind == "R")
         return program if whole else cut_at(program, (), program.options | {"no-tearing"})
-    cuts = torn_at(program)
+    cuts = torn_at(program, bound=bound)
     return cut_at(program, cuts) if cuts else program
 
 
-def torn_at(program: Program) -> set[tuple[int, int]]:
-    """Where to cut, as objects and offsets."""
-    suspects = _suspects(program)
+def torn_at(program: Program, *, bound: bool = True) -> set[tuple[int, int]]:
+    """Where to cut, as objects and offsets. `bound`: single-copy atomicity holds."""
+    suspects = _suspects(program, bound)
     found: set[tuple[int, int]] = set()
     if not suspects:
         return set()
@@ -66,7 +69,7 @@ def mixes(read: Event, writes: Iterable[Event]) -> bool:
     return len({whole_source(read, w) for w in writes} - {None}) > 1
 
 
-def _suspects(program: Program) -> dict[int, list[Event]]:
+def _suspects(program: Program, atomic: bool) -> dict[int, list[Event]]:
     """The cells that some read may find torn, each with the writes that it may take, as far as placement and values that
     are known say it."""
     writes: dict[int, list[Event]] = {}
@@ -80,7 +83,7 @@ def _suspects(program: Program) -> dict[int, list[Event]]:
     crowded = {c: ws for c, ws in writes.items() if len(ws) > 1 and not _is_flat(program, c, ws)}
     if not crowded:
         return {}
-    strong = _surely_strong(program)
+    strong = _surely_strong(program) if atomic else [0] * len(program.events)
     found: dict[int, list[Event]] = {}
     for c, (initial, *others) in crowded.items():
         row = sum(1 << w.index for w in others)

@@ -151,7 +151,7 @@ class _Run:
         except OSError as error:
             return _refuse(f"cannot write {error.filename}: {error.strerror}")
         try:
-            with _progress(len(found)) as progress, closing(self._outcomes(items)) as outcomes:
+            with bar(len(found)) as progress, closing(self._outcomes(items)) as outcomes:
                 for item, problem in found:
                     model = self._options.model
                     self._add(next(outcomes) if problem is None else _bad_path(str(item), problem, model))
@@ -196,7 +196,7 @@ class _Run:
         sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
     def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
-        jobs = self._options.jobs or (1 if len(paths) <= 1 else _processors())
+        jobs = self._options.jobs or (1 if len(paths) <= 1 else processors())
         if not paths:
             return
         if len(paths) == 1 and self._options.timeout is None:
@@ -265,17 +265,19 @@ def _interrupted(path: str) -> Outcome:
     return not_run(path, "not run: interrupted")
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors there are for us."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _progress(count: int) -> Bar | _Quiet:
+def bar(count: int, what: str = "checking") -> Bar | _Quiet:
+    """The progress of so many tests, where somebody looks on."""
     if count > 1 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from ptxmm.cli.progress import Bar
 
-        return Bar(count)
+        return Bar(count, what)
     return _Quiet()
 
 

@@ -84,6 +84,10 @@ def _command(arguments: list[str]) -> int:
 
         sys.stdout.write("".join(name + "\n" for name in models()))
         return 0
+    if options.command == "compare":
+        from ptxmm.cli.compare import compare
+
+        return compare(options)
     if options.command == "lint":
         from ptxmm.cli.lint import lint
 

@@ -82,7 +82,7 @@ def check(
         _add_assertions(question, result)
         result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
-        result.error = told(error)
+        result.error, result.stopped = told(error), True
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME:
@@ -120,7 +120,7 @@ def _answer_for_all_contents(question: Question, result: Result) -> Result:
         try:
             _answer(question, other)
         except (OutOfTime, TimeoutError) as error:
-            other.error = told(error)
+            other.error, other.stopped = told(error), True
         worst = max(worst, other, key=_openness)
         if other.verdict in wanted and (result.verdict not in wanted or _broken(result) < _broken(other)):
             other.notes += [*found, notes.held(what)]
@@ -184,6 +184,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     test = question.test
     result.states, result.satisfied = decision.states, decision.satisfied
     result.complete, result.listed_all = decision.complete, decision.listed_all
+    result.stopped = decision.stopped is not None
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
     result.notes = [notes.ASSUMED[name] for name in question.built.assumed]
     result.races = [entry(race, question.cast) for race in decision.races]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from ptxmm.checker import Outcome
 from ptxmm.report.files import write_whole
@@ -26,19 +27,36 @@ class Drawings:
         """Raises OSError where a file cannot be written."""
         if not outcome.drawings:
             return
-        name = self._name(outcome.result.name)
         groups = {"": outcome.drawings} | {f"{what}-": found for what, found in (outcome.extra or {}).items()}
-        for what, found in groups.items():
-            for kind, drawings in found.items():
-                for i, text in enumerate(drawings):
-                    path = os.path.join(self._folders[kind], f"{name}-{what}{i}.{kind}")
-                    write_whole(path, text)
+        named = {
+            (kind, f"{what}{i}"): text
+            for what, found in groups.items()
+            for kind, drawings in found.items()
+            for i, text in enumerate(drawings)
+        }
+        self.put(outcome.result.name, named)
+
+    def put(self, test: str, drawings: Mapping[tuple[str, str], str]) -> list[str]:
+        """Writes the drawings of one test, each by its kind and what it shows; gives their paths. Raises OSError where a file
+        cannot be written."""
+        name = self._name(test)
+        paths = []
+        for (kind, what), text in drawings.items():
+            path = os.path.join(self._folders[kind], f"{name}-{_UNSAFE.sub('_', what)}.{kind}")
+            write_whole(path, text)
+            paths.append(path)
+        return paths
 
     def _name(self, wanted: str) -> str:
-        base = _UNSAFE.sub("_", wanted).lstrip(".-")[:120] or "test"
+        base = safe(wanted)
         name, count = base, 1
         while name.lower() in self._taken:  # some file systems do not tell capitals apart
             count += 1
             name = f"{base}~{count}"
         self._taken.add(name.lower())
         return name
+
+
+def safe(name: str) -> str:
+    """A test's name as that of a file."""
+    return _UNSAFE.sub("_", name).lstrip(".-")[:120] or "test"

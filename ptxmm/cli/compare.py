@@ -1,0 +1,213 @@
+"""`ptxmm compare`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from ptxmm.cli.check import bar, processors
+from ptxmm.comparing.columns import Case, Columns
+from ptxmm.comparing.comparison import Comparison, Telling, columns_for, compared, told
+from ptxmm.report.comparing import JsonReport, Report, Searched, TextReport
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ptxmm.comparing.finding import Search
+    from ptxmm.report.drawings import Drawings
+
+_SAME, _DIFFER, _BAD, _OPEN = range(4)
+#: Which of them counts, of many tests: as for `ptxmm check`.
+_WORST = (_BAD, _DIFFER, _OPEN, _SAME)
+
+
+def compare(options: Namespace) -> int:
+    """Runs the command; gives its exit status: 0 where the models say the same, 1 where they differ, 2 for bad input, 3 where
+    they do not differ as far as anybody knows and something stayed open."""
+    from ptxcore.diagnostics import InputError
+
+    names = options.models or _shipped()
+    try:
+        columns = columns_for(
+            names, options.unroll, options.timeout, options.backend, options.all_registers, options.races
+        )
+    except InputError as error:
+        sys.stderr.write(error.render() + "\n")
+        return _BAD
+    except OSError as error:
+        return _refuse(f"{error.filename or 'a model'}: {error.strerror or error}")
+    except ValueError as error:
+        return _refuse(str(error))
+    try:
+        run = _Run(options, columns)
+    except OSError as error:
+        return _refuse(f"cannot make the folder {error.filename}: {error.strerror}")
+    return run.find() if options.find else run.table()
+
+
+def _shipped() -> list[str]:
+    from ptxmm.api import models
+
+    return models()
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"ptxmm compare: error: {message}\n")
+    return _BAD
+
+
+class _Run:
+    def __init__(self, options: Namespace, columns: Columns) -> None:
+        """Raises OSError where a folder cannot be made."""
+        self._options, self._columns = options, columns
+        self._report: Report = (
+            JsonReport(columns.names)
+            if options.format == "json"
+            else TextReport(columns.names, all_tests=options.all, texts=options.find)
+        )
+        self._drawings: Drawings | None = None
+        if options.svg:
+            from ptxmm.report.drawings import Drawings
+
+            self._drawings = Drawings({"svg": options.svg})
+        if options.output:
+            os.makedirs(options.output, exist_ok=True)
+        self._seen = {_SAME}
+        self._made: set[str] = set()  # minimal tests that were told already
+        self._jobs = options.jobs or processors()
+        self._start = time.perf_counter()
+
+    def table(self) -> int:
+        """Compares over the tests that are given."""
+        from ptxmm.comparing.table import rows
+
+        if not self._options.paths and self._columns.models:
+            return _refuse("tests are needed: PATH, or --find, which looks for some")
+        cases = self._cases() if self._options.paths else self._columns.logged()
+        jobs = min(self._jobs, len(cases)) if self._columns.models else 1
+        found = rows(self._columns, cases, jobs=jobs, timeout=self._options.timeout)
+        with bar(len(cases), "comparing") as progress:
+            for row in found:
+                self._add(compared(row))
+                progress.advance()
+        self._report.end(time.perf_counter() - self._start)
+        return self._code
+
+    def find(self) -> int:
+        """Looks for the smallest tests that tell the models apart."""
+        from ptxcore.diagnostics import InputError
+        from ptxmm.comparing.finding import Search
+
+        if len(self._columns.models) < len(self._columns.names):
+            return _refuse("--find asks models; a log answers for its own tests only")
+        where, cases = self._universe()
+        search = Search(self._columns, cases, most=self._options.most, jobs=self._jobs, timeout=self._options.timeout)
+        try:
+            for found in search:
+                one, other = found.pair
+                kept = [d for d in compared(found.row).differences if (d.one.of, d.other.of) == (one, other)]
+                answers = tuple(a for a in found.row.answers if a.of in found.pair)
+                self._add(Comparison(found.row.case, found.row.name, answers, tuple(kept)))
+        except InputError as error:
+            sys.stderr.write(error.render() + "\n")
+            return _BAD
+        except ValueError as error:
+            return _refuse(str(error))
+        self._searched(search, where)
+        return self._code
+
+    def _searched(self, search: Search, where: str) -> None:
+        for pair, waiting in search.open.items():
+            if waiting and not search.told[pair]:
+                self._seen.add(_OPEN)
+        told_of = {pair: search.told[pair] for pair in combinations(self._columns.names, 2)}
+        summary = Searched(where, self._options.size, search.searched, told_of, search.open, search.exhausted)
+        self._report.end(time.perf_counter() - self._start, summary)
+
+    def _universe(self) -> tuple[str, Iterator[Case]]:
+        """What is looked at, in words, and the tests."""
+        if self._options.paths:
+            from ptxmm.comparing.finding import sized
+
+            found, wrong = sized((c.item for c in self._cases() if c.item is not None), self._options.size)
+            for _, message in wrong:
+                sys.stderr.write(message + "\n")
+                self._seen.add(_BAD)
+            return f"the {len(found)} tests given, of at most {self._options.size} accesses", iter(found)
+        from ptxmm.comparing.universe import universe
+
+        looked = universe(self._options.size)
+        return str(looked), looked.cases()
+
+    def _cases(self) -> list[Case]:
+        from litmus.formats import find
+        from ptxmm.kernels.files import TESTS, expand
+
+        cases = []
+        for item, problem in expand(find(self._options.paths, TESTS)):
+            if problem is None:
+                cases.append(Case(str(item), item))
+            else:
+                sys.stderr.write(f"{item}: error: {problem}\n")
+                self._seen.add(_BAD)
+        return cases
+
+    def _add(self, comparison: Comparison) -> None:
+        options = self._options
+        found = told(
+            comparison,
+            self._columns,
+            minimal=options.minimal,
+            pictures=self._drawings is not None,
+            timeout=options.timeout,
+        )
+        self._seen.add({"same": _SAME, "differ": _DIFFER, "open": _OPEN}.get(comparison.status, _OPEN))
+        for answer in comparison.answers:
+            if answer.verdict == "error":
+                self._seen.add(_BAD)
+        if found and all(self._is_known(telling) for telling in found):
+            return  # the same minimal test came out of another one
+        self._report.add(comparison, found, self._written(comparison, found))
+
+    def _is_known(self, telling: Telling) -> bool:
+        if not telling.reduced or telling.test is None:
+            return False
+        from ptxmm.checker import digest
+
+        key = f"{telling.difference.one.of}\n{telling.difference.other.of}\n{digest(telling.test)}"
+        known = key in self._made
+        self._made.add(key)
+        return known
+
+    def _written(self, comparison: Comparison, found: Sequence[Telling]) -> list[str]:
+        """The pictures and tests that are written; gives their paths."""
+        from litmus.formats.printer import write
+        from litmus.test import Test
+        from ptxmm.report.drawings import safe
+        from ptxmm.report.files import write_whole
+
+        paths: list[str] = []
+        try:
+            for telling in found:
+                test = telling.test
+                name = test.name if isinstance(test, Test) else comparison.name
+                if self._options.output and isinstance(test, Test):
+                    path = os.path.join(self._options.output, f"{safe(name)}.litmus")
+                    write_whole(path, write(test))
+                    paths.append(path)
+                if self._drawings is not None:
+                    drawn = {("svg", f"allowed-by-{r.allows}"): r.allowed for r in telling.reasons if r.allowed}
+                    drawn |= {("svg", f"forbidden-by-{r.forbids}"): r.forbidden for r in telling.reasons if r.forbidden}
+                    paths += self._drawings.put(name, drawn)
+        except OSError as error:
+            self._seen.add(_BAD)
+            sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
+        return list(dict.fromkeys(paths))
+
+    @property
+    def _code(self) -> int:
+        return next(code for code in _WORST if code in self._seen)

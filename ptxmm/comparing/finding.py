@@ -1,0 +1,143 @@
+"""The smallest tests that tell models apart: tests come by size, and each pair of models is done with once it has differed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from heapq import merge
+from itertools import combinations, islice
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ptxcore.machine.ir.effects import ACCESSES
+from ptxmm.comparing.columns import Case, Columns, Row
+from ptxmm.comparing.differences import Difference, difference
+from ptxmm.comparing.table import rows
+from ptxmm.kernels.files import Item
+
+if TYPE_CHECKING:
+    from litmus.test import Test
+
+#: Names of models, of the one that was given first and of another one.
+Pair = tuple[str, str]
+#: Tests that are decided together: few at first, since small ones tell most models apart.
+_FIRST, _MOST = 32, 512
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A test that tells two models apart; none of those that were asked before it is larger."""
+
+    row: Row
+    difference: Difference
+
+    @property
+    def pair(self) -> Pair:
+        return self.difference.one.of, self.difference.other.of
+
+
+class Search:
+    """Iterating gives what is found, up to `most` tests for each pair of columns. What was looked at is counted on the way:
+    `searched`, how many tests of each size; `told`, for each pair how many tests were found; `open`, for each pair the tests
+    of which nobody knows whether they tell it apart, with the reason."""
+
+    def __init__(
+        self, columns: Columns, cases: Iterable[Case], *, most: int = 1, jobs: int = 1, timeout: float | None = None
+    ) -> None:
+        self._columns, self._cases, self._most = columns, iter(cases), most
+        self._jobs, self._timeout = jobs, timeout
+        self.searched: Counter[int] = Counter()
+        self.told: Counter[Pair] = Counter()
+        self.open: dict[Pair, list[tuple[str, str]]] = {pair: [] for pair in combinations(columns.names, 2)}
+        self.exhausted = False
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Those that are not told apart as often as is wanted."""
+        return [pair for pair in self.open if self.told[pair] < self._most]
+
+    def __iter__(self) -> Iterator[Found]:
+        size = _FIRST
+        while self.pairs:
+            batch = list(islice(self._cases, size))
+            if not batch:
+                self.exhausted = True
+                return
+            wanted = self._columns.only(name for pair in self.pairs for name in pair)
+            for row in rows(wanted, batch, jobs=self._jobs, timeout=self._timeout):
+                self.searched[row.case.size] += 1
+                yield from self._of(row)
+                if not self.pairs:
+                    return
+            size = min(_MOST, 2 * size)
+
+    def _of(self, row: Row) -> Iterator[Found]:
+        answers = {answer.of: answer for answer in row.answers}
+        for pair in self.pairs:
+            if pair[0] not in answers or pair[1] not in answers:
+                continue
+            found = difference(answers[pair[0]], answers[pair[1]])
+            if found.differs:
+                self.told[pair] += 1
+                yield Found(row, found)
+            elif found.status != "same":
+                self.open[pair].append((row.name, found.open))
+
+
+def by_size(*families: Iterable[Case]) -> Iterator[Case]:
+    """The tests of some families, each of which comes by size, by size."""
+    yield from merge(*families, key=attrgetter("size"))
+
+
+#: What counts in a test's size besides accesses: operations on mbarrier objects, and asynchronous ones by their issue.
+_COUNTED = ACCESSES | {"mbarrier", "issue", "clear", "discard"}
+
+
+def size_of(test: Test) -> int:
+    """How large a test is: how many of its instructions access memory. Of a cycle of accesses that is its length. Raises
+    InputError and UnsupportedProgram for a test that cannot be executed."""
+    from ptxmm.pipeline import build
+
+    threads = build(test).threads
+    return sum(len({id(e.instruction) for e in t.execution.effects if e.kind in _COUNTED}) for t in threads)
+
+
+@cache
+def library() -> tuple[Case, ...]:
+    """The litmus tests that ship, by size; of one size the shorter ones first."""
+    from importlib import resources
+    from pathlib import Path
+
+    folder = Path(str(resources.files("litmus"))) / "library"
+    return tuple(sized(str(path) for path in sorted(folder.rglob("*.litmus")))[0])
+
+
+def sized(items: Iterable[Item], most: int | None = None) -> tuple[list[Case], list[tuple[str, str]]]:
+    """Litmus tests of files by size, those of at most `most` accesses; and what has no size, with what is wrong with it."""
+    from axioms.errors import UnsupportedProgram
+    from litmus.test import Test
+    from ptxcore.diagnostics import InputError
+
+    found, wrong = [], []
+    for item in items:
+        case = Case(str(item), item)
+        try:
+            test = case.load()
+            if not isinstance(test, Test):
+                wrong.append((case.path, "kernel tests have no size: compare them without --find"))
+                continue
+            size = size_of(test)
+            if most is None or size <= most:
+                found.append(case._replace(test=test, size=size))
+        except (InputError, UnsupportedProgram, OSError) as error:
+            wrong.append((case.path, str(error)))
+    return sorted(found, key=_length), wrong
+
+
+def _length(case: Case) -> tuple[int, int]:
+    from litmus.test import Test
+
+    assert isinstance(case.test, Test)
+    return case.size, sum(len(thread.statements) for thread in case.test.threads)

@@ -1,0 +1,269 @@
+"""Comparisons of models written down: for people (`text`), and for programs (`json`)."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ptxmm import __version__
+from ptxmm.comparing.answers import Answer, State
+from ptxmm.comparing.comparison import Comparison, Telling
+from ptxmm.comparing.differences import Difference
+from ptxmm.comparing.finding import Pair
+from ptxmm.comparing.reasons import Reason
+from ptxmm.report import plain
+from ptxmm.report.herd import state_line
+from ptxmm.report.json import json_text
+
+#: The kinds of tests in the words of herd's tables.
+KINDS = {"exists": "Allow", "not exists": "Forbid", "forall": "Require"}
+#: States of one kind that the text shows of a test.
+_MOST_STATES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search looked at, and what it did not settle: `where` in words, `size` the largest, `tests` by size, `told` and
+    `open` by pair. `whole`: all of that was looked at."""
+
+    where: str
+    size: int
+    tests: Counter[int]
+    told: dict[Pair, int]
+    open: dict[Pair, list[tuple[str, str]]]
+    whole: bool
+
+
+class Report(Protocol):
+    """Takes comparisons in order, each with what is told of its differences, and the files that were written for it."""
+
+    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None: ...
+
+    def end(self, seconds: float, searched: Searched | None = None) -> None: ...
+
+
+class TextReport:
+    """`all_tests`: also those that are the same. `texts`: the tests themselves are shown, as they are found."""
+
+    def __init__(self, models: Sequence[str], *, all_tests: bool = False, texts: bool = False) -> None:
+        self._models, self._all, self._texts = models, all_tests, texts
+        self._counts: Counter[tuple[Pair, str]] = Counter()
+        self._states: Counter[tuple[Pair, str]] = Counter()
+        self._tests: Counter[str] = Counter()
+
+    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
+        status = comparison.status
+        self._tests[status] += 1
+        for d in comparison.differences:
+            self._counts[(d.one.of, d.other.of), d.status] += 1
+            self._states[(d.one.of, d.other.of), "lost"] += len(d.lost)
+            self._states[(d.one.of, d.other.of), "won"] += len(d.won)
+        if status == "same" and not self._all:
+            return
+        lines = [self._head(comparison)]
+        shown: set[str] = set()
+        for telling in told:
+            lines += self._telling(telling, shown)
+        for d in comparison.differences:
+            if d.status in ("open", "unanswered"):
+                lines += [f"    {plain(d.one.of)} and {plain(d.other.of)}: {_STATUS[d.status]}: {_first(d.open)}"]
+            lines += [f"    not seen in runs: {text}" for text in _states(d.unseen)]
+        lines += [f"    {path}" for path in files]
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
+
+    def _head(self, comparison: Comparison) -> str:
+        kind = next((KINDS[a.kind] for a in comparison.answers if a.kind in KINDS), "-")
+        told = "   ".join(f"{plain(a.of)}: {answer_text(a)}" for a in comparison.answers)
+        return f"{plain(comparison.name)}   {kind}   {told}"
+
+    def _telling(self, telling: Telling, shown: set[str]) -> list[str]:
+        from litmus.formats.printer import write
+        from litmus.test import Test
+
+        lines = []
+        if (self._texts or telling.reduced) and isinstance(telling.test, Test):
+            text = write(telling.test)
+            if text not in shown:
+                shown.add(text)
+                lines += ["", *(f"      {line}" for line in map(plain, text.splitlines())), ""]
+        return lines + difference_lines(telling)
+
+    def end(self, seconds: float, searched: Searched | None = None) -> None:
+        if searched is not None:
+            sys.stdout.write("\n".join(self._searched(searched, seconds)) + "\n")
+            return
+        tests = sum(self._tests.values())
+        words = [f"{self._tests[s]} {_COUNTED[s]}" for s in _COUNTED if self._tests[s]]
+        lines = [f"{tests} test{'s' * (tests != 1)} compared: {', '.join(words) or 'nothing'}; {seconds:.2f} s"]
+        pairs = dict.fromkeys(pair for pair, _ in self._counts)
+        for one, other in pairs:
+            pair = (one, other)
+            more = "".join(
+                f", {self._counts[pair, s]} {_COUNTED[s]}" for s in ("open", "unanswered") if self._counts[pair, s]
+            )
+            lines.append(
+                f"{plain(one)} -> {plain(other)}: {self._counts[pair, 'differ']} differ{more}; "
+                f"{self._states[pair, 'lost']} states lost, {self._states[pair, 'won']} won"
+            )
+        sys.stdout.write("\n".join(lines) + "\n")
+
+    def _searched(self, searched: Searched, seconds: float) -> list[str]:
+        count = sum(searched.tests.values())
+        lines = []
+        for pair, waiting in searched.open.items():
+            one, other = map(plain, pair)
+            if not searched.told.get(pair):
+                lines.append(f"{one} and {other}: none up to size {searched.size}: {searched.where}")
+            if waiting:
+                names = ", ".join(plain(name) for name, _ in waiting[:5]) + (", ..." if len(waiting) > 5 else "")
+                lines.append(f"{one} and {other}: {len(waiting)} not settled: {names}: {_first(waiting[0][1])}")
+        by_size = ", ".join(f"{n} of size {size}" for size, n in sorted(searched.tests.items()))
+        lines.append(f"{count} tests looked at ({by_size or 'none'}); {seconds:.2f} s")
+        return lines
+
+
+_STATUS = {"open": "undecided", "unanswered": "not compared"}
+_COUNTED = {"differ": "differ", "same": "the same", "open": "undecided", "unanswered": "not compared"}
+
+
+def answer_text(answer: Answer) -> str:
+    """`Ok, 3 states`."""
+    if not answer.known:
+        return answer.word
+    if answer.verdict == "undefined":
+        return "Undef"
+    at_least = "" if answer.exact or answer.runs else "at least "
+    seen = " seen" if answer.runs else ""
+    return f"{answer.word}, {at_least}{len(answer.states)} state{'s' * (len(answer.states) != 1)}{seen}"
+
+
+def difference_lines(telling: Telling) -> list[str]:
+    """What one model allows and another does not, with the axiom."""
+    d = telling.difference
+    lines = []
+    for one, other, states in ((d.one, d.other, d.lost), (d.other, d.one, d.won)):
+        reason = next((r for r in telling.reasons if r.state and r.allows == one.of and r.forbids == other.of), None)
+        for i, text in enumerate(_states(states)):
+            why = f"   ({plain(because(reason))})" if reason is not None and i == 0 and because(reason) else ""
+            lines.append(f"    {plain(one.of)} allows, {plain(other.of)} {_forbids(other)}: {text}{why}")
+    if d.undefined:
+        bad = d.one if d.one.verdict == "undefined" else d.other
+        lines.append(f"    {plain(bad.of)} gives it no meaning: {_first(bad.message)}")
+    for one, kinds in ((d.one, d.races_lost), (d.other, d.races_won)):
+        if kinds:
+            lines.append(f"    {plain(one.of)} alone finds races: {', '.join(kinds)}")
+    return lines
+
+
+def _forbids(answer: Answer) -> str:
+    return "did not show" if answer.runs else "forbids"
+
+
+def because(reason: Reason) -> str:
+    """The axioms that forbid a state, in words."""
+    if reason.axioms:
+        alone = ", each alone" if reason.each and len(reason.axioms) > 1 else ""
+        return f"{reason.forbids}: {' and '.join(reason.axioms)}{alone}"
+    return reason.text
+
+
+def _states(states: Sequence[State]) -> list[str]:
+    lines = [_state(s) for s in states[:_MOST_STATES]]
+    return lines + [f"... and {len(states) - _MOST_STATES} more"] * (len(states) > _MOST_STATES)
+
+
+def _state(state: State) -> str:
+    """`1:r0=1; [x]=2;`, as logs have it."""
+    numbers = {name: value if isinstance(value, int) else 0 for name, value in state.items()}
+    return state_line(numbers, {(name, 0): value for name, value in state.items() if isinstance(value, str)})
+
+
+def _first(text: str) -> str:
+    return plain(text).split("\n", 1)[0]
+
+
+class JsonReport:
+    def __init__(self, models: Sequence[str]) -> None:
+        self._models = list(models)
+        self._tests: list[dict[str, Any]] = []
+
+    def add(self, comparison: Comparison, told: Sequence[Telling], files: Sequence[str] = ()) -> None:
+        by_pair = {(t.difference.one.of, t.difference.other.of): t for t in told}
+        found = [_difference(d, by_pair.get((d.one.of, d.other.of))) for d in comparison.differences]
+        self._tests.append({
+            "name": comparison.name,
+            "path": comparison.path,
+            "size": comparison.case.size or None,
+            "status": comparison.status,
+            "answers": [_answer(a) for a in comparison.answers],
+            "differences": found,
+            "files": list(files),
+        })  # fmt: skip
+
+    def end(self, seconds: float, searched: Searched | None = None) -> None:
+        document: dict[str, Any] = {
+            "ptxmm": __version__,
+            "models": self._models,
+            "seconds": round(seconds, 6),
+            "tests": self._tests,
+        }
+        if searched is not None:
+            document["searched"] = {
+                "where": searched.where,
+                "to_the_end": searched.whole,
+                "tests": {str(size): n for size, n in sorted(searched.tests.items())},
+                "pairs": [
+                    {"models": pair, "found": searched.told.get(pair, 0), "open": [list(o) for o in waiting]}
+                    for pair, waiting in searched.open.items()
+                ],
+            }
+        sys.stdout.write(json_text(document))
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "model": answer.of,
+        "verdict": answer.verdict,
+        "states": [dict(s) for s in answer.states],
+        "exact": answer.exact,
+        "runs": answer.runs,
+        "races": list(answer.races),
+        "message": answer.message or None,
+        "seconds": round(answer.seconds, 6),
+    }
+
+
+def _difference(found: Difference, telling: Telling | None) -> dict[str, Any]:
+    from litmus.formats.printer import write
+    from litmus.test import Test
+
+    test = telling.test if telling else None
+    return {
+        "models": [found.one.of, found.other.of],
+        "status": found.status,
+        "lost": [dict(s) for s in found.lost],
+        "won": [dict(s) for s in found.won],
+        "unseen": [dict(s) for s in found.unseen],
+        "undefined": found.undefined,
+        "races_lost": list(found.races_lost),
+        "races_won": list(found.races_won),
+        "open": found.open or None,
+        "test": write(test) if isinstance(test, Test) else None,
+        "reduced": bool(telling and telling.reduced),
+        "reasons": [_reason(r) for r in telling.reasons] if telling else [],
+    }
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return {
+        "allows": reason.allows,
+        "forbids": reason.forbids,
+        "state": dict(reason.state),
+        "axioms": list(reason.axioms),
+        "each": reason.each,
+        "text": reason.text or None,
+    }

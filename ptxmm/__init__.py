@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
     from ptxmm.api import check, executions, load, models, parse
+    from ptxmm.comparing.comparison import compare, find_difference
     from ptxmm.kernels.kernel import Kernel
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
@@ -29,7 +30,9 @@ __all__ = [
     "Witness",
     "__version__",
     "check",
+    "compare",
     "executions",
+    "find_difference",
     "lint",
     "load",
     "models",
@@ -44,7 +47,9 @@ _HOMES = {
     "Run": "ptxmm.running",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
+    "compare": "ptxmm.comparing.comparison",
     "executions": "ptxmm.api",
+    "find_difference": "ptxmm.comparing.comparison",
     "lint": "ptxmm.linting",
     "load": "ptxmm.api",
     "models": "ptxmm.api",

@@ -212,10 +212,10 @@ def executions(
         raise TypeError(
             f"executions are those of a litmus test that load or parse has read, not of {type(test).__name__}"
         )
-    chosen = frozenset(options)
+    loaded, chosen = _taken(model, frozenset(options))
     return found(
-        test, model_named(model, chosen) if isinstance(model, str) else model, unroll=unroll, timeout=timeout, engine=engine,
-        backend=backend, all_registers=all_registers, options=chosen,
+        test, loaded, unroll=unroll, timeout=timeout, engine=engine, backend=backend, all_registers=all_registers,
+        options=chosen,
     )  # fmt: skip
 
 

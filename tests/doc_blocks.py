@@ -266,6 +266,14 @@ def _readings() -> str:
     return "\n".join(["| Option | With it |", "|---|---|", *rows]) + "\n"
 
 
+def _families() -> str:
+    """The cycles at which `ptxmm compare --find` looks."""
+    from ptxmm.comparing.universe import FAMILIES
+
+    rows = [f"| `{f.edges}` | {f.size} | {f.mode} | {f.places} |" for f in FAMILIES]
+    return "\n".join(["| Edges | At most | Mode | Places |", "|---|---|---|---|", *rows]) + "\n"
+
+
 def _answers() -> str:
     """What each check answers that no execution decides, by what was looked at; and what decides it."""
     from ptxmm.answers import CHECKS, Answer, Coverage, answer
@@ -338,6 +346,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "coverage-of-readings": lambda: _coverage("readings"),
     "coverage-of-instructions": lambda: _coverage("instructions"),
     "answers": _answers,
+    "families": _families,
     "passes": _passes,
     "gate": _gate,
     "rooms": lambda: _rooms("axioms"),

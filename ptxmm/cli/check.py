@@ -272,9 +272,9 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def bar(count: int, what: str = "checking") -> Bar | _Quiet:
-    """The progress of so many tests, where somebody looks on."""
-    if count > 1 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+def bar(count: int | None, what: str = "checking") -> Bar | _Quiet:
+    """The progress of so many tests (None: nobody knows how many), where somebody looks on."""
+    if count != 1 and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from ptxmm.cli.progress import Bar
 
         return Bar(count, what)
@@ -291,4 +291,7 @@ class _Quiet:
         return None
 
     def advance(self) -> None:
+        pass
+
+    def at(self, done: int, note: str) -> None:
         pass

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptxmm.cli.check import bar, processors
@@ -18,8 +17,11 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxmm.comparing.finding import Search
+    from ptxmm.comparing.universe import Given, Universe
     from ptxmm.report.drawings import Drawings
 
+#: How many tests a search looks at is not known before.
+_UNKNOWN = None
 _SAME, _DIFFER, _BAD, _OPEN = range(4)
 #: Which of them counts, of many tests: as for `ptxmm check`.
 _WORST = (_BAD, _DIFFER, _OPEN, _SAME)
@@ -104,44 +106,48 @@ class _Run:
 
         if len(self._columns.models) < len(self._columns.names):
             return _refuse("--find asks models; a log answers for its own tests only")
-        where, cases = self._universe()
-        search = Search(self._columns, cases, most=self._options.most, jobs=self._jobs, timeout=self._options.timeout)
+        where = self._universe()
+        search = Search(
+            self._columns, where.cases(), most=self._options.most, jobs=self._jobs, timeout=self._options.timeout
+        )
         try:
-            for found in search:
-                one, other = found.pair
-                kept = [d for d in compared(found.row).differences if (d.one.of, d.other.of) == (one, other)]
-                answers = tuple(a for a in found.row.answers if a.of in found.pair)
-                self._add(Comparison(found.row.case, found.row.name, answers, tuple(kept)))
+            with bar(_UNKNOWN, "looking") as progress:
+                search.on_batch = lambda: progress.at(sum(search.searched.values()), f"size {max(search.searched)}")
+                for found in search:
+                    answers = tuple(a for a in found.row.answers if a.of in found.pair)
+                    self._add(Comparison(found.row.case, found.row.name, answers, (found.difference,)))
         except InputError as error:
             sys.stderr.write(error.render() + "\n")
             return _BAD
         except ValueError as error:
             return _refuse(str(error))
-        self._searched(search, where)
+        self._searched(search, str(where))
         return self._code
 
     def _searched(self, search: Search, where: str) -> None:
         for pair, waiting in search.open.items():
             if waiting and not search.told[pair]:
                 self._seen.add(_OPEN)
-        told_of = {pair: search.told[pair] for pair in combinations(self._columns.names, 2)}
-        summary = Searched(where, self._options.size, search.searched, told_of, search.open, search.exhausted)
+        told_of = {pair: search.told[pair] for pair in search.open}
+        summary = Searched(
+            where, self._options.size, search.searched, told_of, search.open, search.exhausted, search.alike
+        )
         self._report.end(time.perf_counter() - self._start, summary)
 
-    def _universe(self) -> tuple[str, Iterator[Case]]:
-        """What is looked at, in words, and the tests."""
-        if self._options.paths:
-            from ptxmm.comparing.finding import sized
+    def _universe(self) -> Universe | Given:
+        """What is looked at."""
+        from ptxmm.comparing.universe import Given, universe
 
-            found, wrong = sized((c.item for c in self._cases() if c.item is not None), self._options.size)
-            for _, message in wrong:
-                sys.stderr.write(message + "\n")
-                self._seen.add(_BAD)
-            return f"the {len(found)} tests given, of at most {self._options.size} accesses", iter(found)
-        from ptxmm.comparing.universe import universe
-
-        looked = universe(self._options.size)
-        return str(looked), looked.cases()
+        options = self._options
+        if not options.paths:
+            return universe(
+                options.size, options.edges, threads=options.threads, places=options.places, mode=options.mode
+            )
+        given = Given([c.item for c in self._cases() if c.item is not None], options.size)
+        for message in given.wrong:
+            sys.stderr.write(message + "\n")
+            self._seen.add(_BAD)
+        return given
 
     def _cases(self) -> list[Case]:
         from litmus.formats import find

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from axioms.models.options import OPTIONS
-from ptxmm.cli.options import Help, ending, positive_number, seconds
+from ptxmm.cli import options as shared
 
 #: As `ptxmm.comparing.comparison.SIZE`, which need not be read for this.
 _SIZE = 6
@@ -39,7 +39,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "forbids, with the axiom. With --find it searches for the smallest tests that tell the models apart. A model is a "
         "name of ptxmm models or a file.cat, less axioms (ptx-9.0/-atomicity) and with readings (behind it, or as one word: "
         "'ptx-9.0 --dep data'), or a log of herd7, of litmus7 or of ptxmm check --format herd.",
-        epilog=ending(
+        epilog=shared._ending(
             "0 the models say the same; 1 they differ; 2 bad input or usage; 3 they do not differ as far as is known, and "
             "something stayed undecided or bounded; 130 interrupted",
             "ptxmm compare --model ptx-7.5 --model ptx-9.0 litmus",
@@ -47,7 +47,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
             "ptxmm compare --model ptx-9.0 --model ptx-9.0/-atomicity --find --minimal",
             "ptxmm compare --model ptx-9.0 --model ptx-9.0 --dep data --find --svg pictures",
         ),
-        formatter_class=Help,
+        formatter_class=shared._Help,
         allow_abbrev=False,
     )
     compare.add_argument("paths", nargs="*", metavar="PATH", help="tests, as for ptxmm check")
@@ -61,14 +61,32 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     compare.add_argument("--find", action="store_true", help="search for the smallest tests that tell the models apart")
     compare.add_argument(
         "--size",
-        type=positive_number,
+        type=shared.positive_number,
         default=_SIZE,
         metavar="N",
-        help="with --find: tests of at most N accesses (default: %(default)s)",
+        help="with --find: cycles of at most N edges, tests of at most N accesses (default: %(default)s)",
+    )
+    compare.add_argument(
+        "--edges", metavar="LIST", help="with --find: cycles of these edges, in place of those that it has"
+    )
+    compare.add_argument(
+        "--threads",
+        type=shared.positive_number,
+        default=4,
+        metavar="N",
+        help="with --find: cycles of at most N threads (default: %(default)s)",
+    )
+    compare.add_argument(
+        "--places", metavar="WHERE", help="with --find: where threads stand: cta, cluster, gpu, sys, all (default: gpu)"
+    )
+    compare.add_argument(
+        "--mode",
+        choices=("sc", "critical", "free", "uni", "total"),
+        help="with --find and --edges: which edges may follow each other, as for ptxmm generate (default: sc)",
     )
     compare.add_argument(
         "--most",
-        type=positive_number,
+        type=shared.positive_number,
         default=1,
         metavar="N",
         help="with --find: so many tests for each two models (default: %(default)s)",
@@ -83,12 +101,12 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     compare.add_argument("--races", action="store_true", help="compare the kinds of races that are found, too")
     compare.add_argument("--all-registers", action="store_true", help="compare every register that a test names")
     compare.add_argument(
-        "--jobs", type=positive_number, metavar="N", help="processes (default: one for each processor)"
+        "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"
     )
-    compare.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each test under each model")
+    compare.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test under each model")
     compare.add_argument(
         "--unroll",
-        type=positive_number,
+        type=shared.positive_number,
         default=4,
         metavar="N",
         help="a loop body executes at most N times (default: %(default)s)",

@@ -32,7 +32,7 @@ def seconds(text: str) -> float:
     return value
 
 
-class Help(argparse.HelpFormatter):
+class _Help(argparse.HelpFormatter):
     """Fills paragraphs; those that are indented stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -40,7 +40,7 @@ class Help(argparse.HelpFormatter):
         return "\n\n".join(p if p.startswith(" ") else fill(p, width, indent) for p in text.split("\n\n"))
 
 
-def ending(status: str, *examples: str) -> str:
+def _ending(status: str, *examples: str) -> str:
     """What stands at the end of a command's help."""
     lines = "\n".join(f"  {example}" for example in examples)
     return f"exit status: {status}\n\nexamples:\n\n{lines}"
@@ -91,7 +91,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="decide litmus tests and kernel tests",
         description="Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
         "whether what the test says of them holds.",
-        epilog=ending(
+        epilog=_ending(
             "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
             "3 nothing failed but something stayed undecided, or holds only within the bounds of loops; 130 interrupted",
             "ptxmm check mp.litmus                    one test, with its outcomes",
@@ -100,7 +100,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             "ptxmm check lock.toml --why              what the answer rests on",
             "ptxmm check tests --timeout 60 --bounded-ok",
         ),
-        formatter_class=Help,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, or -")
@@ -239,13 +239,13 @@ def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="check PTX modules",
         description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
         "authors of concurrent code should know. Modules are taken as relocatable.",
-        epilog=ending(
+        epilog=_ending(
             "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
             "3 a file that was not checked to its end; 130 interrupted",
             "ptxmm lint kernel.ptx",
             "ptxmm lint *.ptx --as manual --format json",
         ),
-        formatter_class=Help,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
@@ -296,12 +296,12 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "run",
         help="run a PTX kernel",
         description="Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
-        epilog=ending(
+        epilog=_ending(
             "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
             "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
             "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
         ),
-        formatter_class=Help,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     run.add_argument("path", metavar="FILE.ptx", help="the module")
@@ -338,14 +338,14 @@ def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="make litmus tests from cycles and families",
         description="Makes litmus tests: from a cycle of relaxations in the language of diy, from all cycles of some edges, or "
         "of a family such as lock:cas. They go to standard output, or each into a file.",
-        epilog=ending(
+        epilog=_ending(
             "0; 2 what no test can be made of; 130 interrupted",
             "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
             "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
             "ptxmm generate lock:cas 4",
         ),
-        formatter_class=Help,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     generate.add_argument("words", nargs="*", metavar="CYCLE|FAMILY", help="edges, or a family and its size")

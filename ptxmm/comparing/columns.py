@@ -101,6 +101,32 @@ class Columns:
             name = test.name if test is not None else stem(case.path)
         return Row(case, name, tuple(self._answer(column, of, case, name) for of, column in self._paired()))
 
+    def alike(self, case: Case) -> bool:
+        """Whether the models certainly say the same of a litmus test: then nobody need decide it. They differ in what its
+        program has nothing of."""
+        from axioms.errors import UnsupportedProgram
+        from axioms.models.naming import named
+        from axioms.models.options import of_programs
+        from axioms.witness.alike import alike
+        from litmus.test import Test
+        from ptxcore.diagnostics import InputError
+        from ptxmm.api import model_named
+        from ptxmm.pipeline import build
+
+        built = {of_programs(named(name).options) for name in self.names}
+        test = _read(case)
+        if len(built) > 1 or len(self.models) < len(self.names) or not isinstance(test, Test):
+            return False
+        try:
+            program = build(test, self._settings.unroll, options=built.pop())
+            return alike(program, [model_named(name) for name in self.names], races=self._settings.races)
+        except (InputError, UnsupportedProgram):
+            return False  # each model says so
+
+    def where_unlike(self, case: Case) -> Row:
+        """The row of a case, without answers where they are certainly the same."""
+        return Row(case, case.name, ()) if self.alike(case) else self(case)
+
     def _paired(self) -> Iterator[tuple[str, Checker | Log]]:
         yield from zip(self.names, self._of, strict=True)
 

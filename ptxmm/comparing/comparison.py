@@ -206,7 +206,7 @@ def find_difference(
 
     columns = columns_for((one, other), unroll, timeout, backend, all_registers, races)
     cases: Iterable[Case]
-    cases = universe(size=size).cases() if tests is None else (Case(t.name, None, t) for t in tests)
+    cases = universe(size).cases() if tests is None else (Case(t.name, None, t) for t in tests)
     search = Search(columns, cases, jobs=jobs, timeout=timeout)
     found = next(iter(search), None)
     if searched is not None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from heapq import merge
 from itertools import combinations, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ptxcore.machine.ir.effects import ACCESSES
@@ -40,7 +39,8 @@ class Found:
 
 class Search:
     """Iterating gives what is found, up to `most` tests for each pair of columns. What was looked at is counted on the way:
-    `searched`, how many tests of each size; `told`, for each pair how many tests were found; `open`, for each pair the tests
+    `searched`, how many tests of each size; `alike`, of how many the models certainly say the same, so that these were not
+    decided; `told`, for each pair how many tests were found; `open`, for each pair the tests
     of which nobody knows whether they tell it apart, with the reason."""
 
     def __init__(
@@ -49,9 +49,12 @@ class Search:
         self._columns, self._cases, self._most = columns, iter(cases), most
         self._jobs, self._timeout = jobs, timeout
         self.searched: Counter[int] = Counter()
+        self.alike = 0
         self.told: Counter[Pair] = Counter()
         self.open: dict[Pair, list[tuple[str, str]]] = {pair: [] for pair in combinations(columns.names, 2)}
         self.exhausted = False
+        #: Called whenever some tests were looked at.
+        self.on_batch: Callable[[], object] = lambda: None
 
     @property
     def pairs(self) -> list[Pair]:
@@ -66,9 +69,11 @@ class Search:
                 self.exhausted = True
                 return
             wanted = self._columns.only(name for pair in self.pairs for name in pair)
-            for row in rows(wanted, batch, jobs=self._jobs, timeout=self._timeout):
+            for row in rows(wanted, batch, jobs=self._jobs, timeout=self._timeout, unlike=True):
                 self.searched[row.case.size] += 1
+                self.alike += not row.answers
                 yield from self._of(row)
+                self.on_batch()
                 if not self.pairs:
                     return
             size = min(_MOST, 2 * size)
@@ -86,9 +91,9 @@ class Search:
                 self.open[pair].append((row.name, found.open))
 
 
-def by_size(*families: Iterable[Case]) -> Iterator[Case]:
-    """The tests of some families, each of which comes by size, by size."""
-    yield from merge(*families, key=attrgetter("size"))
+def by_size(*families: Iterable[tuple[Case, str]]) -> Iterator[tuple[Case, str]]:
+    """The tests of some families, each of which comes by size, by size. Each test comes with the name of its family."""
+    yield from merge(*families, key=lambda found: found[0].size)
 
 
 #: What counts in a test's size besides accesses: operations on mbarrier objects, and asynchronous ones by their issue.

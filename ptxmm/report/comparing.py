@@ -27,7 +27,8 @@ _MOST_STATES = 8
 @dataclass(frozen=True, slots=True)
 class Searched:
     """What a search looked at, and what it did not settle: `where` in words, `size` the largest, `tests` by size, `told` and
-    `open` by pair. `whole`: all of that was looked at."""
+    `open` by pair. `whole`: all of that was looked at. `alike`: of how many tests the models certainly say the same, so
+    that these were not decided."""
 
     where: str
     size: int
@@ -35,6 +36,7 @@ class Searched:
     told: dict[Pair, int]
     open: dict[Pair, list[tuple[str, str]]]
     whole: bool
+    alike: int = 0
 
 
 class Report(Protocol):
@@ -98,7 +100,7 @@ class TextReport:
             return
         tests = sum(self._tests.values())
         words = [f"{self._tests[s]} {_COUNTED[s]}" for s in _COUNTED if self._tests[s]]
-        lines = [f"{tests} test{'s' * (tests != 1)} compared: {', '.join(words) or 'nothing'}; {seconds:.2f} s"]
+        lines = [f"{_counted(tests, 'test')} compared: {', '.join(words) or 'nothing'}; {seconds:.2f} s"]
         pairs = dict.fromkeys(pair for pair, _ in self._counts)
         for one, other in pairs:
             pair = (one, other)
@@ -107,7 +109,7 @@ class TextReport:
             )
             lines.append(
                 f"{plain(one)} -> {plain(other)}: {self._counts[pair, 'differ']} differ{more}; "
-                f"{self._states[pair, 'lost']} states lost, {self._states[pair, 'won']} won"
+                f"{_counted(self._states[pair, 'lost'], 'state')} lost, {self._states[pair, 'won']} won"
             )
         sys.stdout.write("\n".join(lines) + "\n")
 
@@ -116,13 +118,16 @@ class TextReport:
         lines = []
         for pair, waiting in searched.open.items():
             one, other = map(plain, pair)
-            if not searched.told.get(pair):
-                lines.append(f"{one} and {other}: none up to size {searched.size}: {searched.where}")
+            if not searched.told.get(pair) and searched.whole:
+                lines.append(f"{one} and {other}: none up to size {searched.size}")
             if waiting:
                 names = ", ".join(plain(name) for name, _ in waiting[:5]) + (", ..." if len(waiting) > 5 else "")
                 lines.append(f"{one} and {other}: {len(waiting)} not settled: {names}: {_first(waiting[0][1])}")
         by_size = ", ".join(f"{n} of size {size}" for size, n in sorted(searched.tests.items()))
-        lines.append(f"{count} tests looked at ({by_size or 'none'}); {seconds:.2f} s")
+        alike = f"; of {searched.alike} the models are the same" if searched.alike else ""
+        lines.append(f"{count} tests looked at ({by_size or 'none'}){alike}; {seconds:.2f} s")
+        if not all(searched.told.values()):
+            lines += ["looked at:", *(f"    {plain(part)}" for part in searched.where.split("; "))]
         return lines
 
 
@@ -138,7 +143,7 @@ def answer_text(answer: Answer) -> str:
         return "Undef"
     at_least = "" if answer.exact or answer.runs else "at least "
     seen = " seen" if answer.runs else ""
-    return f"{answer.word}, {at_least}{len(answer.states)} state{'s' * (len(answer.states) != 1)}{seen}"
+    return f"{answer.word}, {at_least}{_counted(len(answer.states), 'state')}{seen}"
 
 
 def difference_lines(telling: Telling) -> list[str]:
@@ -149,7 +154,7 @@ def difference_lines(telling: Telling) -> list[str]:
         reason = next((r for r in telling.reasons if r.state and r.allows == one.of and r.forbids == other.of), None)
         for i, text in enumerate(_states(states)):
             why = f"   ({plain(because(reason))})" if reason is not None and i == 0 and because(reason) else ""
-            lines.append(f"    {plain(one.of)} allows, {plain(other.of)} {_forbids(other)}: {text}{why}")
+            lines.append(f"    {plain(one.of)} {_allows(one)}, {plain(other.of)} {_forbids(other)}: {text}{why}")
     if d.undefined:
         bad = d.one if d.one.verdict == "undefined" else d.other
         lines.append(f"    {plain(bad.of)} gives it no meaning: {_first(bad.message)}")
@@ -157,6 +162,14 @@ def difference_lines(telling: Telling) -> list[str]:
         if kinds:
             lines.append(f"    {plain(one.of)} alone finds races: {', '.join(kinds)}")
     return lines
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+def _allows(answer: Answer) -> str:
+    return "showed" if answer.runs else "allows"
 
 
 def _forbids(answer: Answer) -> str:
@@ -214,7 +227,9 @@ class JsonReport:
         if searched is not None:
             document["searched"] = {
                 "where": searched.where,
+                "size": searched.size,
                 "to_the_end": searched.whole,
+                "alike": searched.alike,
                 "tests": {str(size): n for size, n in sorted(searched.tests.items())},
                 "pairs": [
                     {"models": pair, "found": searched.told.get(pair, 0), "open": [list(o) for o in waiting]}

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from agreement import compared
 
 import ptxmm
 from axioms.models.options import OPTIONS
@@ -21,6 +22,7 @@ from ptxmm.comparing.columns import Case
 from ptxmm.comparing.comparison import columns_for, compare, find_difference
 from ptxmm.comparing.differences import difference
 from ptxmm.comparing.finding import Search, library
+from ptxmm.comparing.universe import universe
 
 LIBRARY = Path(ptxmm.__file__).parents[1] / "litmus" / "library"
 RED = LIBRARY / "manual" / "MP+rel+red-fence.acquire.litmus"
@@ -215,7 +217,7 @@ def test_what_is_not_settled_is_told_and_counted(tmp_path: Path, capsys: pytest.
     words = ["--find", "--model", "ptx-9.0", "--model", "ptx-9.0/-fence-sc", str(path)]
     status, out, _ = run(capsys, *words)
     assert status == 3
-    assert "none up to size 6: the 1 tests given" in out and "1 not settled: loop: ptx-9.0: loops were cut" in out
+    assert "none up to size 6" in out and "1 not settled: loop: ptx-9.0: loops were cut" in out
     document = json.loads(run(capsys, *words, "--format", "json")[1])
     assert document["searched"]["pairs"][0]["open"][0][0] == "loop" and document["searched"]["to_the_end"]
 
@@ -239,4 +241,57 @@ def test_the_least_of_a_test_has_its_difference_as_its_condition() -> None:
     least = shrunk(larger, columns)
     assert least.name == "more.min" and len(least.threads) == 2
     assert sorted(map(length, shrunk(test, columns).threads)) == sorted(map(length, least.threads))
-    assert "r1 == 0 /\\\\ f == 2)" in write(least)
+    assert write(least).endswith("f == 2)\n")
+
+
+# Where a search looks.
+
+
+def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
+    looked = universe(4)
+    cases = list(looked.cases())
+    sizes = [c.size for c in cases]
+    assert sizes == sorted(sizes) and sum(looked.counted.values()) == len(cases)
+    assert all(looked.counted[str(family)] for family in looked.families)
+    assert looked.counted["tests that ship"] > 0.9 * len(library())
+    texts = [write(replace(t, name="t", comments=(), meta=())) for c in cases[::7] if isinstance(t := c.test, Test)]
+    assert len(texts) == len(set(texts)) > 200
+
+
+@pytest.mark.compares(0.9)
+@pytest.mark.parametrize(
+    "names",
+    [("ptx-9.0", "ptx-9.0 --bar-is-fence"), ("ptx-9.0", "ptx-9.0/-atomicity"), ("ptx-9.0", "ptx-9.0 --sc-not-acqrel")],
+    ids=lambda n: n[1],
+)
+def test_models_that_are_alike_for_a_program_say_the_same_of_it(names: tuple[str, str]) -> None:
+    columns = columns_for(names)
+    found = [c for c in list(universe(4).cases())[::60] if columns.alike(c)]
+    assert len(found) >= 10
+    for case in found:
+        one, other = columns(case).answers
+        compared(case.name)
+        assert (one.states, one.verdict) == (other.states, other.verdict), case.name
+
+
+def test_models_are_not_alike_where_they_differ() -> None:
+    for other in ("ptx-9.0 --sc-not-acqrel", "ptx-9.0/-causality", "ptx-7.5", "ptx-9.0 --no-tearing"):
+        columns = columns_for(["ptx-9.0", other])
+        differing = [c for c in shipped("model")[::2] if difference(*columns(c).answers).differs]
+        assert differing and not any(columns.alike(c) for c in differing)
+
+
+def test_edges_that_are_none_are_refused_at_their_place(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = run(capsys, "--find", "--edges", "Rfe,Pxd", "--model", "ptx-9.0", "--model", "ptx-7.5")
+    assert status == 2 and "'Pxd' is no edge" in err
+
+
+def test_a_family_of_edges_is_searched_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--find", "--edges", "Rfe,Fre,Coe,Pod**,Fence.sc.gpu,PodRR.acq.gpu", "--size", "4", "--format", "json"]
+    status, out, _ = run(capsys, *words, "--model", "ptx-9.0", "--model", "ptx-9.0 --sc-not-acqrel")
+    document = json.loads(out)
+    assert status == 1 and document["searched"]["pairs"][0]["found"] == 1
+    (found,) = document["tests"]
+    assert found["size"] == 4 and found["path"] == found["name"]
+    test = ptxmm.parse(found["differences"][0]["test"])
+    assert [ptxmm.check(test, options=o).verdict for o in ((), ("sc-not-acqrel",))] == ["no", "ok"]

@@ -26,26 +26,35 @@ _shipped: dict[tuple[str, frozenset[str]], Model] = {}  # read once; there are t
 
 def load(path: str | PathLike[str]) -> Test | KernelTest:
     """Reads a test from a file. `path`: of a litmus test, or of a kernel test, as `lock.toml`, or `lock.toml:weak` for one
-    variant of several; `-` for a litmus test on standard input. Raises InputError for what is wrong in it, OSError where it
-    cannot be read."""
+    variant of several, `mp.test:3` for one test of a template; `-` for a litmus test on standard input. Raises InputError for
+    what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
     from ptxmm.kernels.files import Variant, is_toml, split
 
     if is_toml(str(path)):
         return load_variant(Variant(str(path), ""))
     variant = split(str(path))
-    if variant is not None:
-        return load_variant(variant)
+    return read(text_of(path), str(path)) if variant is None else load_variant(variant)
+
+
+def text_of(path: str | PathLike[str]) -> bytes:
+    """What stands in the file of a litmus test; `-`: on standard input. Raises OSError."""
     from litmus.formats.files import LONGEST_TEST
     from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
     if str(path) == STANDARD_INPUT:
-        return read(read_standard_input(LONGEST_TEST, "a litmus test"), str(path))
-    return read(read_bytes(path, LONGEST_TEST, "a litmus test"), str(path))
+        return read_standard_input(LONGEST_TEST, "a litmus test")
+    return read_bytes(path, LONGEST_TEST, "a litmus test")
 
 
-def load_variant(variant: Variant) -> KernelTest:
-    """Reads one test of a kernel test file; an empty name is the only one that there is."""
+def load_variant(variant: Variant) -> Test | KernelTest:
+    """Reads one test of a kernel test file, or of a template; an empty name is the only one that there is."""
+    from ptxmm.kernels.files import is_toml
+
+    if not is_toml(variant.path):
+        from litmus.formats import read as read_litmus
+
+        return read_litmus(text_of(variant.path), variant.path, variant.name)
     from ptxmm.kernels.toml import read
 
     return read(variant.path).test(variant.name)

@@ -251,7 +251,7 @@ def refused(path: str, model: str, refusal: Refusal) -> Outcome:
 
 def stem(path: str) -> str:
     """A name for a test that could not be read: its file's, and the variant's."""
-    if ".toml:" in path:
+    if ".toml:" in path or ".test:" in path:
         return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
 

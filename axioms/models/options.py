@@ -20,6 +20,7 @@ OF_PROGRAMS = {
     "no-tearing": "reads of at most 8 bytes, naturally aligned, never mix bytes of several writes of their size",
     "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias",
     "completion-by-issuer": "the completion of an asynchronous operation counts as made by the thread that issued it",
+    "plain=relaxed": "ld and st of litmus tests that say no semantics are relaxed.sys, not weak",
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from typing import TypeAlias
 
 from ptxmm import __version__
 
@@ -33,9 +32,6 @@ def seconds(text: str) -> float:
     return value
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
 class _Help(argparse.HelpFormatter):
     """Fills paragraphs; those that are indented stay as they are."""
 
@@ -50,8 +46,7 @@ def _ending(status: str, *examples: str) -> str:
     return f"exit status: {status}\n\nexamples:\n\n{lines}"
 
 
-def parser(command: str = "") -> argparse.ArgumentParser:
-    """What reads the command line: of every command, or of one only. What nobody asks for takes no time then."""
+def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="ptxmm",
         description="Decides what concurrent PTX code may do.",
@@ -60,29 +55,22 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in [command] if command in _COMMANDS else _COMMANDS:
-        _COMMANDS[name](commands)
-    return top
-
-
-def _add_models(commands: Commands) -> None:
+    _add_check(commands)
+    _add_lint(commands)
     commands.add_parser(
         "models",
         help="list the models that ship",
         description="Lists the names of the models that ship, which --model of ptxmm check takes.",
     )
+    _add_run(commands)
+    _add_generate(commands)
+    from ptxmm.cli import campaign_options
 
-
-def _add_campaign(commands: Commands) -> None:
-    from ptxmm.cli.campaign_options import add
-
-    add(commands)
-
-
-def _add_compare(commands: Commands) -> None:
+    campaign_options.add(commands)
     from ptxmm.cli.compare_options import add_compare
 
     add_compare(commands)
+    return top
 
 
 def progress(text: str) -> str:
@@ -95,7 +83,7 @@ def progress(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _add_check(commands: Commands) -> None:
+def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from litmus.test import PROPERTIES
 
     check = commands.add_parser(
@@ -245,7 +233,7 @@ def _reading(option: str, value: str) -> Callable[[str], str]:
     return read
 
 
-def _add_lint(commands: Commands) -> None:
+def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     lint = commands.add_parser(
         "lint",
         help="check PTX modules",
@@ -303,7 +291,7 @@ def seed(text: str) -> int:
         raise argparse.ArgumentTypeError(f"a whole number is needed, or random, not '{text}'") from None
 
 
-def _add_run(commands: Commands) -> None:
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = commands.add_parser(
         "run",
         help="run a PTX kernel",
@@ -342,7 +330,7 @@ def _add_run(commands: Commands) -> None:
     )
 
 
-def _add_generate(commands: Commands) -> None:
+def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from ptxmm.cli.cycles import add_cycle_options
 
     generate = commands.add_parser(
@@ -366,15 +354,3 @@ def _add_generate(commands: Commands) -> None:
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
     generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
-
-
-#: What adds each command, in the order of `ptxmm --help`.
-_COMMANDS: dict[str, Callable[[Commands], None]] = {
-    "check": _add_check,
-    "lint": _add_lint,
-    "models": _add_models,
-    "run": _add_run,
-    "generate": _add_generate,
-    "campaign": _add_campaign,
-    "compare": _add_compare,
-}

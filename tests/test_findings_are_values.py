@@ -41,9 +41,10 @@ READERS = {
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py
         litmus/formats/header.py litmus/formats/placement.py litmus/formats/program.py litmus/formats/checks.py
-        litmus/formats/condition.py
+        litmus/formats/condition.py litmus/relaxations.py
     """,
-    "models": "axioms/cat/model.py axioms/cat/reader.py",
+    "models, and their names on a command line": "axioms/cat/statements.py axioms/cat/tokens.py axioms/models/naming.py",
+    "edges of cycles": "litmus/cycles/edges.py",
     "TOML, and where an error of its reader is": """
         ptxmm/kernels/document.py ptxmm/kernels/recognise.py ptxmm/kernels/positions.py ptxmm/kernels/toml.py
     """,
@@ -51,7 +52,7 @@ READERS = {
     "arguments of a command": "ptxmm/cli/run.py",
     "names of files": "ptxmm/report/drawings.py",
     "XML, in which no line may be a command": "ptxmm/report/junit.py",
-    "conditions, as herd7 writes them": "ptxmm/report/herd.py",
+    "conditions, as herd7 writes them, and its logs": "ptxmm/report/herd.py ptxmm/comparing/logs.py",
 }
 #: What has words.
 PROSE = {"message", "error", "reason", "rule", "sentence", "trouble", "said", "notes", "note", "story"}

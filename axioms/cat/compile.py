@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -32,7 +32,7 @@ from axioms.cat.values import (
     Tag,
     Value,
 )
-from ptxcore.diagnostics import Diagnostic, Span, fail, nearest
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 
 Include = Callable[[str], str | None]
 
@@ -141,6 +141,16 @@ class Expressions(Builder, Evaluator):
             known = [*env.local, *self.scope.names(), *BASE, *DERIVED] if e.op != "call" else self.callable_names(env)
             raise fail(e.span, f"unknown {what} '{e.name}'", nearest(e.name, known))
         return self.settled(bound, e)
+
+    def note_orders(self, found: object, env: Env) -> None:
+        """Notes whether something that only an execution says speaks of what has to be total for it."""
+        stack = [found]
+        while stack:
+            e = stack.pop()
+            if isinstance(e, Expression) and e.op == "name" and e.name in OF_TOTAL_ORDERS:
+                self.meaning(e.name, env)
+            if isinstance(e, tuple):
+                stack += e
 
     def callable_names(self, env: Env) -> list[str]:
         """What a call may mean."""
@@ -269,17 +279,25 @@ class Expressions(Builder, Evaluator):
             raise NeedsExecution(values[0].span, "a recursion of tuples")
         if not values:
             return self.knot(functions, env, {})
-        kinds: dict[str, str] = {}
-        while True:
+        first: InputError | None = None
+        for guess in itertools.product((RELATION, SET), repeat=min(len(values), 6)):
+            kinds = dict(zip((b.name for b in values), (*guess, *[RELATION] * len(values)), strict=False))
             variables = [self.variable(b.name) for b in values]
             inner: dict[str, Value] = {
                 b.name: self._as(v, kinds.get(b.name, RELATION)) for b, v in zip(values, variables, strict=True)
             }
             inside = env.with_({**inner, **self.knot(functions, env, inner)})
-            bodies, sets = self._bodies(values, inside, kinds)
+            try:
+                bodies = self._bodies(values, inside, kinds)
+            except TooMuch:
+                raise
+            except InputError as error:
+                first = first or error
+                continue
             if bodies is not None:
                 break
-            kinds |= sets
+        else:
+            raise first or fail(values[0].span, f"'{values[0].name}' is neither a relation nor a set")
         if len(bodies) == 1 and (closed := self.as_closure(variables[0], bodies[0])) is not None:
             nodes = [closed]
         else:
@@ -295,22 +313,19 @@ class Expressions(Builder, Evaluator):
         """A set is solved for as the part of the identity on it."""
         return self.domain(node) if kind == SET else node
 
-    def _bodies(
-        self, values: list[Binding], inside: Env, kinds: dict[str, str]
-    ) -> tuple[list[Node] | None, dict[str, str]]:
-        """The bodies of a recursion as relations; None where some are sets that were taken for relations, and which."""
+    def _bodies(self, values: list[Binding], inside: Env, kinds: dict[str, str]) -> list[Node] | None:
+        """The bodies of a recursion as relations; None where some are not of the kinds that they were taken for."""
         bodies: list[Node] = []
         for b in values:
-            known = kinds.get(b.name)
             body = self.value(b.body, inside)
-            if body in (EMPTY, UNIVERSE):
-                body = self.as_kind(body, known or RELATION, b.span)
-            if not isinstance(body, Node):
+            if isinstance(body, (Collection, Parts, Classes, Orders)):
                 raise NeedsExecution(b.span, f"'let rec {b.name}'")
-            if body.op != "empty" and body.kind == SET and known is None:
-                return None, {b.name: SET}
-            bodies.append(self.identity(body) if body.kind == SET else body)
-        return bodies, {}
+            body = self.as_kind(body, kinds[b.name], b.span)
+            if body is None:
+                return None
+            assert isinstance(body, Node)
+            bodies.append(self.identity(body) if kinds[b.name] == SET else body)
+        return bodies
 
     def knot(self, functions: list[Binding], env: Env, inner: dict[str, Value]) -> dict[str, Value]:
         """Functions that see each other, and what else is defined with them."""
@@ -363,14 +378,19 @@ def _scoped(e: Expression, known: frozenset[str]) -> list[tuple[Expression, froz
 
 
 #: Functions that choose orders of all locations, as herd's library writes them, by what they consist of whatever their names
-#: are: they are told by that, not by the file that they come from.
-_KNOWN = {"573fb96f830e87a4": "co_locs", "1973b4fbfb23a800": "cross"}
+#: are: they are told by that, not by the file that they come from. By the length of what they consist of, and its digest.
+_KNOWN = {165: ("573fb96f830e87a4", "co_locs"), 332: ("1973b4fbfb23a800", "cross")}
 
 
 def known_function(body: Expression, names: Names) -> str:
     """Which of the functions that a compiled model has an operation for this one is; "" for none."""
     text = _shape(body, names)
-    return "" if text is None else _KNOWN.get(hashlib.sha256(text.encode()).hexdigest()[:16], "")
+    if text is None or len(text) not in _KNOWN:
+        return ""
+    from hashlib import sha256  # takes as long to import as a model takes to compile
+
+    digest, name = _KNOWN[len(text)]
+    return name if sha256(text.encode()).hexdigest()[:16] == digest else ""
 
 
 def _shape(body: Expression, names: Names) -> str | None:

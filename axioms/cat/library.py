@@ -25,7 +25,7 @@ def _and(a: str, b: str) -> Callable[[Builder], Node]:
 
 
 def _final(b: Builder) -> Node:
-    return b.difference(b.base("W"), b.domain(b.base("co")))
+    return b.difference(b.base("FINAL"), b.domain(b.base("co")))
 
 
 def _certain_coherence(b: Builder) -> Node:
@@ -43,7 +43,9 @@ DERIVED: dict[str, Derived] = {
     "fre": Derived(RELATION, "`fr & ext`", _and("fr", "ext")),
     "fri": Derived(RELATION, "`fr & int`", _and("fr", "int")),
     "FW": Derived(
-        SET, "the last write of each location; where a model speaks of it, `co` is total at each location", _final
+        SET,
+        "the last write of each location in `FINAL`; where a model speaks of it, `co` is total at each location",
+        _final,
     ),
     "co0": Derived(
         RELATION,

@@ -41,7 +41,8 @@ def compile_model(
         raise
     model = compiler.finished()
     model.sources = tuple(sources)
-    if not model.axioms and (model.residual is None or not model.residual.forbids):
+    forbids = model.axioms or (model.residual is not None and model.residual.forbids)
+    if not forbids and not (model.title and compiler.includes):
         hint = "an axiom is as in 'acyclic po | rf | co | fr as sc'; 'empty 0' forbids nothing"
         message = "the model has no axiom, so it would allow every outcome"
         raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], name)

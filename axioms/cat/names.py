@@ -24,6 +24,7 @@ BASE: dict[str, BaseName] = {
     "M": BaseName(_SET, "memory events: `R | W`"),
     "F": BaseName(_SET, "fences, proxy fences included"),
     "IW": BaseName(_SET, "initial writes"),
+    "FINAL": BaseName(_SET, "writes of the locations whose final values the test looks at"),
     "UNSET": BaseName(
         _SET, "those of memory that may hold anything at first: shared memory of kernels, and what `malloc` gives"
     ),
@@ -81,7 +82,11 @@ BASE: dict[str, BaseName] = {
     "id": BaseName(_REL, "every event with itself", transitive=True, symmetric=True),
     "po": BaseName(_REL, "program order", transitive=True),
     "int": BaseName(_REL, "both events in one thread", transitive=True, symmetric=True),
-    "ext": BaseName(_REL, "events of different threads; an initial write is in no thread", symmetric=True),
+    "ext": BaseName(
+        _REL,
+        "events of different threads; an initial write is in no thread, and in `ext` with all but initial writes",
+        symmetric=True,
+    ),
     "loc": BaseName(_REL, "memory events that share a byte of physical memory", symmetric=True),
     "vloc": BaseName(_REL, "memory events at one virtual address: they overlap there", symmetric=True),
     "cov": BaseName(

@@ -50,7 +50,13 @@ class Operators:
             return self.algebra.union([self.relation(v, span, "") for v in values])
         if any(isinstance(v, (Closure, Primitive, Event, Pair)) for v in values):
             raise fail(span, "a set holds values of one kind, and no functions")
-        return Collection(tuple(dict.fromkeys(values)))
+        return self.collection(values)
+
+    def collection(self, values: Sequence[Value]) -> Collection:
+        """A set of values, each once. What is nothing is of the kind of the others."""
+        kind = next((v.kind for v in values if isinstance(v, (Node, Known))), None)
+        alike = values if kind is None else [self.algebra.empty(kind) if v is EMPTY else v for v in values]
+        return Collection(tuple(dict.fromkeys(alike)))
 
     def undecided(self, values: Sequence[Value]) -> bool:
         """Whether only an execution says which of these are the same."""
@@ -76,7 +82,7 @@ class Operators:
         if any(isinstance(v, Collection) for v in left):
             if not all(isinstance(v, Collection) for v in left):
                 raise fail(e.span, f"'|' between {kind_of(left[0])} and {kind_of(left[-1])}")
-            return Collection(tuple(dict.fromkeys(i for v in left if isinstance(v, Collection) for i in v.items)))
+            return self.collection([i for v in left if isinstance(v, Collection) for i in v.items])
         if any(isinstance(v, ClassRelation) for v in left):
             return self._classes(e, left, frozenset.union)
         return self.algebra.union(self._alike(e, left))

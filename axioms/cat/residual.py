@@ -16,7 +16,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.expand import Evaluator, matching, parameters, placed
 from axioms.cat.nodes import RELATION, SET, Node
 from axioms.cat.primitives import PRIMITIVES, simple
-from axioms.cat.syntax import Axiom, Binding, Call, Expression, Forall, Item, Let, Match, Names, With
+from axioms.cat.syntax import Axiom, Binding, Call, Expression, Forall, If, Item, Let, Match, Names, Procedure, With
 from axioms.cat.values import (
     EMPTY,
     Choice,
@@ -230,6 +230,14 @@ class Carried(Evaluator):
         else:
             if isinstance(item, Let):
                 frame[0] = env.with_(self._let_item(item, env))
+            elif isinstance(item, Procedure):
+                routine = Routine(item.name, item.parameters, item.items, env)
+                frame[0] = env.with_({item.name: routine})
+                if item.recursive:
+                    routine.env = frame[0]
+            elif isinstance(item, If):
+                yield from self._items(item.then if self.is_option(item.option) else item.otherwise, frame)
+                return
             yield
 
     def _let_item(self, item: Let, env: Env) -> dict[str, Value]:
@@ -319,7 +327,7 @@ class Carried(Evaluator):
         if isinstance(value, Later):
             return self._later(value)
         if isinstance(value, Collection):
-            return Collection(tuple(dict.fromkeys(self.force(i, span) for i in value.items)))
+            return self.collection([self.force(i, span) for i in value.items])
         if isinstance(value, Parts):
             return Parts(tuple(self.force(i, span) for i in value.items))
         return value
@@ -395,8 +403,11 @@ class Carried(Evaluator):
         """All unions of one relation of each set."""
         parts = [s.items if isinstance(s, Collection) else () for s in sets.items]
         nothing = self.algebra.empty(RELATION)
-        found = [self.algebra.union([nothing, *some]) for some in itertools.product(*parts)]
-        return Collection(tuple(dict.fromkeys(found)))
+        found = [
+            self.algebra.union([nothing, *[self.as_kind(r, RELATION, Span(0, 0, 0)) for r in some]])
+            for some in itertools.product(*parts)
+        ]
+        return self.collection(found)
 
     def primitive(self, name: str, value: Value, span: Span) -> Value:
         """A function of the language, applied."""

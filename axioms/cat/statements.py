@@ -11,7 +11,8 @@ from axioms.cat.compile import NOWHERE, Expressions, Include, known_function
 from axioms.cat.compiled import Axiom, Model
 from axioms.cat.expand import matching, parameters, placed
 from axioms.cat.library import FILES, FUNCTIONS
-from axioms.cat.nodes import RELATION, SET, Node
+from axioms.cat.marks import reachable
+from axioms.cat.nodes import RELATION, SET, Node, signed
 from axioms.cat.reader import read
 from axioms.cat.residual import Residual, Unit
 from axioms.cat.syntax import (
@@ -94,6 +95,7 @@ class Compiler(Expressions):
         super().__init__(name, options)
         self.include = include
         self.including: list[str] = []
+        self.includes = False
         self.units: list[Unit] = []
         self.choices = 0
         self.called_now = 0
@@ -132,6 +134,7 @@ class Compiler(Expressions):
 
     def keep(self, item: Item, frame: Frame, number: int = 0) -> None:
         """Leaves a statement to be asked of each execution."""
+        self.note_orders(item, frame.env)
         self.units.append(Unit(item, frame.env, number))
 
     def lines_of(self, source: Source) -> list[str]:
@@ -166,6 +169,7 @@ class Compiler(Expressions):
                 value.instead = known
             return [(b.name, value)] if b.name else list(parameters(b.parts, value, b.span, "let").items())
         except NeedsExecution:
+            self.note_orders(b, env)
             if b.name:
                 return [(b.name, Later(env, b.body, (), ""))]
             return [(n, Later(env, b.body, (), i)) for i, n in enumerate(b.parts) if n is not None]
@@ -180,6 +184,7 @@ class Compiler(Expressions):
         try:
             found = self.recursive(item.bindings, env)
         except NeedsExecution:
+            self.note_orders(item, env)
             names = [n for b in item.bindings for n in (b.name, *b.parts) if n]
             found = {n: Later(env, None, item.bindings, n) for n in names}
         for name, value in found.items():
@@ -299,11 +304,7 @@ class Compiler(Expressions):
             except NeedsExecution:
                 value = Later(frame.env, e, (), "")
             except InputError:
-                if e.op != "name":
-                    continue
-                if frame.included or self.meaning(e.name, frame.env) is not None:
-                    continue
-                raise
+                continue  # as herd has it: nothing is shown then
             if value in (EMPTY, UNIVERSE) or isinstance(value, (Node, Later)):
                 self.model.shown[name] = self.as_kind(value, RELATION, e.span) if value in (EMPTY, UNIVERSE) else value
 
@@ -322,6 +323,7 @@ class Compiler(Expressions):
         if not frame.top:
             raise fail(item.span, "a file is included at the top of a model, not in a body")
         self.including.append(item.path)
+        self.includes = True
         try:
             self.read(text, item.path)
         except InputError as error:
@@ -339,6 +341,9 @@ class Compiler(Expressions):
             self.keep(item, frame)
             return
         node = self.tested(item, value)
+        if self.asks_back(node, not item.negated):
+            self.keep(item, frame)
+            return
         name = item.name or f"{item.kind}@{item.span.line}"
         kind = item.kind
         if item.flag or item.demanded:
@@ -351,6 +356,12 @@ class Compiler(Expressions):
         statement = _statement(self.lines_of(frame.env.source), item)
         parts = node.args if kind == "empty" and node.op == "union" and not item.negated else (node,)
         self.model.axioms += [Axiom(kind, item.negated, p, name, statement) for p in parts]
+
+    def asks_back(self, node: Node, positive: bool) -> bool:
+        """Whether a statement holds by what a recursion contains, and no more: that is a least solution of each execution, and
+        no formula says what is least."""
+        recursions = any(n.op == "fixpoint" for n in reachable([node]))
+        return recursions and any(n.op == "fixpoint" and not p for n, p in signed((node, positive)))
 
     def tested(self, item: Test, value: Value) -> Node:
         """What a test is about, as a relation."""

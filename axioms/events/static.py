@@ -24,12 +24,16 @@ def known_relations(collector: Collector) -> dict[str, list[int]]:
             threads[e.thread] = threads.get(e.thread, 0) | 1 << e.index
             if e.in_po:
                 ordered[e.thread] = ordered.get(e.thread, 0) | 1 << e.index
+    initial = frozenset(e.index for e in events if "IW" in e.tags)
+    before = sum(1 << i for i in initial)
     int_, po, ext, rmw = relations["int"], relations["po"], relations["ext"], relations["rmw"]
     for e in events:
         i = e.index
         bit = 1 << i
         mates = threads[e.thread] if e.thread >= 0 else bit
         int_[i], ext[i] = mates, everything & ~mates
+        if e.index in initial:  # in no thread, and in no other one than its like
+            int_[i], ext[i] = 0, everything & ~before
         if e.in_po:
             po[i] = ordered[e.thread] & -(bit << 1)
             if e.effect is not None:

@@ -126,4 +126,8 @@ def members_by_tag(program: Program) -> dict[str, int]:
     torn = sum(1 << e.index for e in program.events if e.kind == "R" and len(e.cells) > 1)
     if torn:
         members["TORN"] = torn
+    cells = frozenset(c for c, _ in program.finals)
+    kept = sum(1 << e.index for e in program.events if e.kind == "W" and not cells.isdisjoint(e.cells)) if cells else 0
+    if kept:
+        members["FINAL"] = kept
     return members

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from litmus.cycles.code import Column, columns, location_name
@@ -16,6 +16,7 @@ from litmus.test import (
     Compare,
     Condition,
     Constant,
+    Kernel,
     Location,
     LocationTerm,
     Or,
@@ -24,29 +25,42 @@ from litmus.test import (
     Test,
     Thread,
 )
+from ptxcore.syntax.tree import AnyStatement
+
+_Parts = tuple[tuple[tuple[AnyStatement, ...], ...], tuple[Location, ...], tuple[Kernel, ...], Proposition]
 
 
-def test_of(layout: Layout, name: str, placement: Placement, cycle: str, meta: tuple[tuple[str, str], ...]) -> Test:
-    """The test of a cycle, its threads at these places, with the `cycle` as its comment. Raises `Refused` where none can be
-    made."""
-    written = columns(layout)
-    proposition = _proposition(layout, written)
-    meeting = synchronise(layout, written, placement) if is_synchronised(layout) else Meeting()
-    return Test(
-        name + label(placement),
-        tuple(
-            Thread(f"P{t}", place, tuple(column.statements))
-            for t, (column, place) in enumerate(zip(written, places(placement), strict=True))
-        ),
-        (*_locations(layout), *meeting.locations),
-        Condition("exists", proposition),
-        kernels=meeting.kernels,
-        meta=meta,
-        comments=(cycle,),
-    )
+def builder(layout: Layout, name: str) -> Callable[[Placement], Test]:
+    """What makes the test of a cycle with its threads at the places that it is given, with the cycle as its comment. It raises
+    `Refused` where they cannot stand so."""
+    cycle, meta = written(layout.edges), information(layout)
+    alike = None if is_synchronised(layout) else _parts(layout, None)
+
+    def build(placement: Placement) -> Test:
+        statements, locations, kernels, proposition = alike or _parts(layout, placement)
+        threads = tuple(
+            Thread(f"P{t}", place, column)
+            for t, (column, place) in enumerate(zip(statements, places(placement), strict=True))
+        )
+        return Test(
+            name + label(placement),
+            threads,
+            locations,
+            Condition("exists", proposition),
+            kernels=kernels,
+            meta=meta,
+            comments=(cycle,),
+        )
+
+    return build
 
 
-test_of.__test__ = False  # type: ignore[attr-defined]  # no test, whatever pytest thinks of its name
+def _parts(layout: Layout, placement: Placement | None) -> _Parts:
+    """What a test is made of beside its places; a placement is needed where threads synchronise."""
+    cells = columns(layout)
+    meeting = Meeting() if placement is None else synchronise(layout, cells, placement)
+    statements = tuple(tuple(column.statements) for column in cells)
+    return statements, (*_locations(layout), *meeting.locations), meeting.kernels, _proposition(layout, cells)
 
 
 def information(layout: Layout) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from litmus.cycles.build import information, refuse_hidden_order, test_of, written
+from litmus.cycles.build import builder, refuse_hidden_order
 from litmus.cycles.cycle import Layout, Refused, events_like, filled, laid_out, resolved
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
@@ -96,10 +96,10 @@ def tests_of(layout: Layout, placement: Placement | None = None) -> Iterator[Tes
 
 def _tests(layout: Layout, called: str, where: Sequence[Placement], lenient: bool) -> Iterator[Test]:
     """The tests of a cycle at these places; where one cannot be made there, it is left out if `lenient`."""
-    cycle, meta = written(layout.edges), information(layout)
+    build = builder(layout, called)
     for placement in where:
         try:
-            test = test_of(layout, called, placement, cycle, meta)
+            test = build(placement)
         except Refused:
             if not lenient:
                 raise

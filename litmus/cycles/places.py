@@ -71,6 +71,7 @@ def rotations(items: Sequence[object]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple((i + step) % count for i in range(count)) for step in steps)
 
 
+@lru_cache(maxsize=1024)
 def label(placement: Placement) -> str:
     """How a placement is written in the name of a test: `@cta`; `@01-2` where threads 0 and 1 share a CTA and 2 is elsewhere
     on the GPU. Between CTAs of a cluster stands `_`, between GPUs `--`. Nothing where each thread is apart on one GPU."""
@@ -124,6 +125,7 @@ def nearest(together: Sequence[tuple[int, int, str]], count: int) -> Placement:
     return _renamed([(cta, cluster, gpu) for cta, cluster, gpu in placement])
 
 
-def places(placement: Placement) -> list[Place]:
+@lru_cache(maxsize=1024)
+def places(placement: Placement) -> tuple[Place, ...]:
     """The places of the threads, each in a warp of its own."""
-    return [Place(i, cta, cluster, gpu) for i, (cta, cluster, gpu) in enumerate(placement)]
+    return tuple(Place(i, cta, cluster, gpu) for i, (cta, cluster, gpu) in enumerate(placement))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from litmus.formats.header import read_head
 from litmus.formats.placement import places
@@ -27,6 +28,7 @@ from litmus.test import (
     Thread,
 )
 from ptxcore.diagnostics import InputError
+from ptxcore.places import Place
 from ptxcore.syntax.printer import print_statement
 from ptxcore.syntax.tree import AnyStatement, Declaration, Instruction, Label
 
@@ -59,9 +61,10 @@ def write(test: Test) -> str:
             raise ValueError(f"this value of {key} cannot be written: {value!r}")
         lines.append(f"{_checked(key, _KEY, 'key')}={value}")
     lines += _init(test)
-    headers = _headers(test.threads)
-    blocks = any(_needs_block(thread) for thread in test.threads) or _hides_types(test.threads)
-    lines += _blocks(test.threads, headers) if blocks else _table(test.threads, headers)
+    headers = _headers(tuple((thread.name, thread.place) for thread in test.threads))
+    columns = [list(map(_cell, thread.statements)) for thread in test.threads]
+    blocks = any(map(_needs_block, test.threads, columns)) or _hides_types(test.threads, columns)
+    lines += _blocks(test.threads, headers, columns) if blocks else _table(headers, columns)
     if test.observed:
         lines.append(f"locations [{' '.join(f'{_term(term)};' for term in test.observed)}]")
     if test.filter is not None:
@@ -134,8 +137,9 @@ def _kernel(kernel: Kernel) -> str:
 # The program.
 
 
-def _headers(threads: Sequence[Thread]) -> list[str]:
-    wanted = [thread.place for thread in threads]
+@lru_cache(maxsize=1024)  # families of tests have the same places again and again
+def _headers(threads: tuple[tuple[str, Place], ...]) -> list[str]:
+    wanted = [place for _, place in threads]
     for levels in _LEVEL_CHOICES:
         given = [{"host": 0} if place.host else {level: getattr(place, level) for level in levels} for place in wanted]
         try:
@@ -146,32 +150,33 @@ def _headers(threads: Sequence[Thread]) -> list[str]:
     else:
         raise ValueError("the places of the threads are not such as a test can say: numbers are unique at each level")
     headers = []
-    for thread, numbers in zip(threads, given, strict=True):
+    for (name, _), numbers in zip(threads, given, strict=True):
         place = "host" if "host" in numbers else ",".join(f"{level} {number}" for level, number in numbers.items())
-        headers.append(f"{thread.name}@{place}")
+        headers.append(f"{name}@{place}")
     return headers
 
 
-def _needs_block(thread: Thread) -> bool:
-    if len(thread.statements) > LONGEST_COLUMN:
+def _needs_block(thread: Thread, cells: Sequence[str]) -> bool:
+    if len(cells) > LONGEST_COLUMN:
         return True
-    return any(isinstance(s, Declaration) or not fits_table(_cell(s)) for s in thread.statements)
+    return any(isinstance(s, Declaration) for s in thread.statements) or not all(map(fits_table, cells))
 
 
-def _hides_types(threads: Sequence[Thread]) -> bool:
+def _hides_types(threads: Sequence[Thread], columns: Sequence[Sequence[str]]) -> bool:
     """Whether a table of these typed threads would be taken for the short dialect: no cell shows a type."""
-    typed = [thread for thread in threads if thread.dialect == "typed"]
-    return bool(typed) and not any(shows_ptx(_cell(s)) for thread in typed for s in thread.statements)
+    typed = [cells for thread, cells in zip(threads, columns, strict=True) if thread.dialect == "typed"]
+    return bool(typed) and not any(shows_ptx(cell) for cells in typed for cell in cells)
 
 
+@lru_cache(maxsize=4096)  # families of tests have the same statements again and again
 def _cell(statement: AnyStatement) -> str:
     if isinstance(statement, Instruction) and statement.opcode == "sync" and statement.modifiers == ("stream",):
         return f"sync stream {print_statement(Instruction('stream', (), statement.operands)).split()[-1]}"
     return print_statement(statement)
 
 
-def _table(threads: Sequence[Thread], headers: Sequence[str]) -> list[str]:
-    columns = [[header, *map(_cell, thread.statements)] for thread, header in zip(threads, headers, strict=True)]
+def _table(headers: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:
+    columns = [[header, *column] for header, column in zip(headers, cells, strict=True)]
     widths = [max(map(len, column)) for column in columns]
     return [
         " " + " | ".join(_at(column, row).ljust(width) for column, width in zip(columns, widths, strict=True)) + " ;"
@@ -183,11 +188,10 @@ def _at(column: Sequence[str], row: int) -> str:
     return column[row] if row < len(column) else ""
 
 
-def _blocks(threads: Sequence[Thread], headers: Sequence[str]) -> Iterable[str]:
-    for thread, header in zip(threads, headers, strict=True):
+def _blocks(threads: Sequence[Thread], headers: Sequence[str], columns: Sequence[Sequence[str]]) -> Iterable[str]:
+    for thread, header, cells in zip(threads, headers, columns, strict=True):
         yield f"{header} {{"
-        for statement in thread.statements:
-            text = _cell(statement)
+        for statement, text in zip(thread.statements, cells, strict=True):
             yield f"  {text}" if isinstance(statement, Label) else f"    {text};"
         yield "}"
 

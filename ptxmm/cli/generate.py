@@ -69,8 +69,8 @@ class _Folder:
 
     def add(self, test: Test, text: str) -> None:
         name = f"{test.name}.litmus"
-        with open(os.path.join(self.path, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(os.path.join(self.path, name), "wb", buffering=0) as file:
+            file.write(text.encode())
         self._index.write(name + "\n")
         self.count += 1
 

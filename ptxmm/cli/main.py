@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> int:
 def _command(arguments: list[str]) -> int:
     from ptxmm.cli.options import parser
 
-    options = parser().parse_args(arguments)
+    options = parser(arguments[0] if arguments else "").parse_args(arguments)
     if options.command == "models":
         from ptxmm.api import models
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 from ptxmm import __version__
 
@@ -32,6 +33,9 @@ def seconds(text: str) -> float:
     return value
 
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
 class _Help(argparse.HelpFormatter):
     """Fills paragraphs; those that are indented stay as they are."""
 
@@ -46,7 +50,8 @@ def _ending(status: str, *examples: str) -> str:
     return f"exit status: {status}\n\nexamples:\n\n{lines}"
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(command: str = "") -> argparse.ArgumentParser:
+    """What reads the command line: of every command, or of one only. What nobody asks for takes no time then."""
     top = argparse.ArgumentParser(
         prog="ptxmm",
         description="Decides what concurrent PTX code may do.",
@@ -55,22 +60,29 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _add_check(commands)
-    _add_lint(commands)
+    for name in [command] if command in _COMMANDS else _COMMANDS:
+        _COMMANDS[name](commands)
+    return top
+
+
+def _add_models(commands: Commands) -> None:
     commands.add_parser(
         "models",
         help="list the models that ship",
         description="Lists the names of the models that ship, which --model of ptxmm check takes.",
     )
-    _add_run(commands)
-    _add_generate(commands)
-    from ptxmm.cli import campaign_options
 
-    campaign_options.add(commands)
+
+def _add_campaign(commands: Commands) -> None:
+    from ptxmm.cli.campaign_options import add
+
+    add(commands)
+
+
+def _add_compare(commands: Commands) -> None:
     from ptxmm.cli.compare_options import add_compare
 
     add_compare(commands)
-    return top
 
 
 def progress(text: str) -> str:
@@ -83,7 +95,7 @@ def progress(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_check(commands: Commands) -> None:
     from litmus.test import PROPERTIES
 
     check = commands.add_parser(
@@ -233,7 +245,7 @@ def _reading(option: str, value: str) -> Callable[[str], str]:
     return read
 
 
-def _add_lint(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_lint(commands: Commands) -> None:
     lint = commands.add_parser(
         "lint",
         help="check PTX modules",
@@ -291,7 +303,7 @@ def seed(text: str) -> int:
         raise argparse.ArgumentTypeError(f"a whole number is needed, or random, not '{text}'") from None
 
 
-def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_run(commands: Commands) -> None:
     run = commands.add_parser(
         "run",
         help="run a PTX kernel",
@@ -330,7 +342,7 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
 
 
-def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_generate(commands: Commands) -> None:
     from ptxmm.cli.cycles import add_cycle_options
 
     generate = commands.add_parser(
@@ -354,3 +366,15 @@ def _add_generate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
     generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+
+
+#: What adds each command, in the order of `ptxmm --help`.
+_COMMANDS: dict[str, Callable[[Commands], None]] = {
+    "check": _add_check,
+    "lint": _add_lint,
+    "models": _add_models,
+    "run": _add_run,
+    "generate": _add_generate,
+    "campaign": _add_campaign,
+    "compare": _add_compare,
+}

@@ -116,12 +116,14 @@ def test_operators_mean_what_the_textbook_says(
     wanted = MEANINGS[text](a, b, r, w)
     assert evaluation.rows(model.axioms[0].node) == rows(wanted)
     broken = {x.name for x in evaluation.violated()}
+    # What holds by no more than a recursion contains is asked of each execution, elsewhere.
+    assert (model.residual is not None) == (text == "odd")
     assert broken == {
         name
         for name, bad in {
             "it": bool(plus(wanted) & IDENTITY),
             "reflexive": bool(wanted & IDENTITY),
-            "some": not wanted,
+            "some": not wanted and text != "odd",
         }.items()
         if bad
     }

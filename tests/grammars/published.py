@@ -100,7 +100,18 @@ _PTX_WORDS = {
     "TYPE": ".u32 .b8 .pred .f64",
     "POINTED": ".global .shared",
 }
-_CAT_WORDS = {"STRING": '"x"', "NAME": "a po-loc b' _c", "WORD": "0 _", "PRODUCT": "*", "STAR": "*", "PLUS": "+"}
+_CAT_WORDS = {
+    "STRING": '"x"',
+    "NAME": "a po-loc b' _c",
+    "WORD": "0a _1",
+    "NOBODY": "_",
+    "NOTHING": "0",
+    "TAG": "'a 'b-c",
+    "PRODUCT": "*",
+    "STAR": "*",
+    "PLUS": "+",
+    "INVERSE": "^-1",
+}
 _LITMUS_WORDS = {
     "STRING": '"about"',
     "NAME": "x y flag",
@@ -143,7 +154,7 @@ _LINES = {
 }
 _BLANKS = {
     "ptx": [" ", "\n", "// x\n", "/* ; */"],
-    "cat": [" ", "\n", "// x\n", "(* let (* a *) *)"],
+    "cat": [" ", "\n", "// x\n", "# x\n", "(* let (* a *) *)"],
     "litmus": [" ", " // x\n", "(* } *)"],
 }
 #: Terminals that are one keyword, as their patterns say it.
@@ -172,7 +183,9 @@ LANGUAGES = {
             "cat",
             _cat,
             _CAT_WORDS,
-            re.compile("twice|neither for a title|a definition, an axiom or a title"),
+            re.compile(
+                "twice|neither for a title|a definition, an axiom or a title|last in a match|a match of a set has"
+            ),
             {"expression": "let a = {}", "item": "{}"},
         ),
         Language(

@@ -1,0 +1,58 @@
+"""herd7 as the oracle of the language: the same programs under the same models have the same states and flags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import herd_answers as herd
+import pytest
+
+#: Enough for each class of models, and few enough for seconds.
+_EVERY = 6
+
+
+def compare(records: list[dict[str, Any]], engine: str) -> int:
+    """Compares the answers, but for those that are marked apart (docs/cat.md says what they are); gives their number."""
+    compared = 0
+    for record in records:
+        if "apart" in record:
+            continue
+        assert herd.our_answer(record, engine) == herd.answer_of(record), record["name"]
+        compared += 1
+    return compared
+
+
+def answers(*, of_library: bool) -> list[dict[str, Any]]:
+    if not herd.SHARED.exists():
+        pytest.skip("../shared/litmus/herd is not here")
+    if of_library and not herd.HERD:
+        pytest.skip("PTXMM_HERD does not say where the source of herdtools7 is")
+    return [record for record in herd.records() if herd.of_library(record) == of_library]
+
+
+def test_all_answers_are_those_of_herd() -> None:
+    assert compare(answers(of_library=False), "solve") > 200
+
+
+def test_brute_force_answers_as_herd() -> None:
+    assert compare(answers(of_library=False)[::_EVERY], "enumerate") > 35
+
+
+def test_the_models_of_herd_answer_as_they_do_there() -> None:
+    assert compare(answers(of_library=True), "solve") > 90
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("of_library", [False, True])
+def test_brute_force_answers_as_herd_everywhere(of_library: bool) -> None:
+    assert compare(answers(of_library=of_library), "enumerate") > 80
+
+
+def test_what_is_marked_apart_differs_by_what_only_herd_allows() -> None:
+    """An exchange that reads its own write, and values that are computed out of themselves: no execution of PTX, for any model.
+    What is left over is the same."""
+    differ = [r for r in answers(of_library=False) if "apart" in r]
+    assert len(differ) > 3
+    for record in differ:
+        ours, theirs = herd.our_answer(record, "solve"), herd.answer_of(record)
+        assert set(ours[0]) <= set(theirs[0]) and ours[1] == theirs[1], record["name"]

@@ -64,6 +64,11 @@ def _renamed(placement: Sequence[tuple[int, int, int]]) -> Placement:
     return tuple((ctas[cta], clusters[cluster], gpus[gpu]) for cta, cluster, gpu in placement)
 
 
+def same_places(where: Sequence[Place]) -> Placement:
+    """The placement of threads that stand at these places; warps do not count."""
+    return _renamed([(place.cta, place.cluster, place.gpu) for place in where])
+
+
 def rotations(items: Sequence[object]) -> tuple[tuple[int, ...], ...]:
     """The rotations, but for none at all, that leave a sequence as it is, as permutations of its positions."""
     count = len(items)

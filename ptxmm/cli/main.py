@@ -96,6 +96,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.generate import generate
 
         return generate(options)
+    if options.command == "classify":
+        from ptxmm.cli.classify import classify
+
+        return classify(options)
     if options.command == "run":
         from ptxmm.cli.run import run
 

@@ -73,6 +73,12 @@ def _add_models(commands: Commands) -> None:
     )
 
 
+def _add_classify(commands: Commands) -> None:
+    from ptxmm.cli.classify import add
+
+    add(commands)
+
+
 def _add_campaign(commands: Commands) -> None:
     from ptxmm.cli.campaign_options import add
 
@@ -375,6 +381,7 @@ _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "models": _add_models,
     "run": _add_run,
     "generate": _add_generate,
+    "classify": _add_classify,
     "campaign": _add_campaign,
     "compare": _add_compare,
 }

@@ -317,7 +317,8 @@ class Compiler(Expressions):
         if text is None:
             text = FILES.get(item.path)
         if text is None:
-            raise fail(item.span, f"cannot include '{item.path}': no such file beside the model")
+            hint = "it may lie beside the model, or in a folder that -I names"
+            raise fail(item.span, f"cannot include '{item.path}': there is no such file", hint)
         if item.path in self.including or len(self.including) >= _DEEPEST:
             raise fail(item.span, f"cannot include '{item.path}': it is included by itself, or too deep")
         if not frame.top:

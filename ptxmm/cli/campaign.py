@@ -52,10 +52,13 @@ def _tell(message: str) -> int:
 
 
 def _decide(options: Namespace) -> None:
+    from axioms.models.naming import including
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
-    settings = [_settings(options, model) for model in dict.fromkeys(options.models or [_DEFAULT])]
+    settings = [
+        _settings(options, including(model, options.folders)) for model in dict.fromkeys(options.models or [_DEFAULT])
+    ]
     try:
         decider = Decider(settings)
     except InputError as error:

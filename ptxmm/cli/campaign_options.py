@@ -53,6 +53,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME|FILE.cat",
         help="a memory model; may be given several times (default: ptx-9.0)",
     )
+    shared.add_folders(campaign)
     who = campaign.add_mutually_exclusive_group()
     who.add_argument(
         "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"

@@ -47,6 +47,7 @@ class Status:
 
 def check(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
+    from axioms.models.naming import including
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
@@ -63,6 +64,7 @@ def check(options: Namespace) -> int:
         except NoDot as error:
             return _refuse(f"--svg-engine dot: {error}")
     folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
+    options.model = including(options.model, options.folders)
     settings = Settings(
         model=options.model,
         unroll=options.unroll,

@@ -30,9 +30,10 @@ _WORST = (_BAD, _DIFFER, _OPEN, _SAME)
 def compare(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0 where the models say the same, 1 where they differ, 2 for bad input, 3 where
     they do not differ as far as anybody knows and something stayed open."""
+    from axioms.models.naming import including
     from ptxcore.diagnostics import InputError
 
-    names = options.models or _shipped()
+    names = [including(name, options.folders) for name in options.models or _shipped()]
     try:
         columns = columns_for(
             names, options.unroll, options.timeout, options.backend, options.all_registers, options.races

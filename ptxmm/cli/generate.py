@@ -82,13 +82,14 @@ class _Folder:
 
 def generate(options: argparse.Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for what no test can be made of."""
+    from axioms.models.naming import including
     from litmus.formats.printer import write
     from ptxcore.diagnostics import InputError
 
     try:
         tests: Iterator[Test] = islice(_tests(options), options.limit)
         if options.model is not None:
-            tests = map(_expecting(options.model), tests)
+            tests = map(_expecting(including(options.model, options.folders)), tests)
         first = next(tests, None)
     except InputError as error:
         sys.stderr.write(f"{error}\n")

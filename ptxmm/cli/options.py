@@ -91,6 +91,18 @@ def _add_compare(commands: Commands) -> None:
     add_compare(commands)
 
 
+def add_folders(command: argparse.ArgumentParser) -> None:
+    """Where models look for what they include."""
+    command.add_argument(
+        "-I",
+        dest="folders",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="where a FILE.cat looks for what it includes, behind its own folder; may be given again",
+    )
+
+
 def progress(text: str) -> str:
     """A progress model, by its name."""
     from axioms.liveness.progress import progress_named
@@ -125,6 +137,7 @@ def _add_check(commands: Commands) -> None:
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )
+    add_folders(check)
     check.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
     check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
@@ -370,6 +383,7 @@ def _add_generate(commands: Commands) -> None:
     add_cycle_options(generate)
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
+    add_folders(generate)
     generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 

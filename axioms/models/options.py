@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 #: Options that the cat files ask for.
 OF_MODELS = {
-    "war-ok": "a write of the async proxy may follow a read of another proxy without a fence between the proxies",
+    "war-ok": "a write may follow a read of another proxy, or through another virtual address, without a fence between them",
     "sc-not-acqrel": "fence.sc is no release and no acquire fence",
     "sink-is-atom": "an atom whose destination is the sink _ may start an acquire pattern",
     "async-fence-any-cta": "fence.proxy.async works for accesses of the async proxy by any CTA",

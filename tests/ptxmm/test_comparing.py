@@ -12,7 +12,7 @@ import pytest
 from agreement import compared
 
 import ptxmm
-from axioms.models.options import OPTIONS
+from axioms.models.options import OF_PROGRAMS, OPTIONS
 from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import Test, Thread
@@ -261,12 +261,18 @@ def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize(
     "names",
-    [("ptx-9.0", "ptx-9.0 --bar-is-fence"), ("ptx-9.0", "ptx-9.0/-atomicity"), ("ptx-9.0", "ptx-9.0 --sc-not-acqrel")],
+    [
+        ("ptx-9.0", "ptx-9.0 --bar-is-fence"),
+        ("ptx-9.0", "ptx-9.0/-atomicity"),
+        ("ptx-9.0", "ptx-9.0 --sc-not-acqrel"),
+        *(("ptx-9.0", f"ptx-9.0 --{option}") for option in OF_PROGRAMS),
+    ],
     ids=lambda n: n[1],
 )
 def test_models_that_are_alike_for_a_program_say_the_same_of_it(names: tuple[str, str]) -> None:
     columns = columns_for(names)
-    found = [c for c in list(universe(4).cases())[::60] if columns.alike(c)]
+    cases = [*list(universe(4).cases())[::80], *shipped("asynchronous", "clusters")]
+    found = [c for c in cases if columns.alike(c)]
     assert len(found) >= 10
     for case in found:
         one, other = columns(case).answers

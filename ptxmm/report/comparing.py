@@ -125,7 +125,7 @@ class TextReport:
                 lines.append(f"{one} and {other}: {len(waiting)} not settled: {names}: {_first(waiting[0][1])}")
         by_size = ", ".join(f"{n} of size {size}" for size, n in sorted(searched.tests.items()))
         alike = f"; of {searched.alike} the models are the same" if searched.alike else ""
-        lines.append(f"{count} tests looked at ({by_size or 'none'}){alike}; {seconds:.2f} s")
+        lines.append(f"{_counted(count, 'test')} looked at ({by_size or 'none'}){alike}; {seconds:.2f} s")
         if not all(searched.told.values()):
             lines += ["looked at:", *(f"    {plain(part)}" for part in searched.where.split("; "))]
         return lines

@@ -9,8 +9,8 @@ In README.md, CONTRIBUTING.md, docs/*.md and the page of the kernel pairs, in or
 - a picture `![...](pictures/NAME.svg)` is one that the commands above it write under that name;
 - what stands between `<!-- NAME: generated -->` and `<!-- end -->` comes from the table of that name in the code.
 
-Run as a script, this file writes what is printed now into the documents, all of them or those that are named (`cli.md`); times that
-differ do not count.
+Run as a script, this file writes what is printed now into the documents, all of them or those named (`cli.md`); times
+that differ do not count.
 """
 
 from __future__ import annotations

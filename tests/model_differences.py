@@ -1,12 +1,10 @@
-"""The table of docs/model-differences.md: the smallest test that tells two models apart, for models that ship, for each reading of
-9.0 and for 9.0 less each axiom. Run as a script, this file searches and writes the table; that takes minutes."""
+"""The table of docs/model-differences.md: the smallest test that tells two models apart, of the models that ship, of each reading
+of 9.0, and of 9.0 less each axiom. Run as a script, this file searches and writes the table; that takes minutes."""
 
 from __future__ import annotations
 
 import re
 import sys
-
-
 from pathlib import Path
 from typing import NamedTuple
 

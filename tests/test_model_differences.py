@@ -1,5 +1,5 @@
-"""The page on what models differ in: its table is of all models, readings and axioms, its tests tell them apart, and searches give
-what it says."""
+"""The page on what models differ in: its table has all models, readings and axioms, its tests tell them apart, and searches
+give what it says."""
 
 from __future__ import annotations
 

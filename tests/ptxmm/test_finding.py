@@ -21,7 +21,11 @@ from ptxmm.comparing.universe import Family, Universe
 
 #: Models that are told apart, and where the tests are from.
 SAMPLE = [
-    ("ptx-9.0", "ptx-9.0 --sc-not-acqrel", Family("Rfe,Fre,Coe,Fence.sc.gpudWW,PodWW.rel.gpu,PodRR.acq.gpu,PodWR,PodRW", 5)),
+    (
+        "ptx-9.0",
+        "ptx-9.0 --sc-not-acqrel",
+        Family("Rfe,Fre,Coe,Fence.sc.gpudWW,PodWW.rel.gpu,PodRR.acq.gpu,PodWR,PodRW", 5),
+    ),
     ("ptx-9.0", "ptx-9.0 --dep data", Family("Rfe,Fre,DpDatadW,DpCtrldW,PodRR", 5)),
     ("ptx-9.0", "ptx-9.0/-causality", Family("Rfe,Fre,Coe,PosWR,PosRR,PosWW", 4, mode="uni")),
     ("ptx-9.0", "ptx-9.0/-atomicity", Family("Rfe,Fre,Coe,Rmw,PodWW.rel.gpu,PodRR.acq.gpu", 4, mode="free")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from litmus.formats.condition import PropositionReader
@@ -11,7 +11,7 @@ from litmus.formats.declarations import NAME, Declarations, fits
 from litmus.formats.implied import location_of, pointed_types
 from litmus.formats.program import Column
 from litmus.formats.source import Source
-from litmus.test import TYPE_WIDTHS, Location, LocationTerm
+from litmus.test import TYPE_WIDTHS, Location, LocationTerm, Thread
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import Address, AnyStatement, Declaration, Instruction, Name, Operand, Pair, Vector
@@ -159,11 +159,13 @@ def check_threads(source: Source, declared: Declarations, columns: list[Column])
             owner.setdefault(thread, kernel.name)
 
 
-def _threads_hint(columns: list[Column]) -> str:
+def _threads_hint(columns: Sequence[Column | Thread]) -> str:
     return "the threads are " + ", ".join(column.name for column in columns[:16])
 
 
-def check_tail(source: Source, reader: PropositionReader, declared: Declarations, columns: list[Column]) -> None:
+def check_tail(
+    source: Source, reader: PropositionReader, declared: Declarations, columns: Sequence[Column | Thread]
+) -> None:
     """The terms of the condition, the filter and `locations` name things that exist, and constants fit their types."""
     by_name = {column.name: column for column in columns}
     written: dict[str, set[str]] = {}

@@ -19,6 +19,7 @@ from ptxmm.result import Refusal
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from litmus.formats.questions import Questions
     from ptxmm.baseline import Baseline
     from ptxmm.cli.progress import Bar
     from ptxmm.report.drawings import Drawings
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Seconds that one picture may take.
 _LONGEST_PICTURE = 20.0
+#: Bytes of a file of kinds or conditions.
+_LONGEST_LIST = 16 << 20
 
 
 class Status:
@@ -86,6 +89,13 @@ def check(options: Namespace) -> int:
         executions=options.executions,
         documents=options.format == "json",
     )
+    try:
+        settings = settings._replace(questions=_questions(options))
+    except InputError as error:
+        sys.stderr.write(error.render() + "\n")
+        return 2
+    except OSError as error:
+        return _refuse(str(error))
     found = expand(find(options.paths, TESTS))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
@@ -110,6 +120,22 @@ def check(options: Namespace) -> int:
     except (OSError, ValueError) as error:
         return _refuse(str(error))
     return _Run(options, checker, drawings, baseline).run(found)
+
+
+def _questions(options: Namespace) -> Questions | None:
+    """What is asked in place of what tests ask. Raises InputError, and OSError with what to say."""
+    if not options.kinds and not options.conds:
+        return None
+    from litmus.formats.questions import read_questions
+    from ptxcore.sources import read_bytes
+
+    def read(option: str, paths: list[str]) -> list[tuple[str, bytes]]:
+        try:
+            return [(path, read_bytes(path, _LONGEST_LIST, "a list of tests")) for path in paths]
+        except OSError as error:
+            raise OSError(f"{option}: cannot read {error.filename or 'it'}: {error.strerror or error}") from None
+
+    return read_questions(read("--kinds", options.kinds), read("--conds", options.conds))
 
 
 def _baseline(options: Namespace) -> Baseline | None:
@@ -143,6 +169,7 @@ class _Run:
         self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
         self._found: list[Finding] = []
+        self._unasked = checker.settings.questions.names if checker.settings.questions else set()
 
     def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
         items = [item for item, problem in found if problem is None]
@@ -169,6 +196,12 @@ class _Run:
         if self._baseline:
             for test, kind, place in self._baseline.vanished():
                 sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
+        if self._unasked:
+            names = sorted(self._unasked)
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            sys.stderr.write(
+                f"no test here has the name that --kinds or --conds says: {plain(', '.join(names[:5]))}{more}\n"
+            )
         if self._options.write_baseline:
             self._write_baseline(self._options.write_baseline)
         return self._status.code
@@ -229,6 +262,7 @@ class _Run:
     def _add(self, outcome: Outcome) -> None:
         result = outcome.result
         self._waiting[result.path] -= 1
+        self._unasked.discard(result.name)
         found = findings(result)
         self._found += found
         if self._baseline:

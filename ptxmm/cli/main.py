@@ -84,6 +84,10 @@ def _command(arguments: list[str]) -> int:
 
         sys.stdout.write("".join(name + "\n" for name in models()))
         return 0
+    if options.command == "library":
+        from ptxmm.cli.library import library
+
+        return library(options)
     if options.command == "compare":
         from ptxmm.cli.compare import compare
 

@@ -79,6 +79,29 @@ def _add_classify(commands: Commands) -> None:
     add(commands)
 
 
+def _add_library(commands: Commands) -> None:
+    library = commands.add_parser(
+        "library",
+        help="list the tests that ship, and print them",
+        description="Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
+        "that have all of them; with the name of one, its text. ptxmm check library:NAME decides one, library:FOLDER those "
+        "of a folder.",
+        epilog=_ending(
+            "0; 2 where no test has these words",
+            "ptxmm library                      all of them",
+            "ptxmm library proxies surface      those with these words",
+            "ptxmm library MP+rel+acq           prints one",
+            "ptxmm library MP+rel+acq --path    says where it is",
+            "ptxmm check library:message-passing",
+        ),
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    library.add_argument("words", nargs="*", metavar="WORD", help="a test's name, or words in folder, name or text")
+    library.add_argument("--path", action="store_true", help="print paths")
+    library.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+
+
 def _add_campaign(commands: Commands) -> None:
     from ptxmm.cli.campaign_options import add
 
@@ -133,12 +156,24 @@ def _add_check(commands: Commands) -> None:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, or -")
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, library:NAME, or -"
+    )
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )
     add_folders(check)
     check.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
+    check.add_argument(
+        "--kinds",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="change what is asked of tests: lines 'NAME Allow|Forbid|Require'; may be given several times, as --conds",
+    )
+    check.add_argument(
+        "--conds", action="append", default=[], metavar="FILE", help="likewise: lines 'NAME \"CONDITION\"'"
+    )
     check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
@@ -393,6 +428,7 @@ _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "check": _add_check,
     "lint": _add_lint,
     "models": _add_models,
+    "library": _add_library,
     "run": _add_run,
     "generate": _add_generate,
     "classify": _add_classify,

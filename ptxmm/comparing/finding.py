@@ -123,11 +123,9 @@ def size_of(test: Test) -> int:
 @cache
 def library() -> tuple[Case, ...]:
     """The litmus tests that ship, by size; of one size the shorter ones first."""
-    from importlib import resources
-    from pathlib import Path
+    from litmus.library import paths
 
-    folder = Path(str(resources.files("litmus"))) / "library"
-    return tuple(sized(str(path) for path in sorted(folder.rglob("*.litmus")))[0])
+    return tuple(sized(paths())[0])
 
 
 def sized(items: Iterable[Item], most: int | None = None) -> tuple[list[Case], list[tuple[str, str]]]:

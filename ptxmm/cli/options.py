@@ -410,12 +410,14 @@ def _add_generate(commands: Commands) -> None:
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
             "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
             "ptxmm generate lock:cas 4",
+            "ptxmm generate --families",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
     )
     generate.add_argument("words", nargs="*", metavar="CYCLE|FAMILY", help="edges, or a family and its size")
     add_cycle_options(generate)
+    generate.add_argument("--families", action="store_true", help="list the families, with their options")
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
     add_folders(generate)

@@ -50,4 +50,4 @@ def test_the_tests_of_the_table_tell_the_models_apart() -> None:
 def test_searching_again_gives_the_table(most: int) -> None:
     for row in (r for r in recorded() if r.count <= most):
         compared(row.other)
-        assert searched(row.one, row.other) == row
+        assert searched(row.one, row.other) == row, "run python tests/model_differences.py"

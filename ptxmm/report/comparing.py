@@ -69,9 +69,8 @@ class TextReport:
         shown: set[str] = set()
         for telling in told:
             lines += self._telling(telling, shown)
+        lines += _unknown(comparison.differences)
         for d in comparison.differences:
-            if d.status in ("open", "unanswered"):
-                lines += [f"    {plain(d.one.of)} and {plain(d.other.of)}: {_STATUS[d.status]}: {_first(d.open)}"]
             lines += [f"    not seen in runs: {text}" for text in _states(d.unseen)]
         lines += [f"    {path}" for path in files]
         sys.stdout.write("\n".join(lines) + "\n")
@@ -129,6 +128,20 @@ class TextReport:
         if not all(searched.told.values()):
             lines += ["looked at:", *(f"    {plain(part)}" for part in searched.where.split("; "))]
         return lines
+
+
+def _unknown(differences: Sequence[Difference]) -> list[str]:
+    """Why it is not known how some compare: each reason once, a diagnostic with its source line."""
+    lines: list[str] = []
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for d in differences:
+        if d.status in ("open", "unanswered"):
+            pairs.setdefault((d.status, d.open), []).append(f"{plain(d.one.of)} and {plain(d.other.of)}")
+    for (status, reason), who in pairs.items():
+        first, *rest = reason.splitlines() or [""]
+        lines.append(f"    {', '.join(who)}: {_STATUS[status]}: {plain(first)}")
+        lines += [f"    {plain(line)}" for line in rest]
+    return lines
 
 
 _STATUS = {"open": "undecided", "unanswered": "not compared"}
@@ -196,7 +209,7 @@ def _state(state: State) -> str:
 
 
 def _first(text: str) -> str:
-    return plain(text).split("\n", 1)[0]
+    return plain(text.split("\n", 1)[0])
 
 
 class JsonReport:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 _LONGEST = 256 << 10  # bytes of a model: those that are published have a tenth of it
 _FOLDER = os.path.dirname(__file__)
 DEFAULT = "ptx-9.0"
+_SENTENCE_END = re.compile(r"\.\s")
 
 
 def names() -> list[str]:
@@ -51,7 +53,7 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
     include = functools.partial(_included, (os.path.dirname(base), *told.folders))
     model = compile_model(base, text, include, chosen, told.without)
     model.name = name
-    model.shipped = "" if told.without else next((n for n in names() if text == _text(n)), "")
+    model.shipped = "" if told.without else next((n for n in names() if text == text_of(n)), "")
     return model
 
 
@@ -84,20 +86,31 @@ def _included(folders: Sequence[str], name: str) -> str | None:
     if outside == len(folders):
         raise ValueError("it does not lie in the model's folder, nor below a folder that -I names")
     shipped = name.removesuffix(".cat")
-    return _text(shipped) if name.endswith(".cat") and shipped in names() else None
+    return text_of(shipped) if name.endswith(".cat") and shipped in names() else None
 
 
-def _text(name: str) -> str:
+def path_of(name: str) -> str:
+    """Where a model that ships lies."""
+    return os.path.join(_FOLDER, f"{name}.cat")
+
+
+def text_of(name: str) -> str:
     """The text of a model that ships."""
-    with open(os.path.join(_FOLDER, f"{name}.cat"), encoding="utf-8") as file:
+    with open(path_of(name), encoding="utf-8") as file:
         return file.read()
+
+
+def about(name: str) -> str:
+    """What a model that ships is: the first sentence of its first comment."""
+    comment = text_of(name).partition("(*")[2].partition("*)")[0]
+    return " ".join(_SENTENCE_END.split(comment, maxsplit=1)[0].split())
 
 
 @functools.lru_cache(maxsize=32)
 def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], name: str) -> Model:
     from axioms.cat.model import compile_model
 
-    model = compile_model(base, _text(base), options=options, without=without)
+    model = compile_model(base, text_of(base), options=options, without=without)
     model.name = name
     model.shipped = "" if without else base  # what is less an axiom is not what ships
     return model

@@ -80,10 +80,9 @@ def _command(arguments: list[str]) -> int:
 
     options = parser(arguments[0] if arguments else "").parse_args(arguments)
     if options.command == "models":
-        from ptxmm.api import models
+        from ptxmm.cli.models import models
 
-        sys.stdout.write("".join(name + "\n" for name in models()))
-        return 0
+        return models(options)
     if options.command == "library":
         from ptxmm.cli.library import library
 

@@ -66,11 +66,14 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _add_models(commands: Commands) -> None:
-    commands.add_parser(
+    models = commands.add_parser(
         "models",
         help="list the models that ship",
-        description="Lists the names of the models that ship, which --model of ptxmm check takes.",
+        description="Lists the models that ship, by the names that --model of ptxmm check takes: what each is, and where it "
+        "lies. With --show it prints one.",
+        allow_abbrev=False,
     )
+    models.add_argument("--show", metavar="NAME", help="print the text of this one")
 
 
 def _add_classify(commands: Commands) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from waiting import PATIENCE, time_out_after, wait_until, wait_until_idle, when_read
 
+import ptxmm
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.check import Status
 from ptxmm.cli.main import main
@@ -196,7 +197,14 @@ def test_svg_and_dot_are_written_for_each_witness(folder: Path, capsys: pytest.C
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("models") == 0
-    assert capsys.readouterr().out.split() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == ptxmm.models() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+    assert all(f"the PTX ISA {name[4:]} manual" in line for name, line in zip(ptxmm.models(), lines[::2], strict=True))
+    for name, path in zip(ptxmm.models(), lines[1::2], strict=True):
+        assert status("models", "--show", name) == 0
+        assert capsys.readouterr().out == Path(path.strip()).read_text(encoding="utf-8")
+    assert status("models", "--show", "ptx-9.1") == 2
+    assert "unknown model 'ptx-9.1'\n    hint: did you mean 'ptx-9.0'?" in capsys.readouterr().err
 
 
 def test_a_defect_outside_of_any_test_is_told_as_one_too(

@@ -417,6 +417,9 @@ def test_a_page_stands_alone_and_takes_no_orders(tmp_path: Path, capsys: pytest.
     [
         ([], "no tests"),
         (["--report", "x"], "--report takes no tests"),
+        (["x", "--edges", "Rfe"], "more than one source of tests"),
+        (["--edges", "Nothing"], "'Nothing' is no edge"),
+        (["--edges", "Rfe", "--size", "3"], "no cycle of these edges"),
         (["x", "--model", "ptx-99"], "unknown model 'ptx-99'"),
     ],
 )
@@ -425,6 +428,20 @@ def test_what_makes_no_campaign_is_told(
 ) -> None:
     assert campaign(tmp_path / "runs.db", *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "runs.db").exists()
+
+
+def test_tests_from_cycles_are_decided_as_those_in_files_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges, bounds = "Pod**,Rfe,Fre,Coe,Fence.sc.gpud**", ["--size", "4", "--threads", "2"]
+    assert campaign(tmp_path / "runs.db", "--edges", edges, *bounds, "--limit", "20") == 0
+    assert decided(capsys) == 20
+    with Database(str(tmp_path / "runs.db"), writes=False) as database:
+        found = {(row.name, row.verdict, row.test) for row in database.results()}
+    tests = list(islice(cycles(edges, size=4, threads=2), 20))
+    assert found == {(t.name, ptxmm.check(t).verdict, write(t)) for t in tests}
+    assert campaign(tmp_path / "runs.db", "--edges", edges, *bounds, "--limit", "25") == 0
+    assert decided(capsys) == len(list(islice(cycles(edges, size=4, threads=2), 25))) - 20
 
 
 def test_there_must_be_something_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

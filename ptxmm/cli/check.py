@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from litmus.formats.questions import Questions
     from ptxmm.baseline import Baseline
+    from ptxmm.campaigns.cache import Cache
     from ptxmm.cli.progress import Bar
     from ptxmm.report.drawings import Drawings
 
@@ -119,7 +120,26 @@ def check(options: Namespace) -> int:
         baseline = _baseline(options)
     except (OSError, ValueError) as error:
         return _refuse(str(error))
-    return _Run(options, checker, drawings, baseline).run(found)
+    if options.cache in (None, "none"):
+        return _Run(options, checker, drawings, baseline).run(found)
+    if folders:
+        return _refuse("--cache keeps no pictures: leave it out, or --svg and --dot")
+    return _with_cache(options, settings, found, baseline)
+
+
+def _with_cache(
+    options: Namespace, settings: Settings, found: Sequence[tuple[Item, str | None]], baseline: Baseline | None
+) -> int:
+    from ptxmm.campaigns.cache import Cache
+    from ptxmm.campaigns.database import DatabaseError
+
+    try:
+        with Cache(options.cache, settings) as cache:
+            return _Run(options, cache.checker, None, baseline, cache).run(found)
+    except DatabaseError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"{error}\n")
+        return 2
 
 
 def _questions(options: Namespace) -> Questions | None:
@@ -160,8 +180,14 @@ class _Run:
     place."""
 
     def __init__(
-        self, options: Namespace, checker: Checker, drawings: Drawings | None, baseline: Baseline | None
+        self,
+        options: Namespace,
+        checker: Checker,
+        drawings: Drawings | None,
+        baseline: Baseline | None,
+        cache: Cache | None = None,
     ) -> None:
+        self._cache = cache
         self._options, self._checker, self._drawings, self._baseline = options, checker, drawings, baseline
         self._status = Status()
         self._report = chosen(options)
@@ -231,6 +257,9 @@ class _Run:
         sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
     def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
+        return self._cache.outcomes(paths, self._decided) if self._cache else self._decided(paths)
+
+    def _decided(self, paths: list[Item]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else processors())
         if not paths:
             return

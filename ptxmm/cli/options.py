@@ -197,6 +197,11 @@ def _add_check(commands: Commands) -> None:
     )
     check.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each test; it is undecided then")
     check.add_argument(
+        "--cache",
+        metavar="FILE|none",
+        help="the database of a campaign: what is known there is not decided again, what is not is kept (default: none)",
+    )
+    check.add_argument(
         "--unroll",
         type=positive_number,
         default=4,

@@ -315,6 +315,49 @@ def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: P
         os.killpg(process.pid, 0)  # nobody of its session is left
 
 
+ENDS = """
+import atexit, os, signal, sys, weakref
+from ptxmm.cli import main
+interrupt = lambda *_: os.kill(os.getpid(), int(sys.argv[2]))
+class Any: pass
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid(), number=int(sys.argv[2])):
+        kill(own, number)
+def in_code_from_text(arguments):
+    exec("interrupt()", globals())
+    sys.stdin.read()
+def where_no_exception_gets_out(arguments):
+    thing = Any()
+    known = weakref.ref(thing, interrupt)
+    del thing
+    sys.stdin.read()
+def at_the_end(arguments):
+    atexit.register(interrupt)
+    main.kept = Last()
+    return 0
+main.main = globals()[sys.argv[1]]
+main.entry()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "when", ["in_code_from_text", "where_no_exception_gets_out", "at_the_end"], ids=lambda name: name.replace("_", " ")
+)
+def test_whenever_a_signal_comes_the_status_is_the_same(folder: Path, when: str, number: signal.Signals) -> None:
+    (folder / "ends.py").write_text(ENDS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ends", when, str(int(number))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"},
+    )  # fmt: skip
+    try:
+        code = process.wait(timeout=PATIENCE)  # before there is an end of its standard input
+        assert (code, *process.communicate()) == (0 if when == "at_the_end" else 128 + number, "", "")
+    finally:
+        process.kill()
+
+
 DEAF = """
 import ctypes
 from ptxmm.checker import Checker

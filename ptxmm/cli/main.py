@@ -21,7 +21,7 @@ _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
 def entry() -> NoReturn:
-    """The console script."""
+    """The console script. From its end on the process hears no signal that ends a command."""
     gc.set_threshold(_OBJECTS)  # a run makes many, of which few are in circles
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began, as `>&-` does

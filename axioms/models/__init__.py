@@ -74,7 +74,7 @@ def _included(folders: Sequence[str], name: str) -> str | None:
     """A file in one of the folders, or below it: the first that there is; else a model that ships, by its name; None where
     there is neither. What lies elsewhere is nobody's to include: a message would show what stands in it."""
     if os.path.isabs(name):
-        raise ValueError("it is named from the root; -I DIR says where to look")
+        raise ValueError("it does not lie in the model's folder by this name; -I DIR says where else to look")
     outside = 0
     for folder in folders:
         path, inside = os.path.join(folder, name), os.path.realpath(folder or ".")

@@ -73,7 +73,7 @@ def test_comments_are_those_of_herd_and_ours(here: Path, comment: str) -> None:
     [
         ('include "nix.cat"', "m.cat", "m.cat:1:9: error: cannot include 'nix.cat': there is no such file"),
         ('include "../m.cat"', "own/n.cat -I one", "it does not lie in the model's folder, nor below a folder that -I names"),
-        ('include "/etc/passwd"', "m.cat", "-I DIR says where to look"),
+        ('include "/etc/passwd"', "m.cat", "-I DIR says where else to look"),
         ('\n include "m.cat"', "m.cat", "it is included by itself"),
         ("empty 0", "m.cat -I nix", "-I nix: there is no such folder"),
         ('include "part.cat"\nacyclic x', "m.cat -I one", "part.cat:2:9: error: unknown set or relation 'rff'"),

@@ -31,7 +31,7 @@ def read_head(source: Source, architecture: str = "PTX") -> tuple[Head, int]:
     at = _skip(source, word.end())
     name = _NAME.match(text, at)
     if name is None:
-        raise source.error(word.start(), word.end(), "the test has no name", "write 'PTX NAME'")
+        raise source.error(word.start(), word.end(), "the test has no name", f"write '{architecture} NAME'")
     comments: list[str] = []
     quotes = _Quotes(text)
     meta: list[tuple[str, str]] = []

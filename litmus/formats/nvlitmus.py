@@ -73,7 +73,8 @@ def instance(text: str, name: str, path: str) -> str:
     source = Source(text, path)
     if not (name.isdecimal() and 1 <= int(name) <= len(found)):
         at = len(head)
-        error = source.error(at, at + 2, f"the template has no test '{name[:40]}'", f"its tests are 1 to {len(found)}")
+        known = f"its tests are 1 to {len(found)}" if found else "its table has no rows" if table else "it has no table"
+        error = source.error(at, at + 2, f"the template has no test '{name[:40]}'", known)
         raise InputError(error.diagnostics, path, text)
     line, row = found[int(name) - 1]
     values = [value.strip() for value in row.split("|")]

@@ -154,6 +154,15 @@ def test_mistakes_of_templates_have_their_places(number: str, place: str, messag
     assert caught.value.render().startswith(f"t.test:{place}: error:")
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"), [("$$\n", "its table has no rows"), ("$$\na\n", "1 to 1"), ("", "it has no table")]
+)
+def test_a_test_that_a_file_does_not_have_is_told(text: str, hint: str) -> None:
+    with pytest.raises(InputError, match="no test '2'") as caught:
+        read(f".global x;\nd0.b0.t0 {{ ld r0, [x]; }}\n{text}", "t.test", "2")
+    assert hint in caught.value.render()
+
+
 def test_garbage_is_read_or_refused() -> None:
     chance = random.Random(7)
     pieces = [

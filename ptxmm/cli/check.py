@@ -124,6 +124,8 @@ def check(options: Namespace) -> int:
         return _Run(options, checker, drawings, baseline).run(found)
     if folders:
         return _refuse("--cache keeps no pictures: leave it out, or --svg and --dot")
+    if settings.questions is not None:
+        return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
     return _with_cache(options, settings, found, baseline)
 
 

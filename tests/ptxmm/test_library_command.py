@@ -71,6 +71,8 @@ def test_what_is_asked_can_be_changed(tmp_path: Path, capsys: pytest.CaptureFixt
     conds.write_text('MP+rel+acq "exists 1:%r9 = 1"\n')
     status, _, err = said(capsys, "check", test, "--conds", str(conds))
     assert status == 2 and f"{conds}:1:20: error: P1 never writes the register r9" in err and "^" in err
+    status, _, err = said(capsys, "check", test, "--kinds", str(kinds), "--cache", str(tmp_path / "c.db"))
+    assert status == 2 and "leave it out" in err and not (tmp_path / "c.db").exists()
     kinds.write_text("MP Maybe\n")
     assert said(capsys, "check", test, "--kinds", str(kinds))[0] == 2
     assert "cannot read" in said(capsys, "check", test, "--kinds", str(tmp_path / "none"))[2]

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ptxcore.machine.run.launch import Device
+    from ptxcore.machine.run.watched import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ def launch(
     seed: int | None = None,
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> Run:
-    """As `run`, of a module that is loaded already."""
+    """As `run`, of a module that is loaded already; `watcher` is told what threads do."""
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.arguments import Arguments
 
@@ -89,7 +91,7 @@ def launch(
     try:
         done = device.launch(
             entry, _three(grid), _three(block), given.values, cluster=None if cluster is None else _three(cluster),
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress, watcher=watcher,
         )  # fmt: skip
         given.update()
     finally:

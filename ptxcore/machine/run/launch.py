@@ -72,15 +72,17 @@ class Device:
         seed: int | None = None,
         limit: int | None = None,
         progress: Callable[[int, int, int], None] | None = None,
+        watcher: Any = None,
     ) -> Launch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
-        and KernelError for what goes wrong in the kernel."""
+        and KernelError for what goes wrong in the kernel. `watcher`: see `ptxcore.machine.run.watched`; the module must have
+        been loaded for it."""
         parameters = self.kernel(entry)
         check_count(entry, parameters, arguments)
         grid, shape = fitted(self.program, entry, grid, block, cluster)
         launch = Launch(
             self.program, self.compiled, self.memory, entry, grid, block, shape,
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress, watcher=watcher,
         )  # fmt: skip
         launch.constants = self.constants
         data = parameter_bytes(parameters, arguments)
@@ -174,14 +176,14 @@ def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
         raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
 
 
-def load(text: str, path: str = "<module>") -> Device:
-    """A module from its text, ready to launch. Raises InputError with everything that is wrong in it."""
+def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
+    """A module from its text, ready to launch; `watched`: with watchers. Raises InputError with all that is wrong in it."""
     module, found = read_and_check(text)
     if found:
         raise InputError(found, path, text)
     try:
         program = lower(module)
-        compiled = compile_program(program)
+        compiled = compile_program(program, watched)
     except InputError as error:
         error.path, error.text = path, text
         raise

@@ -14,7 +14,6 @@ from ptxmm.result import Refusal, Result, Witness
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from litmus.formats.questions import Questions
     from litmus.test import Test
     from ptxmm.kernels.test import KernelTest
 
@@ -53,7 +52,6 @@ class Settings(NamedTuple):
     options: frozenset[str] = frozenset()
     executions: int | None = None
     documents: bool = False
-    questions: Questions | None = None
 
 
 class Outcome(NamedTuple):
@@ -158,13 +156,7 @@ class Checker:
     def _check(self, item: Item) -> Outcome:
         from ptxmm import api
 
-        test = api.load(item) if isinstance(item, str) else api.load_variant(item)
-        if self.settings.questions is not None:
-            from litmus.test import Test
-
-            if isinstance(test, Test):
-                test = self.settings.questions.asked_of(test)
-        return self._decide(test)
+        return self._decide(api.load(item) if isinstance(item, str) else api.load_variant(item))
 
     def _decide(self, test: Test | KernelTest) -> Outcome:
         from ptxmm import api
@@ -259,7 +251,7 @@ def refused(path: str, model: str, refusal: Refusal) -> Outcome:
 
 def stem(path: str) -> str:
     """A name for a test that could not be read: its file's, and the variant's."""
-    if ".toml:" in path or ".test:" in path:
+    if ".toml:" in path:
         return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
 

@@ -101,7 +101,7 @@ def check(
     lines = dict(test.lines)
     spot = Spot(test.path, condition.line)
     result = Result(
-        path=test.identity,
+        path=test.path,
         name=test.name,
         model=model_name,
         verdict="undecided",

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ptxcore.machine.run.launch import Device
-    from ptxcore.machine.run.watched import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +77,10 @@ def launch(
     seed: int | None = None,
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
-    watcher: Watcher | None = None,
 ) -> Run:
-    """As `run`, of a module that is loaded already; `watcher` is told what threads do."""
+    """As `run`, of a module that is loaded already."""
     from ptxcore.machine.run.launch import UsageError
+    from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.arguments import Arguments
 
     parameters = device.kernel(entry)
@@ -89,9 +88,9 @@ def launch(
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
     given = Arguments(device, parameters, args)
     try:
-        done = device.launch(
-            entry, _three(grid), _three(block), given.values, cluster=None if cluster is None else _three(cluster),
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress, watcher=watcher,
+        done = launched(
+            device, entry, _three(grid), _three(block), given.values, cluster=None if cluster is None else _three(cluster),
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress,
         )  # fmt: skip
         given.update()
     finally:

@@ -14,10 +14,9 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDERS = {
     "": "ptxcore litmus axioms ptxmm",
     "axioms": """
-        errors dynamic cat models sat events analysis program passes sync witness encode explain oracle liveness dependence
-        engine
+        errors cat models sat events analysis program passes sync witness encode explain oracle liveness dependence engine
     """,
-    "ptxcore.machine": "ir loops lower run explore",
+    "ptxcore.machine": "ir loops lower run vector explore",
 }
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
 MOST_ROOMS, MOST_PAIRS = 14, 70

@@ -60,8 +60,8 @@ Template = tuple[tuple[str, ...], tuple[str, ...]]
 class Compiler:
     """Compiles a program."""
 
-    def __init__(self, program: Program, watched: bool = False) -> None:
-        self.program, self.watched = program, watched
+    def __init__(self, program: Program) -> None:
+        self.program = program
         self.lines: list[str] = []
         self.where: list[Op | None] = [None]
         self.names: dict[str, Any] = {}
@@ -233,11 +233,10 @@ class Compiler:
         use = op.use
         run = use.form.run
         plain = "vec" not in use.present or isinstance(op.targets[0] if op.targets else None, list)
-        told = [f"T.op = {self.op(op)}"] if self.watched else []
         if run in _LOADS and plain:
-            return told + self.load(op)
+            return self.load(op)
         if run in _STORES and len(op.sources) >= 2:
-            return told + self.store(op)
+            return self.store(op)
         arguments = "".join(f", {self.argument(s)}" for s in op.sources)
         call = f"{self.meaning(use)}({self.how(use)}, T{arguments})"
         return self.assigned(op, call, before=f"T.op = {self.op(op)}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from random import Random
-from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
@@ -91,10 +91,7 @@ class Launch:
         limit: int | None = None,
         path: str = "<module>",
         progress: Callable[[int, int, int], None] | None = None,
-        watcher: Any = None,
     ) -> None:
-        #: Who is told what threads do: see `ptxcore.machine.run.watched`.
-        self.watcher = watcher
         self.program, self.compiled, self.memory, self.entry = program, compiled, memory, entry
         self.grid, self.block, self.cluster = grid, block, cluster
         self.seed, self.limit, self.path, self.progress = seed, limit, path, progress
@@ -199,7 +196,7 @@ class Launch:
                 threads -= len(cta.threads)
                 finished += 1
                 cta.end()
-            self._report(finished, total)
+            self.report(finished, total)
             if ended:
                 resident = [cta for cta in resident if cta.alive]
                 continue
@@ -215,7 +212,7 @@ class Launch:
             if not patient or self.busy:
                 most = threads + 1
 
-    def _report(self, finished: int, total: int) -> None:
+    def report(self, finished: int, total: int) -> None:
         """Tells now and then how far it is."""
         if self.progress is None or time.monotonic() - self.reported < _INTERVAL:
             return
@@ -249,17 +246,23 @@ class Launch:
         ctas = next(self.waiting, None)
         return None if ctas is None else ctas[0].index
 
-    def _clusters(self) -> Iterator[list[Cta]]:
+    def indices(self) -> Iterator[Triple]:
+        """The indices of CTAs as they begin: cluster by cluster, in each by rank."""
         gx, gy, gz = self.grid
         kx, ky, kz = self.cluster
         for cz in range(0, gz, kz):
             for cy in range(0, gy, ky):
                 for cx in range(0, gx, kx):
-                    ctas: list[Cta] = []
                     for rank in range(kx * ky * kz):
-                        index = cx + rank % kx, cy + rank // kx % ky, cz + rank // (kx * ky)
-                        ctas.append(Cta(self, index, rank, ctas))
-                    yield ctas
+                        yield cx + rank % kx, cy + rank // kx % ky, cz + rank // (kx * ky)
+
+    def _clusters(self) -> Iterator[list[Cta]]:
+        size = self.cluster[0] * self.cluster[1] * self.cluster[2]
+        indices = self.indices()
+        while len(of_cluster := list(islice(indices, size))) == size:
+            ctas: list[Cta] = []
+            ctas += [Cta(self, index, rank, ctas) for rank, index in enumerate(of_cluster)]
+            yield ctas
 
     def _order(self, resident: list[Cta]) -> list[Cta]:
         if self.random is None:
@@ -386,8 +389,6 @@ class Launch:
         if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
             try:
                 if emulate(thread, op, error):
-                    if self.watcher is not None:
-                        self.watcher.other(thread, "unknown", op.use)
                     return self.compiled.compiler.behind(self.compiled, op)
             except Fault as inner:
                 raise self._located(thread, inner, op) from None
@@ -481,6 +482,6 @@ class Launch:
         return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
 
 
-def compile_program(program: Program, watched: bool = False) -> Compiled:
-    """The program as Python; `watched`: for runs that somebody watches (`ptxcore.machine.run.watched`)."""
-    return Compiler(program, watched).compile()
+def compile_program(program: Program) -> Compiled:
+    """The program as Python."""
+    return Compiler(program).compile()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -40,6 +41,8 @@ class Device:
     path: str
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
+    #: What other machines made of its kernels, by name.
+    kept: dict[str, Any] = field(default_factory=dict)
 
     def reset(self) -> None:
         """Memory as it is behind loading: the variables of the module with their first values, no other buffers."""
@@ -72,24 +75,42 @@ class Device:
         seed: int | None = None,
         limit: int | None = None,
         progress: Callable[[int, int, int], None] | None = None,
-        watcher: Any = None,
     ) -> Launch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
-        and KernelError for what goes wrong in the kernel. `watcher`: see `ptxcore.machine.run.watched`; the module must have
-        been loaded for it."""
+        and KernelError for what goes wrong in the kernel."""
+        launch = self.prepare(
+            entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
+            progress=progress,
+        )  # fmt: skip
+        launch.run()
+        return launch
+
+    def prepare(
+        self,
+        entry: str,
+        grid: Triple,
+        block: Triple,
+        arguments: Sequence[int | bytes],
+        *,
+        cluster: Triple | None = None,
+        dynamic_shared: int = 0,
+        seed: int | None = None,
+        limit: int | None = None,
+        progress: Callable[[int, int, int], None] | None = None,
+    ) -> Launch:
+        """A launch that is ready to run; see `launch`. Raises UsageError."""
         parameters = self.kernel(entry)
         check_count(entry, parameters, arguments)
         grid, shape = fitted(self.program, entry, grid, block, cluster)
+        data = parameter_bytes(parameters, arguments)
         launch = Launch(
             self.program, self.compiled, self.memory, entry, grid, block, shape,
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress, watcher=watcher,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
         )  # fmt: skip
         launch.constants = self.constants
-        data = parameter_bytes(parameters, arguments)
         launch.parameters = Segment(len(data), "kernel parameters")
         launch.parameters.data[:] = data
         launch.parameters.protect()
-        launch.run()
         return launch
 
 
@@ -176,20 +197,27 @@ def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
         raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
 
 
-def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
-    """A module from its text, ready to launch; `watched`: with watchers. Raises InputError with all that is wrong in it."""
-    module, found = read_and_check(text)
-    if found:
-        raise InputError(found, path, text)
+def load(text: str, path: str = "<module>") -> Device:
+    """A module from its text, ready to launch; what was made of a text before is used again. Raises InputError with everything
+    that is wrong in it."""
     try:
-        program = lower(module)
-        compiled = compile_program(program, watched)
+        program, compiled, kept = _made(text)
     except InputError as error:
         error.path, error.text = path, text
         raise
-    device = Device(program, compiled, path)
+    device = Device(program, compiled, path, kept=kept)
     device.reset()
     return device
+
+
+@lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
+def _made(text: str) -> tuple[Program, Compiled, dict[str, Any]]:
+    """A module, compiled, and where other machines keep what they make of it. Raises InputError."""
+    module, found = read_and_check(text)
+    if found:
+        raise InputError(found, "<module>", text)
+    program = lower(module)
+    return program, compile_program(program), {}
 
 
 def size_of(parameter: Parameter) -> int:

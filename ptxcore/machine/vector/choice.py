@@ -1,0 +1,72 @@
+"""Which machine executes a launch. Imports NumPy, and what works with it, only where that gains time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ptxcore.machine.lower.ops import Code
+from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.launch import Device
+from ptxcore.machine.run.special import Triple
+
+if TYPE_CHECKING:
+    from ptxcore.machine.vector.watching import Watcher
+
+#: Measured, in thread-instructions that the machine of single threads executes meanwhile: importing NumPy, importing what
+#: works with it, making one instruction's array code, and executing it once.
+_NUMPY, _ARRAYS, _MADE, _EXECUTED = 250_000, 40_000, 400, 50
+#: How often the instructions of a kernel that has loops are executed, at a guess.
+_ROUNDS = 4
+
+
+def launch(
+    device: Device,
+    entry: str,
+    grid: Triple,
+    block: Triple,
+    arguments: Sequence[int | bytes],
+    *,
+    cluster: Triple | None = None,
+    dynamic_shared: int = 0,
+    seed: int | None = None,
+    limit: int | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+    watcher: Watcher | None = None,
+) -> Launch:
+    """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
+    thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
+    wants arrays however small the launch is. Raises UsageError, and KernelError for what goes wrong in the kernel."""
+    made = device.prepare(
+        entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
+        progress=progress,
+    )  # fmt: skip
+    if seed is None and (watcher is not None or gains(device, made)):
+        from ptxcore.machine.vector.launch import run
+
+        if run(device, made, watcher):
+            return made
+    made.run()
+    return made
+
+
+def gains(device: Device, made: Launch) -> bool:
+    """Whether arrays are faster for a launch."""
+    code = device.program.functions[made.entry]
+    threads = made.grid[0] * made.grid[1] * made.grid[2] * len(made.places)
+    rounds = _ROUNDS if _has_loops(code) else 1
+    size = len(code.ops)
+    cost = size * rounds * _EXECUTED
+    if made.entry not in device.kept:
+        cost += size * _MADE
+    if "numpy" not in sys.modules:
+        cost += _NUMPY
+    if "ptxcore.machine.vector.launch" not in sys.modules:
+        cost += _ARRAYS
+    return threads * size * rounds > cost
+
+
+def _has_loops(code: Code) -> bool:
+    """Whether control may go back."""
+    return any(code.labels.get(label, i + 1) <= i for i, op in enumerate(code.ops) for label in op.labels)

@@ -1,0 +1,88 @@
+"""Launches: by arrays where they are large enough to gain from it and do what arrays can, else thread by thread."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+
+from ptxcore.machine.run.grid import Launch
+from ptxcore.machine.run.launch import Device
+from ptxcore.machine.vector.codegen import Blocks
+from ptxcore.machine.vector.group import Group
+from ptxcore.machine.vector.memory import GroupMemory, LaunchMemory
+from ptxcore.machine.vector.registers import Irregular
+from ptxcore.machine.vector.watching import Watcher
+
+#: Threads that go on together, and the bytes of shared memory that they have at most, unless one cluster has more.
+_TOGETHER = 16384
+_SHARED = 4 << 20
+
+
+def run(device: Device, launch: Launch, watcher: Watcher | None = None) -> bool:
+    """Runs a launch by arrays; whether that could be done, see `executed`. What could not be done is not tried again."""
+    blocks = blocks_of(device, launch.entry)
+    shape = launch.grid, launch.block, launch.cluster
+    if watcher is None and shape in blocks.refused:
+        return False
+    why = executed(launch, blocks, watcher)
+    if why:
+        blocks.refused.add(shape)
+    return not why
+
+
+def blocks_of(device: Device, entry: str) -> Blocks:
+    """A kernel as functions over arrays; made once."""
+    found = device.kept.get(entry)
+    if found is None:
+        found = device.kept[entry] = Blocks(device.program, device.program.functions[entry])
+    return found
+
+
+def executed(launch: Launch, blocks: Blocks, watcher: Watcher | None = None) -> str:
+    """Runs a launch by arrays; the result is as `Launch.run` leaves it. Gives "", or why it could not be done; memory is as
+    before then."""
+    memory = LaunchMemory(launch.memory, launch.constants, launch.parameters)
+    done = False
+    try:
+        with np.errstate(all="ignore"):
+            _groups(launch, blocks, memory, watcher)
+        done = True
+    except Irregular as error:
+        memory.restore()
+        launch.executed = 0
+        if watcher is not None:
+            watcher.restart(str(error))
+        return str(error)
+    finally:
+        memory.release()
+        if done and launch.workspace:
+            launch.memory.free(launch.workspace)
+    return ""
+
+
+def _groups(launch: Launch, blocks: Blocks, memory: LaunchMemory, watcher: Watcher | None) -> None:
+    """Runs CTAs, as many at a time as go on together. Raises Irregular."""
+    ranks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2]
+    threads = len(launch.places)
+    shared = max(1, launch.shared_bytes)
+    clusters = max(1, min(_TOGETHER // (ranks * threads), _SHARED // (ranks * shared)))
+    total = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    waiting = launch.indices()
+    count = first = 0
+    while ctas := list(islice(waiting, clusters * ranks)):
+        row = np.repeat(np.arange(len(ctas)), threads)
+        own = GroupMemory(memory, row, ranks, launch.shared_bytes, launch.kernel_shared, blocks.code.frame)
+        allowed = None if launch.limit is None else launch.limit - count
+        group = Group(
+            blocks, own, ctas, launch.shape, launch.places, launch.dynamic_start, first * threads, watcher, allowed
+        )
+        if watcher is not None:
+            watcher.begin(first * threads, ctas, threads)
+        group.run()
+        count += group.executed
+        first += len(ctas)
+        if launch.limit is not None and count > launch.limit:
+            raise Irregular("more instructions than are allowed")
+        launch.executed = count
+        launch.report(first, total)

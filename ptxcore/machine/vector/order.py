@@ -1,0 +1,100 @@
+"""Whether the order of threads between barriers matters for what they find in shared memory.
+
+Threads that go on together see what single ones, one after the other, would not see, where they access the same bytes
+and nothing orders them: a missing barrier would not show. So each cell of shared memory remembers who wrote and read it
+last and when; an access that no barrier and no instruction of the warp puts behind those of other threads is irregular.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxcore.machine.vector.meeting import Crew
+from ptxcore.machine.vector.registers import Irregular
+
+_WHEN = 32
+_WHO = (1 << _WHEN) - 1
+
+
+class Order:
+    """Cells of `granule` bytes: `writers` and `readers` have the time of the last access in the upper half, and who it was in
+    the lower one: a thread, or behind those a warp of which several were, or several warps, or atomic operations."""
+
+    def __init__(self, crew: Crew, size: int, granule: int) -> None:
+        self.crew, self.granule = crew, granule
+        self.writers = np.zeros(size // granule, np.int64)
+        self.readers = np.zeros(size // granule, np.int64)
+        threads, warps = len(crew.row), int(crew.warp[-1]) + 1
+        self.first_warp, self.several, self.atomic = threads, threads + warps, threads + warps + 1
+        self.warp_of = np.concatenate((crew.warp, np.arange(warps), [-1, -2]))
+        self.now = 1
+        #: When all threads of a CTA, and of a warp, were ordered last.
+        self.ctas = np.ones(int(crew.row[-1]) + 1, np.int64)
+        self.warps = np.ones(warps, np.int64)
+        self.least = 1
+
+    def barrier(self, threads: Any) -> None:
+        """Threads have met at a barrier of their CTA."""
+        self.now += 1
+        self.ctas[self.crew.row[threads]] = self.now
+        self.least = int(self.ctas.min())
+
+    def converge(self, threads: Any) -> None:
+        """Threads have met those of their warps."""
+        self.now += 1
+        self.warps[self.crew.warp[threads]] = self.now
+
+    def _unordered(self, last: Any, who: Any) -> Any:
+        """Where other threads' accesses are not behind something that orders them; None where all are."""
+        when = last >> _WHEN
+        if int(when.max()) < self.least:
+            return None
+        by = last & _WHO
+        warp = self.crew.warp[who]
+        found = (when >= self.ctas[self.crew.row[who]]) & (by != who)
+        found &= (self.warp_of[by] != warp) | (when >= self.warps[warp])
+        return found if found.any() else None
+
+    def access(self, places: Any, whole: int, who: Any, kind: str) -> None:
+        """Threads read, write, or modify (`atomic`) `whole` bytes each. Raises Irregular."""
+        cells = whole // self.granule
+        if not who.size:
+            return
+        for i in range(cells):
+            at = places * cells + i if cells > 1 else places
+            self._access(at, who, kind)
+
+    def _access(self, at: Any, who: Any, kind: str) -> None:
+        last = self.writers[at]
+        found = self._unordered(last, who)
+        if found is not None and (kind != "atomic" or ((last & _WHO)[found] != self.atomic).any()):
+            raise Irregular("shared memory that nothing orders")
+        stamp = self.now << _WHEN
+        if kind == "read":
+            self._read(at, who, stamp)
+            return
+        if self._unordered(self.readers[at], who) is not None:
+            raise Irregular("shared memory that nothing orders")
+        self.writers[at] = stamp | (self.atomic if kind == "atomic" else who)
+
+    def _read(self, at: Any, who: Any, stamp: int) -> None:
+        before = self.readers[at]
+        others = self._unordered(before, who)
+        mine = stamp | who
+        warp = self.crew.warp[who]
+        if others is not None:
+            alike = self.warp_of[before & _WHO] == warp
+            mine = np.where(others, stamp | np.where(alike, self.first_warp + warp, self.several), mine)
+        self.readers[at] = mine
+        got = self.readers[at]
+        twice = got != mine
+        if twice.any():  # several in this batch
+            place, by = at[twice], got[twice] & _WHO
+            self.readers[place] = stamp | (self.first_warp + warp[twice])
+            apart = (self.warp_of[by] != warp[twice]) | (mine[twice] & _WHO == self.several)
+            again = self.readers[place] & _WHO
+            apart |= self.warp_of[again] != warp[twice]
+            if apart.any():
+                self.readers[place[apart]] = stamp | self.several

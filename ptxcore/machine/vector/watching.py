@@ -1,0 +1,73 @@
+"""Who watches a launch: it is told of each batch of threads that executes an instruction together.
+
+A checker of races keeps its clocks and its shadow memory with that. Threads are numbers in the order of the launch: CTA by
+CTA as they begin, `Watcher.begin` tells which, and in each the threads in the order of their indices. Batches come in an
+order that is a sequentially consistent execution: what a batch reads was written by batches before it, and within one batch
+threads come in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ptxcore.machine.lower.ops import Op
+
+#: NumPy arrays. `Numbers` are of threads, sorted; addresses and values are unsigned and as long, or one scalar for all.
+Numbers = Any
+Values = Any
+
+
+class Accesses(NamedTuple):
+    """What threads access by one instruction. `kind`: `read`, `write`, or `atomic` (then `read` has the old values, `written`
+    the new ones, and `writes` is False where nothing is written, as by a failed comparison). `size` counts the bytes of one
+    element; an instruction on vectors has `parts` of them behind each other, and a tuple of arrays in `read` or `written`."""
+
+    op: Op
+    kind: str
+    threads: Numbers
+    addresses: Values
+    size: int
+    parts: int = 1
+    read: Any = None
+    written: Any = None
+    writes: Any = True
+
+
+class Watcher(Protocol):
+    """What is told. A method that raises ends the launch; memory stays as it is then."""
+
+    def begin(self, first: int, ctas: Sequence[tuple[int, int, int]], threads: int) -> None:
+        """CTAs with these indices begin, of `threads` threads each; `first` is the number of their first thread."""
+        ...
+
+    def access(self, accesses: Accesses) -> None:
+        """Threads have read or written memory."""
+        ...
+
+    def fence(self, op: Op, threads: Numbers) -> None:
+        """Threads have executed a fence, or another instruction that has effects on the order of memory alone."""
+        ...
+
+    def arrive(self, op: Op, threads: Numbers, identity: int, count: int | None, waits: bool) -> None:
+        """Threads have come to a barrier of their CTA: its number, for how many threads (None: all), and whether they wait."""
+        ...
+
+    def complete(self, identity: int, cta: int, threads: Numbers, waited: Numbers) -> None:
+        """An instance of a barrier is complete: the number of its CTA, the threads that arrived at it, and those of them that
+        go on now."""
+        ...
+
+    def converge(self, op: Op, threads: Numbers) -> None:
+        """Threads of warps have executed an instruction together with all threads of its member mask (`shfl.sync`,
+        `bar.warp.sync`); the threads of several warps may come in one batch."""
+        ...
+
+    def exit(self, threads: Numbers) -> None:
+        """Threads have ended."""
+        ...
+
+    def restart(self, why: str) -> None:
+        """The launch does not fit this machine: what was told does not count, and nothing more is told. Memory is as it was
+        before the launch."""
+        ...

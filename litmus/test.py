@@ -169,7 +169,8 @@ class Test:
     """One litmus test. `more` are further conditions, each of which is answered by itself; `checks` are what is asked beside
     the conditions, of `PROPERTIES`. `meta` keeps `KEY = value` lines in
     order; `Expect` among them states the expected verdict. `lines` says in which lines of the `text` the parts behind the
-    program stand, by their first words."""
+    program stand, by their first words. `instance` is the number of the test where
+    the file is a template of several."""
 
     name: str
     threads: tuple[Thread, ...]
@@ -185,8 +186,14 @@ class Test:
     checks: tuple[str, ...] = ()
     lines: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
     more: tuple[Condition, ...] = ()
+    instance: str = field(default="", compare=False)
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    @property
+    def identity(self) -> str:
+        """How the test is called in reports: by its file, and its number where that has several."""
+        return f"{self.path}:{self.instance}" if self.instance else self.path
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

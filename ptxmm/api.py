@@ -26,26 +26,35 @@ _shipped: dict[tuple[str, frozenset[str]], Model] = {}  # read once; there are t
 
 def load(path: str | PathLike[str]) -> Test | KernelTest:
     """Reads a test from a file. `path`: of a litmus test, or of a kernel test, as `lock.toml`, or `lock.toml:weak` for one
-    variant of several; `-` for a litmus test on standard input. Raises InputError for what is wrong in it, OSError where it
-    cannot be read."""
+    variant of several, `mp.test:3` for one test of a template; `-` for a litmus test on standard input. Raises InputError for
+    what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
     from ptxmm.kernels.files import Variant, is_toml, split
 
     if is_toml(str(path)):
         return load_variant(Variant(str(path), ""))
     variant = split(str(path))
-    if variant is not None:
-        return load_variant(variant)
+    return read(text_of(path), str(path)) if variant is None else load_variant(variant)
+
+
+def text_of(path: str | PathLike[str]) -> bytes:
+    """What stands in the file of a litmus test; `-`: on standard input. Raises OSError."""
     from litmus.formats.files import LONGEST_TEST
     from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 
     if str(path) == STANDARD_INPUT:
-        return read(read_standard_input(LONGEST_TEST, "a litmus test"), str(path))
-    return read(read_bytes(path, LONGEST_TEST, "a litmus test"), str(path))
+        return read_standard_input(LONGEST_TEST, "a litmus test")
+    return read_bytes(path, LONGEST_TEST, "a litmus test")
 
 
-def load_variant(variant: Variant) -> KernelTest:
-    """Reads one test of a kernel test file; an empty name is the only one that there is."""
+def load_variant(variant: Variant) -> Test | KernelTest:
+    """Reads one test of a kernel test file, or of a template; an empty name is the only one that there is."""
+    from ptxmm.kernels.files import is_toml
+
+    if not is_toml(variant.path):
+        from litmus.formats import read as read_litmus
+
+        return read_litmus(text_of(variant.path), variant.path, variant.name)
     from ptxmm.kernels.toml import read
 
     return read(variant.path).test(variant.name)
@@ -113,19 +122,20 @@ def check(
     """Decides a test under a model.
 
     `test`: a litmus test, or a kernel test, from `load` or `parse`. `model`: a name of `models()`, the path of a .cat
-    file (either may leave out axioms and choose readings: `ptx-9.0/-atomicity --dep data`), or a model that was read
-    already. `unroll`: how many times a loop body may execute at most, where a kernel test does not say so itself.
-    `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute
-    force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list all registers that the test
-    names, or all elements of buffers. `explain`: for an outcome that does not occur, also find the axioms that forbid
-    it. `why`: tell why it is forbidden, or how it comes about. `witnesses`: write out the execution of each state (all
-    are re-checked either way). `races`: search for races of every kind; one makes the verdict `no`. `checks`: what else
-    is asked, besides what the test asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`.
-    `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how
-    many CTAs run at once; None: what a kernel test says itself, else `fair` and all. `options`: readings of the manual
-    that differ from ours, by the names of `ptxmm check --help`. `without`: passes that are left out, by the names of
-    `axioms.passes`: answers are the same, as far as there are any, and take longer. `executions`: list at most so many
-    executions of a litmus test (`Result.executions`), however many end in one state; None: none.
+    file (either may leave out axioms and choose readings, and a file say where it includes from: `ptx-9.0/-atomicity
+    --dep data`, `my.cat -I herd/libdir`), or a model that was read already. `unroll`: how many times a loop body may
+    execute at most, where a kernel test does not say so itself. `timeout`: seconds, after which the verdict is
+    `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the
+    faster one. `all_registers`: states list all registers that the test names, or all elements of buffers. `explain`:
+    for an outcome that does not occur, also find the axioms that forbid it. `why`: tell why it is forbidden, or how
+    it comes about. `witnesses`: write out the execution of each state (all are re-checked either way). `races`:
+    search for races of every kind; one makes the verdict `no`. `checks`: what else is asked, besides what the test
+    asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`. `progress`: who is scheduled
+    fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many CTAs run at once; None:
+    what a kernel test says itself, else `fair` and all. `options`: readings of the manual that differ from ours, by
+    the names of `ptxmm check --help`. `without`: passes that are left out, by the names of `axioms.passes`: answers
+    are the same, as far as there are any, and take longer. `executions`: list at most so many executions of a litmus
+    test (`Result.executions`), however many end in one state; None: none.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an

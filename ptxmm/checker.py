@@ -14,6 +14,7 @@ from ptxmm.result import Refusal, Result, Witness
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from litmus.formats.questions import Questions
     from litmus.test import Test
     from ptxmm.kernels.test import KernelTest
 
@@ -52,6 +53,7 @@ class Settings(NamedTuple):
     options: frozenset[str] = frozenset()
     executions: int | None = None
     documents: bool = False
+    questions: Questions | None = None
 
 
 class Outcome(NamedTuple):
@@ -156,7 +158,13 @@ class Checker:
     def _check(self, item: Item) -> Outcome:
         from ptxmm import api
 
-        return self._decide(api.load(item) if isinstance(item, str) else api.load_variant(item))
+        test = api.load(item) if isinstance(item, str) else api.load_variant(item)
+        if self.settings.questions is not None:
+            from litmus.test import Test
+
+            if isinstance(test, Test):
+                test = self.settings.questions.asked_of(test)
+        return self._decide(test)
 
     def _decide(self, test: Test | KernelTest) -> Outcome:
         from ptxmm import api
@@ -251,7 +259,7 @@ def refused(path: str, model: str, refusal: Refusal) -> Outcome:
 
 def stem(path: str) -> str:
     """A name for a test that could not be read: its file's, and the variant's."""
-    if ".toml:" in path:
+    if ".toml:" in path or ".test:" in path:
         return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
 

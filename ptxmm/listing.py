@@ -89,7 +89,7 @@ def document(witness: Witness) -> dict[str, Any]:
     execution = witness.execution
     relations = {name: [list(pair) for pair in pairs] for name, pairs in execution.relations.items()}
     if execution.judged is not None:
-        for name in _WHOLE:
+        for name in (n for n in _WHOLE if n not in execution.judged.model.hidden):
             relations[name] = [list(pair) for pair in sorted(execution.judged.base(name))]
     return {
         "state": execution.state,

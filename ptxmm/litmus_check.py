@@ -101,7 +101,7 @@ def check(
     lines = dict(test.lines)
     spot = Spot(test.path, condition.line)
     result = Result(
-        path=test.path,
+        path=test.identity,
         name=test.name,
         model=model_name,
         verdict="undecided",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from axioms.program import Asked, Observable, Program, Source, Thread, final_symbol
@@ -33,7 +34,7 @@ from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.ir.effects import FinalRegister
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.machine.lower.code import prepare
-from ptxcore.syntax.tree import Instruction, Name
+from ptxcore.syntax.tree import AnyStatement, Instruction, Name
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 from ptxmm.addresses import Addresses, is_of, ranks_of
@@ -99,6 +100,26 @@ def _asks_for_its_place(statement: object) -> bool:
     )
 
 
+#: The option that reads plain accesses otherwise, and what tells that one is not plain.
+PLAIN_RELAXED = "plain=relaxed"
+_NOT_PLAIN = frozenset(("weak", "relaxed", "acquire", "release", "volatile", "mmio", "nc", "const", "param", "async"))
+_CACHE_OPERATORS = frozenset(("ca", "cg", "cs", "cv", "lu", "wb", "wt"))
+
+
+def _strengthened(test: Test) -> Test:
+    """The test with its plain loads and stores as `relaxed.sys`, whatever their cache operators."""
+    threads = [replace(t, statements=tuple(map(_relaxed, t.statements))) for t in test.threads if t.dialect == "typed"]
+    changed = {t.name: t for t in threads}
+    return replace(test, threads=tuple(changed.get(t.name, t) for t in test.threads))
+
+
+def _relaxed(s: AnyStatement) -> AnyStatement:
+    if not isinstance(s, Instruction) or s.opcode not in ("ld", "st") or not _NOT_PLAIN.isdisjoint(s.modifiers):
+        return s
+    kept = tuple(m for m in s.modifiers if m not in _CACHE_OPERATORS)
+    return Instruction(s.opcode, ("relaxed", "sys", *kept), s.operands, s.guard, s.span, s.text, s.start)
+
+
 # Only tests with kernels and host threads, and those that ask for lanes and warps, import what these are about.
 
 
@@ -122,7 +143,7 @@ def _kernels(test: Test) -> list[Kernel]:
 
 class _Builder:
     def __init__(self, test: Test, unroll: int, all_registers: bool, options: frozenset[str]) -> None:
-        self.test = test = _checked(test)
+        self.test = test = _checked(_strengthened(test) if PLAIN_RELAXED in options else test)
         self.unroll, self.all_registers, self.options = unroll, all_registers, options
         self.kernels = _kernels(test)
         own_aliases = "mapa-alias" in options and any(is_of(s, "mapa") for t in test.threads for s in t.statements)

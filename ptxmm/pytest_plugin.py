@@ -1,4 +1,4 @@
-"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, and those `*.toml` that are kernel tests.
+"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, those `*.toml` that are kernel tests, and nvlitmus's `*.test`.
 
 Each test is one item, a variant of a kernel test too; it passes when it answers as it says it should, and a failure shows
 ptxmm's report. Settings, in the ini file or as options: see `pytest_addoption`.
@@ -105,7 +105,11 @@ def _goes_round(folder: Path) -> bool:
 def _test_file(path: Path, parent: pytest.Collector) -> TestFile | None:
     """What a path of a folder is to us: by the same rule as for `ptxmm check FOLDER`."""
     config = parent.config
-    if path.suffix.lower() not in (".litmus", ".toml") or config.getoption("--no-ptxmm") or not config.getini("ptxmm"):
+    if (
+        path.suffix.lower() not in (".litmus", ".toml", ".test")
+        or config.getoption("--no-ptxmm")
+        or not config.getini("ptxmm")
+    ):
         return None
     from litmus.formats.files import look
     from ptxmm.kernels.files import TESTS

@@ -114,6 +114,17 @@ class Witness:
     def relations(self) -> dict[str, tuple[tuple[int, int], ...]]:
         return self.execution.relations
 
+    def evaluate(self, expression: str) -> tuple[int, ...] | tuple[tuple[int, int], ...]:
+        """What an expression of the cat language is in this execution: the events of a set, or the pairs of a relation, by the
+        numbers of `events`, sorted; `rf; co`, `domain(fr)`, `[REL]; causality_order`. `expression` may use what every model may
+        use, and what the model defines that the execution was decided under. Relations are whole here: `po` has all its pairs.
+
+        Raises `InputError`, with the place in the expression, for one that has no meaning or is neither a set nor a relation,
+        and ValueError for a witness that was made in another process, which says no more than its relations."""
+        if self.execution.judged is None:
+            raise ValueError("the witness was made in another process; check the test here to ask it")
+        return self.execution.judged.value(expression)
+
     def svg(self, engine: str = "own") -> str:
         """The execution as a graph: SVG text that stands alone. `engine` is `own`, or `dot` for Graphviz's program. Raises
         `ptxmm.graphs.dot.NoDot` where that is not installed or does not draw."""

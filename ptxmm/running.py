@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ptxcore.machine.run.launch import Device
+    from ptxcore.machine.run.watched import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ def launch(
     seed: int | None = None,
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> Run:
-    """As `run`, of a module that is loaded already."""
+    """As `run`, of a module that is loaded already; `watcher` is told what threads do."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.arguments import Arguments
@@ -88,10 +90,14 @@ def launch(
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
     given = Arguments(device, parameters, args)
     try:
-        done = launched(
-            device, entry, _three(grid), _three(block), given.values, cluster=None if cluster is None else _three(cluster),
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress,
-        )  # fmt: skip
+        how: dict[str, Any] = {
+            "cluster": None if cluster is None else _three(cluster), "dynamic_shared": dynamic_shared, "seed": seed,
+            "limit": limit, "progress": progress,
+        }  # fmt: skip
+        if watcher is not None:
+            done = device.launch(entry, _three(grid), _three(block), given.values, **how, watcher=watcher)
+        else:
+            done = launched(device, entry, _three(grid), _three(block), given.values, **how)
         given.update()
     finally:
         given.free()

@@ -6,9 +6,11 @@ In README.md, CONTRIBUTING.md, docs/*.md and the page of the kernel pairs, in or
 - a `console` block holds commands behind `$ ` and, below each, what it printed; `echo $?` shows the status of the
   command before it;
 - a `python` block runs as a script, a `pycon` block as an interactive session;
+- a picture `![...](pictures/NAME.svg)` is one that the commands above it write under that name;
 - what stands between `<!-- NAME: generated -->` and `<!-- end -->` comes from the table of that name in the code.
 
-Run as a script, this file writes what is printed now into the documents; times that differ do not count.
+Run as a script, this file writes what is printed now into the documents, all of them or those named (`cli.md`); times
+that differ do not count.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +39,7 @@ _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?
 _GENERATED = re.compile(
     r"(?<=<!-- )(?P<name>[a-z-]+)(?P<open>: generated -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL
 )
+_PICTURE = re.compile(r"!\[[^\]]*\]\((?P<path>pictures/[^)]+\.svg)\)")
 _TIME = re.compile(r"[ \t]*\b\d+(?:\.\d+)? m?s\b")
 _SECONDS = re.compile(r'("seconds": |^Time \S+ | time=")[\d.]+', re.MULTILINE)
 
@@ -133,6 +137,11 @@ class Session:
             os.chdir(before)
         names.update(test.globs)
         return "".join(report)
+
+
+def pictures(text: str) -> list[str]:
+    """The pictures that a document shows and its commands write, as paths of both."""
+    return [found["path"] for found in _PICTURE.finditer(text)]
 
 
 # Tables that come from the code.
@@ -377,11 +386,18 @@ def updated(text: str, session: Session) -> str:
     return _GENERATED.sub(lambda m: f"{m['name']}{m['open']}{TABLES[m['name']]()}", "".join(pieces))
 
 
-def main() -> None:
-    for document in DOCUMENTS:
+def main(names: Sequence[str]) -> None:
+    for document in (d for d in DOCUMENTS if not names or d.name in names):
         text = document.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            today = updated(text, Session(Path(folder)))
+            session = Session(Path(folder))
+            today = updated(text, session)
+            for path in pictures(text):
+                (document.parent / path).parent.mkdir(exist_ok=True)
+                if (session.work / path).exists():
+                    shutil.copyfile(session.work / path, document.parent / path)
+                else:
+                    print(f"{document.relative_to(ROOT)}: no command writes {path}")
         if today != text:
             document.write_text(today, encoding="utf-8")
             print(f"{document.relative_to(ROOT)} is written anew")
@@ -389,4 +405,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
-    main()
+    main(sys.argv[1:])

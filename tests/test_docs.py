@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked
+from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked, pictures
 
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -17,7 +17,8 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path) -> None:
     session = Session(tmp_path)
     variables: dict[str, object] = {}
-    for block in blocks(document.read_text(encoding="utf-8")):
+    text = document.read_text(encoding="utf-8")
+    for block in blocks(text):
         place = f"{document.name}, line {block.line}"
         if block.file is not None:
             session.write(block)
@@ -28,6 +29,8 @@ def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path) 
             assert done.returncode == 0, f"{place}: {done.stderr}"
         elif block.language == "pycon":
             assert session.interactive(block.body, variables) == "", place
+    for path in pictures(text):
+        assert (session.work / path).read_text(encoding="utf-8") == (document.parent / path).read_text(encoding="utf-8")
 
 
 def test_the_documents_have_examples_to_run() -> None:

@@ -41,9 +41,12 @@ READERS = {
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py
         litmus/formats/header.py litmus/formats/placement.py litmus/formats/program.py litmus/formats/checks.py
-        litmus/formats/condition.py litmus/relaxations.py
+        litmus/formats/condition.py litmus/relaxations.py litmus/formats/gpu_ptx.py litmus/formats/nvlitmus.py
+        litmus/formats/questions.py litmus/formats/reader.py
     """,
-    "models, and their names on a command line": "axioms/cat/statements.py axioms/cat/tokens.py axioms/models/naming.py",
+    "models, and their names on a command line": """
+        axioms/cat/statements.py axioms/cat/tokens.py axioms/models/__init__.py axioms/models/naming.py
+    """,
     "edges of cycles": "litmus/cycles/edges.py",
     "TOML, and where an error of its reader is": """
         ptxmm/kernels/document.py ptxmm/kernels/recognise.py ptxmm/kernels/positions.py ptxmm/kernels/toml.py

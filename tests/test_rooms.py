@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 ORDERS = {
     "": "ptxcore litmus axioms ptxmm",
     "axioms": """
-        errors cat models sat events analysis program passes sync witness encode explain oracle liveness dependence engine
+        errors dynamic cat models sat events analysis program passes sync witness encode explain oracle liveness dependence
+        engine
     """,
     "ptxcore.machine": "ir loops lower run vector explore",
 }

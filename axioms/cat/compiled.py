@@ -56,6 +56,8 @@ class Model:
         #: The texts that it was read from, each with the name of its file: its own, and those that it includes.
         self.sources: tuple[tuple[str, str], ...] = ()
         self.options: frozenset[str] = frozenset()
+        #: Those that are set.
+        self.readings: frozenset[str] = frozenset()
         #: The names of axioms that whoever asked for the model has left out.
         self.without: frozenset[str] = frozenset()
         self.fixed: list[Node] = []
@@ -63,6 +65,8 @@ class Model:
         self.bases: dict[str, Node] = {}  # by name, those that axioms and flags depend on
         self.residual: Residual | None = None
         self.shown: dict[str, Value] = {}
+        #: The names that pictures do not show.
+        self.hidden: set[str] = set()
         #: The same model for programs of which more is known, see `axioms.cat.specialise`.
         self.special: dict[tuple[Facts, frozenset[str]], Model] = {}
 

@@ -70,6 +70,7 @@ OF_TOTAL_ORDERS = frozenset({"FW", "co0"})
 #: Names of herd's that cannot mean anything here, and why.
 _REGISTERS = "there are no events of registers here"
 _SCOPES = "scopes are `sr`, `scta` and the sets CTA, CLUSTER, GPU and SYS here"
+_FENCES = "it is a fence of another instruction set; fences are in F here, and in SC, ACQ_REL, ACQ or REL"
 _TAGS = "instructions have no tags here: what they say is in sets, as ACQ"
 MEANINGLESS = {
     **dict.fromkeys(
@@ -79,6 +80,12 @@ MEANINGLESS = {
     ),
     **dict.fromkeys(["tag2scope", "tag2level", "nextlevel"], _SCOPES),
     **dict.fromkeys(["tag2events", "tag2instrs", "tag2fenced"], _TAGS),
+    **dict.fromkeys(["MFENCE", "SFENCE", "LFENCE", "SYNC", "LWSYNC", "EIEIO", "ISYNC", "ISB", "DMB", "DSB", "DMB.SY", "DMB.ST",
+                     "DMB.LD", "DSB.SY", "DSB.ST", "DSB.LD", "DMB.ISH", "DSB.ISH"], _FENCES),
+    **dict.fromkeys([f"Fence.{a}.{b}" for a in ("r", "w", "rw") for b in ("r", "w", "rw")], _FENCES),
+    **dict.fromkeys(["ctrlisb", "ctrlisync"], _FENCES),
+    **dict.fromkeys(["A", "Q", "L"], "what acquires is in ACQ here, and what releases in REL"),
+    **dict.fromkeys(["LS", "LK", "UL"], "locks are programs here"),
 }  # fmt: skip
 
 #: Functions that the language has, and what they take.

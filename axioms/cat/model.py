@@ -40,7 +40,7 @@ def compile_model(
             error.text, error.path = text, name
         raise
     model = compiler.finished()
-    model.sources = tuple(sources)
+    model.sources, model.readings = tuple(sources), compiler.options
     forbids = model.axioms or (model.residual is not None and model.residual.forbids)
     if not forbids and not (model.title and compiler.includes):
         hint = "an axiom is as in 'acyclic po | rf | co | fr as sc'; 'empty 0' forbids nothing"

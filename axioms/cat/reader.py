@@ -55,6 +55,15 @@ def read(text: str) -> tuple[str, list[Item]]:
     return _Reader(tokens(text)).model()
 
 
+def read_expression(text: str) -> Expression:
+    """An expression by itself. Raises InputError at the first mistake."""
+    reader = _Reader(tokens(text))
+    found = reader.expression()
+    if reader.next.kind != "end":
+        raise fail(reader.next.span, f"expected an operator, found '{reader.next.text}'")
+    return found
+
+
 class _Reader(Expressions):
     def model(self) -> tuple[str, list[Item]]:
         title = self.title()
@@ -262,4 +271,15 @@ _STATEMENTS = {
     "default": _Reader.declared,
 }
 
-__all__ = ["Axiom", "Binding", "Diagnostic", "Expression", "Include", "InputError", "Item", "Let", "read"]
+__all__ = [
+    "Axiom",
+    "Binding",
+    "Diagnostic",
+    "Expression",
+    "Include",
+    "InputError",
+    "Item",
+    "Let",
+    "read",
+    "read_expression",
+]

@@ -168,8 +168,12 @@ class Carried(Evaluator):
 
     def answers(self) -> Iterator[Answer]:
         """See `Residual.answers`."""
-        for _ in self._units(0):
+        for _ in self.choices():
             yield Answer(dict(self.flags), self._shown())
+
+    def choices(self) -> Iterator[None]:
+        """Every way to take members of sets in which all tests hold; until the next, names mean what they mean in it."""
+        return self._units(0)
 
     def _shown(self) -> dict[str, Rows]:
         found = {}

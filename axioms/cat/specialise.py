@@ -31,7 +31,8 @@ class _Specialiser(Builder):
         new = Model(model.name)
         new.without = model.without
         new.title, new.options, new.shipped = model.title, model.options, model.shipped
-        new.residual, new.shown = model.residual, model.shown
+        new.residual, new.shown, new.hidden = model.residual, model.shown, model.hidden
+        new.sources, new.readings = model.sources, model.readings
         for axiom in model.axioms:
             node = self.of(axiom.node)
             if node.op == "empty" and not axiom.negated:

@@ -62,6 +62,10 @@ _CALLS = 100  # procedures that call each other
 _COMMENT = re.compile(r"\(\*.*?\*\)|(?://|#)[^\n]*", re.DOTALL)
 
 
+#: What pictures show unless a model hides it.
+ALWAYS_SHOWN = frozenset({"po", "rf", "co", "fr", "rmw"})
+
+
 class Frame:
     """Where statements stand: at the top of a file, whose definitions everybody sees that follows, or in a body."""
 
@@ -298,7 +302,11 @@ class Compiler(Expressions):
                 raise fail(e.span, "what is shown needs a name: 'show ... as NAME'")
             if item.hidden:
                 self.model.shown.pop(name, None)
+                self.model.hidden.add(name)
                 continue
+            self.model.hidden.discard(name)
+            if name in ALWAYS_SHOWN and e.op == "name" and e.name == name:
+                continue  # drawn without the pairs that others imply
             try:
                 value = self.value(e, frame.env)
             except NeedsExecution:
@@ -317,7 +325,8 @@ class Compiler(Expressions):
         if text is None:
             text = FILES.get(item.path)
         if text is None:
-            raise fail(item.span, f"cannot include '{item.path}': no such file beside the model")
+            hint = "it may lie beside the model, or in a folder that -I names"
+            raise fail(item.span, f"cannot include '{item.path}': there is no such file", hint)
         if item.path in self.including or len(self.including) >= _DEEPEST:
             raise fail(item.span, f"cannot include '{item.path}': it is included by itself, or too deep")
         if not frame.top:

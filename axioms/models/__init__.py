@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from axioms.models.options import of_models
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _LONGEST = 256 << 10  # bytes of a model: those that are published have a tenth of it
 _FOLDER = os.path.dirname(__file__)
 DEFAULT = "ptx-9.0"
+_SENTENCE_END = re.compile(r"\.\s")
 
 
 def names() -> list[str]:
@@ -25,8 +28,8 @@ def names() -> list[str]:
 
 def load(name: str, options: Iterable[str] = ()) -> Model:
     """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. The name may leave
-    out axioms and choose readings: see `axioms.models.naming`. Raises InputError, also for an option or an axiom that the
-    model does not have."""
+    out axioms, choose readings and say where `include` looks: see `axioms.models.naming`. Raises InputError, also for an option
+    or an axiom that the model does not have."""
     from axioms.models.naming import named
 
     told = named(name, options)
@@ -44,10 +47,13 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
-    include = functools.partial(_beside, os.path.dirname(base))
+    for folder in told.folders:
+        if not os.path.isdir(folder):
+            raise InputError([Diagnostic(Span(0, 0, 0), f"-I {folder}: there is no such folder")], name)
+    include = functools.partial(_included, (os.path.dirname(base), *told.folders))
     model = compile_model(base, text, include, chosen, told.without)
     model.name = name
-    model.shipped = "" if told.without else next((n for n in names() if text == _text(n)), "")
+    model.shipped = "" if told.without else next((n for n in names() if text == text_of(n)), "")
     return model
 
 
@@ -64,30 +70,47 @@ def _read(path: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _beside(folder: str, name: str) -> str | None:
-    """A file in the model's folder, or below it; None where there is none. What lies elsewhere is nobody's to include: a
-    message would show what stands in it."""
-    path = os.path.join(folder, name)
-    try:
-        inside = os.path.realpath(folder or ".")
-        if os.path.isabs(name) or os.path.commonpath([inside, os.path.realpath(path)]) != inside:
-            raise ValueError("it does not lie in the model's folder")
-        return _read(path)
-    except FileNotFoundError:
-        return None
+def _included(folders: Sequence[str], name: str) -> str | None:
+    """A file in one of the folders, or below it: the first that there is; else a model that ships, by its name; None where
+    there is neither. What lies elsewhere is nobody's to include: a message would show what stands in it."""
+    if os.path.isabs(name):
+        raise ValueError("it does not lie in the model's folder by this name; -I DIR says where else to look")
+    outside = 0
+    for folder in folders:
+        path, inside = os.path.join(folder, name), os.path.realpath(folder or ".")
+        if os.path.commonpath([inside, os.path.realpath(path)]) != inside:
+            outside += 1
+            continue
+        with contextlib.suppress(FileNotFoundError):
+            return _read(path)
+    if outside == len(folders):
+        raise ValueError("it does not lie in the model's folder, nor below a folder that -I names")
+    shipped = name.removesuffix(".cat")
+    return text_of(shipped) if name.endswith(".cat") and shipped in names() else None
 
 
-def _text(name: str) -> str:
+def path_of(name: str) -> str:
+    """Where a model that ships lies."""
+    return os.path.join(_FOLDER, f"{name}.cat")
+
+
+def text_of(name: str) -> str:
     """The text of a model that ships."""
-    with open(os.path.join(_FOLDER, f"{name}.cat"), encoding="utf-8") as file:
+    with open(path_of(name), encoding="utf-8") as file:
         return file.read()
+
+
+def about(name: str) -> str:
+    """What a model that ships is: the first sentence of its first comment."""
+    comment = text_of(name).partition("(*")[2].partition("*)")[0]
+    return " ".join(_SENTENCE_END.split(comment, maxsplit=1)[0].split())
 
 
 @functools.lru_cache(maxsize=32)
 def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], name: str) -> Model:
     from axioms.cat.model import compile_model
 
-    model = compile_model(base, _text(base), options=options, without=without)
+    model = compile_model(base, text_of(base), options=options, without=without)
     model.name = name
     model.shipped = "" if without else base  # what is less an axiom is not what ships
     return model

@@ -1,6 +1,6 @@
-"""What a name of a model may say: which model, without which axioms, by which readings.
+"""What a name of a model may say: which model, without which axioms, by which readings, with what is included from where.
 
-ptx-9.0    ptx-9.0/-atomicity    ptx-9.0/-atomicity/-coherence    ptx-9.0 --dep data --war-ok    my.cat/-sc
+ptx-9.0    ptx-9.0/-atomicity    ptx-9.0/-atomicity/-coherence    ptx-9.0 --dep data --war-ok    my.cat/-sc -I herd/libdir
 """
 
 from __future__ import annotations
@@ -12,34 +12,45 @@ from typing import NamedTuple
 from axioms.models.options import OPTIONS
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
-_READINGS = re.compile(r"\s+(?=--)")
+_READINGS = re.compile(r"\s+(?=--|-I\s)")
 _DROPPED = re.compile(r"/-([^/\s]+)")
 #: What is less some axioms, and which.
 _LESS = re.compile(rf"(?P<base>ptx-[\d.]+|.*\.cat)(?P<axioms>(?:{_DROPPED.pattern})+)", re.DOTALL)
+_LESS_OR_FILE = re.compile(r".*\.cat(?:/-|\s|$)", re.DOTALL)
 
 
 class Named(NamedTuple):
     """`base` is a shipped model's name or the path of a file; `without` are the axioms that are left out, and `options` the
-    readings."""
+    readings. `folders` are those where a file's `include` looks, behind its own."""
 
     base: str
     without: tuple[str, ...] = ()
     options: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         readings = (f" --{option.replace('=', ' ')}" for option in OPTIONS if option in self.options)
-        return "".join([self.base, *(f"/-{axiom}" for axiom in self.without), *readings])
+        folders = (f" -I {folder}" for folder in self.folders)
+        return "".join([self.base, *(f"/-{axiom}" for axiom in self.without), *readings, *folders])
 
 
 def named(text: str, options: Iterable[str] = ()) -> Named:
     """What a name says, `options` besides. Raises InputError for a reading that there is not."""
-    whole, *readings = _READINGS.split(text)
-    chosen = frozenset(_reading(text, reading) for reading in readings)
+    whole, *more = _READINGS.split(text)
+    folders = tuple(dict.fromkeys(word[2:].strip() for word in more if word.startswith("-I")))
+    chosen = frozenset(_reading(text, word) for word in more if not word.startswith("-I"))
     less = _LESS.fullmatch(whole)
     if less is None:
-        return Named(whole, (), chosen | frozenset(options))
+        return Named(whole, (), chosen | frozenset(options), folders)
     dropped = tuple(dict.fromkeys(_DROPPED.findall(less["axioms"])))
-    return Named(less["base"], dropped, chosen | frozenset(options))
+    return Named(less["base"], dropped, chosen | frozenset(options), folders)
+
+
+def including(text: str, folders: Iterable[str]) -> str:
+    """The name with more folders where a file's `include` looks; a model that ships includes nothing."""
+    if not _LESS_OR_FILE.match(text):
+        return text
+    return "".join([text, *(f" -I {folder}" for folder in folders)])
 
 
 def _reading(text: str, words: str) -> str:

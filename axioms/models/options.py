@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 #: Options that the cat files ask for.
 OF_MODELS = {
-    "war-ok": "a write of the async proxy may follow a read of another proxy without a fence between the proxies",
+    "war-ok": "a write may follow a read of another proxy, or through another virtual address, without a fence between them",
     "sc-not-acqrel": "fence.sc is no release and no acquire fence",
     "sink-is-atom": "an atom whose destination is the sink _ may start an acquire pattern",
     "async-fence-any-cta": "fence.proxy.async works for accesses of the async proxy by any CTA",
@@ -20,6 +20,7 @@ OF_PROGRAMS = {
     "no-tearing": "reads of at most 8 bytes, naturally aligned, never mix bytes of several writes of their size",
     "mapa-alias": "an address that mapa gives of the CTA's own shared memory is an alias",
     "completion-by-issuer": "the completion of an asynchronous operation counts as made by the thread that issued it",
+    "plain=relaxed": "ld and st of litmus tests that say no semantics are relaxed.sys, not weak",
     "st-async-proxy": "st.async and red.async work through the async proxy",
 }
 OPTIONS = {**OF_MODELS, **OF_PROGRAMS}

@@ -90,11 +90,28 @@ def flags_asked(candidate: Candidate) -> Iterator[tuple[str, int, int]]:
                 yield name, i, j
 
 
-def shown(candidate: Candidate) -> dict[str, Rows]:
+def value_of(candidate: Candidate, expression: str) -> int | Rows:
+    """The set (as bits) or the relation (as rows) that an expression is in an execution, under the names of its model. Raises
+    InputError, with the place in the expression."""
+    from axioms.cat.algebra import members, rows
+    from axioms.cat.asking import names_of
+
+    model = candidate.model
+    found = names_of(model.sources, model.readings).value(expression, _facts(candidate)[0])
+    return members(found) if found.kind == "set" else rows(found)
+
+
+def displayed(candidate: Candidate, drawn: dict[str, Rows]) -> dict[str, Rows]:
+    """What is drawn of an execution, less what its model hides, with what it shows."""
+    if not candidate.model.shown and not candidate.model.hidden:
+        return drawn
+    kept = {name: rows for name, rows in drawn.items() if name not in candidate.model.hidden}
+    return kept | _shown(candidate)
+
+
+def _shown(candidate: Candidate) -> dict[str, Rows]:
     """The relations that the model wants to be shown, by name."""
     model = candidate.model
-    if not model.shown:
-        return {}
     residual = model.residual
     if residual is not None:
         answer = next(residual.answers(_facts(candidate)[0]), None)

@@ -15,6 +15,7 @@ from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
 from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.witness.asked import displayed
 from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms
@@ -385,7 +386,7 @@ class Candidate:
         number = self.numbers()
         drawn = [e for e in self.program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
         shown = tuple(self._shown(number[e.index], e) for e in drawn)
-        return shown, {name: self._pairs(rows, number) for name, rows in self._drawn().items()}
+        return shown, {name: self._pairs(rows, number) for name, rows in displayed(self, self._drawn()).items()}
 
     def numbers(self) -> dict[int, int]:
         """The number in pictures of each executed event; a waiting barrier is one event there."""

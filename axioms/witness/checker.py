@@ -64,6 +64,15 @@ class Judged:
             self._found[name, True] = self._pairs(self.evaluation.rows(node)) if known and node is not None else None
         return self._found[name, True]
 
+    def value(self, expression: str) -> tuple[int, ...] | tuple[Pair, ...]:
+        """What an expression of the model's language is here: events of a set, pairs of a relation. Raises InputError."""
+        from axioms.witness.asked import value_of
+
+        found = value_of(self._candidate, expression)
+        if isinstance(found, int):
+            return tuple(sorted({self.number[i] for i in bits(found) if i in self.number}))
+        return tuple(sorted(self._pairs(found)))
+
     def _pairs(self, rows: Rows) -> frozenset[Pair]:
         number = self.number
         return frozenset(

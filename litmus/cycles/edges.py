@@ -75,6 +75,20 @@ EXAMPLES = (
     "DpCtrldW",
     "Rmw",
 )
+#: What a misspelt edge may have been meant to be.
+_SPELLED = (
+    *EXAMPLES,
+    *(
+        f"{kind}{place}{a}{b}"
+        for kind in ("Po", "Fence", "Bar", "ClusterBar", "Mbar", "Stream")
+        for place in "ds"
+        for a in "WR"
+        for b in "WR"
+    ),
+    *(f"Dp{dp}{place}{end}" for dp in DEPENDENCIES for place in "ds" for end in "RW" if dp + end != "DataR"),
+    *(f"Proxy.{proxy}dWR" for proxy in PROXIES),
+    *("Coi", "Fri", "Rfi"),
+)
 
 
 @dataclass(frozen=True)
@@ -151,7 +165,7 @@ class Edge:
             return (annotation, PLAIN) if self.source == "R" else (PLAIN, annotation)
         if annotation.semantics == "release":
             return (PLAIN, annotation) if self.target == "W" else (annotation, PLAIN)
-        if annotation.operation == "red":
+        if annotation.operation == "red" and "W" in (self.source, self.target):
             return annotation if self.source == "W" else PLAIN, annotation if self.target == "W" else PLAIN
         return annotation, annotation
 
@@ -193,9 +207,11 @@ def read_edge(text: str, span: Span = NOWHERE) -> list[Edge]:
             return [
                 edge
                 for bare in _bare(found.groupdict(), span)
-                for edge in _annotated(bare, text[found.end() + 1 :] if found.end() < len(text) else "")
+                for edge in _annotated(bare, text[found.end() + 1 :].split(".") if found.end() < len(text) else [])
             ]
-    raise Unfit(f"'{text}' is no edge", nearest(text, EXAMPLES) or f"such as {', '.join(EXAMPLES)}")
+    if text.startswith("Fence."):
+        raise Unfit(f"'{text}' is no edge", f"as in Fence.sc.gpudWR; the scopes are {', '.join(SCOPES)}")
+    raise Unfit(f"'{text}' is no edge", nearest(text, _SPELLED) or f"such as {', '.join(EXAMPLES)}")
 
 
 def _bare(groups: dict[str, str | None], span: Span) -> Iterable[Edge]:
@@ -216,7 +232,8 @@ def _bare(groups: dict[str, str | None], span: Span) -> Iterable[Edge]:
     elif groups.get("proxy"):
         proxy = groups["proxy"] or ""
         if proxy not in PROXIES:
-            raise Unfit(f"a cycle has no proxy fence '{proxy}'", f"there is Proxy.{', Proxy.'.join(PROXIES)}")
+            known = ", ".join(f"Proxy.{one}dWR" for one in PROXIES)
+            raise Unfit("this is no proxy fence that a cycle has", f"there is {known}, and so on")
         yield Edge("Proxy", proxy, False, same, ends[0], ends[1], span=span)
     elif groups.get("dp"):
         dp, end = groups["dp"] or "", groups["end"] or ""
@@ -227,11 +244,11 @@ def _bare(groups: dict[str, str | None], span: Span) -> Iterable[Edge]:
         yield Edge(kind, "", kind in SYNCHRONISATION, same, ends[0], ends[1], span=span)
 
 
-def _annotated(edge: Edge, text: str) -> list[Edge]:
+def _annotated(edge: Edge, words: list[str]) -> list[Edge]:
     """The edge with what the words behind it say of its events, in all ways in which it can be meant."""
-    if not text:
+    if not words:
         return [edge]
-    said = read_annotations(text.split("."))
+    said = read_annotations(words)
     if len(said) > 2:
         raise Unfit("an edge has two ends, and more is said", f"'{NOTHING}' stands for an end of which nothing is said")
     found: dict[Edge, None] = {}
@@ -248,7 +265,7 @@ def _annotated(edge: Edge, text: str) -> list[Edge]:
             except Unfit as unfit:
                 wrong = unfit
     if not found:
-        raise wrong or Unfit(f"no event is like '{text}'")
+        raise wrong or Unfit(f"no event is like '{'.'.join(words)}'")
     return list(found)
 
 
@@ -293,19 +310,42 @@ def alphabet(text: str) -> list[list[Edge]]:
     """
     findings: list[Diagnostic] = []
     found: dict[tuple[Edge, ...], None] = {}
-    for item in re.finditer(r"\[([^\]]*)\]|[^\s,\[\]]+", text):
-        sequences: list[tuple[Edge, ...]] = [()]
+    for item in re.finditer(r"\[([^\[\]]*)\]|[^\s,\[\]]+|[\[\]]", text):
         start, inner = (item.start(1), item[1]) if item[1] is not None else (item.start(), item[0])
-        for token in _TOKEN.finditer(inner):
-            column = start + token.start() + 1
-            span = Span(1, column, column + len(token[0]))
-            try:
-                several = [d for edge in read_edge(token[0], span) for d in directed(edge)]
-            except Unfit as unfit:
-                findings.append(Diagnostic(span, str(unfit), unfit.hint))
-                continue
-            sequences = [(*s, e) for s in sequences for e in several if not s or s[-1].target == e.source]
-        found.update(dict.fromkeys(s for s in sequences if s))
+        if inner in ("[", "]"):
+            findings.append(
+                Diagnostic(_span(start, inner), f"this '{inner}' has no other", "a sequence is [Rfe FencedRR]")
+            )
+            continue
+        found.update(dict.fromkeys(_sequences(start, inner, findings)))
+    if not found and not findings:
+        findings.append(Diagnostic(Span(1, 1, 2), "a list has edges", "as in 'Pod**,Rfe,Fre,Coe'"))
     if findings:
         raise InputError(findings, "<edges>", text)
     return [list(s) for s in sorted(found, key=lambda s: [edge.key for edge in s])]
+
+
+def _span(start: int, text: str) -> Span:
+    return Span(1, start + 1, start + 1 + len(text))
+
+
+def _sequences(start: int, text: str, findings: list[Diagnostic]) -> list[tuple[Edge, ...]]:
+    """What an edge, or several that count as one, stand for; what is wrong with them goes to the findings."""
+    sequences: list[tuple[Edge, ...]] = [()]
+    for token in _TOKEN.finditer(text):
+        span = _span(start + token.start(), token[0])
+        try:
+            several = [d for edge in read_edge(token[0], span) for d in directed(edge)]
+        except Unfit as unfit:
+            findings.append(Diagnostic(span, str(unfit), unfit.hint))
+            return []
+        longer = [(*s, e) for s in sequences for e in several if not s or s[-1].target == e.source]
+        if not longer:
+            last, ends = sequences[0][-1].bare, "a read" if sequences[0][-1].target == "R" else "a write"
+            findings.append(Diagnostic(span, f"this edge does not start at {ends}, where {last} before it ends"))
+            return []
+        sequences = longer
+    if sequences == [()]:
+        findings.append(Diagnostic(_span(start - 1, "[]"), "a sequence has edges", "as in [Rfe FencedRR]"))
+        return []
+    return sequences

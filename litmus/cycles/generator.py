@@ -10,7 +10,7 @@ from litmus.cycles.cycle import Layout, Refused, events_like, filled, laid_out, 
 from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
-from litmus.cycles.places import Placement, nearest, placements, read_label, rotations
+from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
 from litmus.cycles.search import MODES, Bounds, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
@@ -56,12 +56,12 @@ def enumerate(
     them.
 
     `edges` is a list with wildcards. `size` is a number of edges, or the least and greatest; `threads` the greatest number of
-    threads, or the least and greatest. `places` is as for `generate`; with `all` each placement is there once up to the
-    symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode` is one of `sc`, `critical`, `free`, `uni`, `total`,
-    which say what edges may follow each other, as in diy; `inner` is the greatest number of accesses in a thread;
-    `events` is what events are that no edge tells of, as for `generate`; `cumulative` is whether a fence may stand next to an
-    `Rf`; `one_location` whether all accesses may be at one location. Raises `InputError` for what is no edge, and
-    `ValueError` for bounds, modes and places that there are not.
+    threads, or the least and greatest. `places` is as for `generate`: with `01-2` there are the cycles of three threads, with
+    `all` each placement is there once up to the symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode` is one
+    of `sc`, `critical`, `free`, `uni`, `total`, which say what edges may follow each other, as in diy; `inner` is the greatest
+    number of accesses in a thread; `events` is what events are that no edge tells of, as for `generate`; `cumulative` is
+    whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location. Raises `InputError`
+    for what is no edge, and `ValueError` for bounds, modes and places that there are not.
     """
     if mode not in MODES:
         raise ValueError(f"'{mode}' is no mode: {', '.join(MODES)}")
@@ -69,6 +69,12 @@ def enumerate(
     counts = (1, threads) if isinstance(threads, int) else threads
     if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:
         raise ValueError("sizes and threads are numbers from 1 on, the lesser first")
+    if places not in ("", "all") and not is_label(places):
+        raise ValueError(
+            f"'{places}' does not place threads, each once: one of {', '.join(UNIFORM)}, all, or as in 01-2"
+        )
+    if places == "all" and counts[1] > MOST_PLACED:
+        raise ValueError(f"all ways to place threads are told of at most {MOST_PLACED} threads, not of {counts[1]}")
     bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
     return _enumerated(search(alphabet(edges), bounds), places)
 
@@ -85,7 +91,13 @@ def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:
             number = used.get(called, 0)
             used[called] = number + 1
             called = f"{called}{number:03}" if number else called
-        yield from _tests(layout, called, _placements(layout, places), lenient=True)
+        if _fits(places, len(layout.threads)):
+            yield from _tests(layout, called, _placements(layout, places), lenient=True)
+
+
+def _fits(places: str, count: int) -> bool:
+    """Whether `places` are places for so many threads: `01-2` is for three."""
+    return places in ("", "all", *UNIFORM) or sum(map(str.isalnum, places)) == count
 
 
 def tests_of(layout: Layout, placement: Placement | None = None) -> Iterator[Test]:

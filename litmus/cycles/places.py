@@ -11,6 +11,8 @@ from ptxcore.places import Place
 Placement = tuple[tuple[int, int, int], ...]
 #: The placements in which all pairs of threads are equally far from each other, by the narrowest scope that takes them in.
 UNIFORM = ("cta", "cluster", "gpu", "sys")
+#: Of so many threads all placements are enumerated: of 7 there are 146,115, of 8 nearly two million.
+MOST_PLACED = 7
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -23,7 +25,10 @@ def uniform(scope: str, count: int) -> Placement:
 @lru_cache(maxsize=64)
 def placements(count: int, symmetries: tuple[tuple[int, ...], ...] = ()) -> tuple[Placement, ...]:
     """Every placement of so many threads, each once up to the names of CTAs, clusters and GPUs and up to `symmetries`:
-    permutations of the threads under which the test stays the same. That with all threads on one GPU apart comes first."""
+    permutations of the threads under which the test stays the same. That with all threads on one GPU apart comes first.
+    Raises `ValueError` for more threads than `MOST_PLACED`."""
+    if count > MOST_PLACED:
+        raise ValueError(f"there are millions of ways to place {count} threads: all are told of at most {MOST_PLACED}")
     first = uniform("gpu", count)
     rest = sorted(set(_all(count)) - {first})
     found: list[Placement] = []
@@ -64,6 +69,11 @@ def _renamed(placement: Sequence[tuple[int, int, int]]) -> Placement:
     return tuple((ctas[cta], clusters[cluster], gpus[gpu]) for cta, cluster, gpu in placement)
 
 
+def same_places(where: Sequence[Place]) -> Placement:
+    """The placement of threads that stand at these places; warps do not count."""
+    return _renamed([(place.cta, place.cluster, place.gpu) for place in where])
+
+
 def rotations(items: Sequence[object]) -> tuple[tuple[int, ...], ...]:
     """The rotations, but for none at all, that leave a sequence as it is, as permutations of its positions."""
     count = len(items)
@@ -99,18 +109,30 @@ def read_label(text: str, count: int) -> Placement:
         return uniform(text, count)
     numbers = [0, 0, 0]
     found: dict[int, tuple[int, int, int]] = {}
+    twice = False
     for gpu, one in enumerate(text.split("--")):
         for cluster in one.split("-"):
             for cta in cluster.split("_"):
                 for digit in cta:
+                    twice |= _DIGITS.find(digit) in found
                     found[_DIGITS.find(digit)] = (numbers[0], numbers[1], gpu)
                 numbers[0] += 1
             numbers[1] += 1
-    if sorted(found) != list(range(count)):
+    if twice or sorted(found) != list(range(count)):
         raise ValueError(
             f"'{text}' does not place {count} threads, each once: one of {', '.join(UNIFORM)}, or as in 01-2"
         )
     return _renamed([found[i] for i in range(count)])
+
+
+def is_label(text: str) -> bool:
+    """Whether a label without its `@` places threads, however many."""
+    threads = sum(text.count(digit) for digit in _DIGITS)
+    try:
+        read_label(text, threads)
+    except ValueError:
+        return False
+    return threads > 0
 
 
 def nearest(together: Sequence[tuple[int, int, str]], count: int) -> Placement:

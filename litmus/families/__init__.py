@@ -11,7 +11,7 @@ by `exists` where the chosen scope and semantics allow it, and by `~exists` or `
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import getdoc, signature
 
 from litmus.families.barriers import all_to_one_barrier
 from litmus.families.chains import message_passing_chain
@@ -53,10 +53,21 @@ def family(name: str, n: int, options: Mapping[str, str]) -> Test:
     return function(n, **given)
 
 
+def described(name: str) -> tuple[str, str]:
+    """What a family is of, and its options with the values that they have when nothing is said: `scope=gpu relaxed=no`."""
+    function = FAMILIES[name]
+    options = []
+    for option in list(signature(function).parameters.values())[1:]:
+        value = {True: "yes", False: "no", None: "none"}.get(option.default, option.default)
+        options.append(f"{option.name}={value}")
+    return (getdoc(function) or "").split("\n\n")[0].replace("\n", " "), " ".join(options)
+
+
 __all__ = [
     "FAMILIES",
     "all_to_one_barrier",
     "cas_lock",
+    "described",
     "exchange_lock",
     "family",
     "independent_reads",

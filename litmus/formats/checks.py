@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from litmus.formats.condition import PropositionReader
@@ -11,7 +11,7 @@ from litmus.formats.declarations import NAME, Declarations, fits
 from litmus.formats.implied import location_of, pointed_types
 from litmus.formats.program import Column
 from litmus.formats.source import Source
-from litmus.test import TYPE_WIDTHS, Location, LocationTerm
+from litmus.test import TYPE_WIDTHS, Location, LocationTerm, Thread
 from ptxcore.diagnostics import Span
 from ptxcore.syntax.spans import find_span
 from ptxcore.syntax.tree import Address, AnyStatement, Declaration, Instruction, Name, Operand, Pair, Vector
@@ -68,8 +68,9 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
     """Locations of a thread's instructions are declared; using them declares them, as zeros (see `implied`)."""
     locations = declared.locations
     for name, type_ in pointed_types(column.statements, declared.registers.get(column.name, {})):
-        if name in declared.implied and TYPE_WIDTHS[type_] > TYPE_WIDTHS[locations[name].type]:
-            locations[name] = replace(locations[name], type=type_)
+        known = declared.implied.get(name)
+        if known is False or (known and TYPE_WIDTHS[type_] > TYPE_WIDTHS[locations[name].type]):
+            locations[name], declared.implied[name] = replace(locations[name], type=type_), True
     registers: _Registers | None = None
     for statement in column.statements:
         if not isinstance(statement, Instruction):
@@ -80,8 +81,10 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
                 continue
             if base.name in locations:
                 if base.name in declared.implied and column.dialect == "typed" and isinstance(operand, Address):
-                    again = location_of(statement, base.name, locations[base.name])
-                    locations[base.name] = replace(again or locations[base.name], span=locations[base.name].span)
+                    old = locations[base.name]
+                    again = location_of(statement, base.name, old if declared.implied[base.name] else None)
+                    if again is not None:
+                        locations[base.name], declared.implied[base.name] = replace(again, span=old.span), True
                 continue
             if not isinstance(operand, Address) and (
                 column.dialect != "short" or _LOCATION_OPERAND.get(statement.opcode) != position
@@ -96,11 +99,11 @@ def check_cells(source: Source, column: Column, declared: Declarations) -> None:
                     continue  # `ld r, VALUE` moves
                 locations[base.name] = Location(base.name, span=find_span(statement, base))
             else:
-                near = source.suggest(base.name, set(locations) - declared.implied)
+                near = source.suggest(base.name, set(locations) - declared.implied.keys())
                 implied = None if near or not NAME.fullmatch(base.name) else location_of(statement, base.name, None)
                 if implied is not None:
                     locations[base.name] = replace(implied, span=find_span(statement, base))
-                    declared.implied.add(base.name)
+                    declared.implied[base.name] = True
                     continue
                 hint = near or f"declare it in the init block: '{base.name[:40]} = 0;'"
                 source.note_at(find_span(statement, base), f"location '{base.name[:40]}' is not declared", hint)
@@ -156,11 +159,13 @@ def check_threads(source: Source, declared: Declarations, columns: list[Column])
             owner.setdefault(thread, kernel.name)
 
 
-def _threads_hint(columns: list[Column]) -> str:
+def _threads_hint(columns: Sequence[Column | Thread]) -> str:
     return "the threads are " + ", ".join(column.name for column in columns[:16])
 
 
-def check_tail(source: Source, reader: PropositionReader, declared: Declarations, columns: list[Column]) -> None:
+def check_tail(
+    source: Source, reader: PropositionReader, declared: Declarations, columns: Sequence[Column | Thread]
+) -> None:
     """The terms of the condition, the filter and `locations` name things that exist, and constants fit their types."""
     by_name = {column.name: column for column in columns}
     written: dict[str, set[str]] = {}

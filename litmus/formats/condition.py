@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from litmus.formats.declarations import read_value, value_hint
-from litmus.formats.placement import read_tree
+from litmus.formats.placement import Tree, read_tree
 from litmus.formats.source import Source
 from litmus.test import (
     PROPERTIES,
@@ -83,7 +83,7 @@ class Tail:
         self.checks: tuple[str, ...] = ()
         self.filter: Proposition | None = None
         self.observed: tuple[RegisterTerm | LocationTerm, ...] = ()
-        self.tree: tuple[dict[str, dict[str, int]], dict[str, Span]] | None = None
+        self.tree: Tree | None = None
         self.lines: dict[str, int] = {}
         self.reader = reader
 
@@ -126,7 +126,7 @@ def read_tail(source: Source, start: int) -> Tail:
             at = _behind(text, at)
         else:
             proposition, at = reader.read(place[0] if word == "(" else at)
-            if word == "(" and (end := _closing(text, place[0])) != at:
+            if word == "(" and (end := closing_parenthesis(text, place[0])) != at:
                 raise source.error(
                     end, at, "unexpected text after the condition", "write 'exists' before the condition"
                 )
@@ -142,7 +142,7 @@ def _behind(text: str, at: int) -> int:
     return rest.end() if rest else at
 
 
-def _closing(text: str, opening: int) -> int:
+def closing_parenthesis(text: str, opening: int) -> int:
     """The offset behind the parenthesis that closes the one at `opening`, where each one has its own."""
     depth = 0
     for found in _PARENTHESIS.finditer(text, opening):

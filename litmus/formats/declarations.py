@@ -81,7 +81,7 @@ class Declarations:
         self.kernel_spans: list[Span] = []
         self.named: list[tuple[str, Span]] = []  # names that must be locations
         self.addresses: list[tuple[str, Span]] = []  # likewise; what declares none of that name implies it
-        self.implied: set[str] = set()
+        self.implied: dict[str, bool] = {}  # whether an access has told the type
         self.types: dict[str, dict[str, str]] = {}  # by thread
 
 
@@ -105,7 +105,7 @@ def read_declarations(source: Source, opening: int) -> tuple[Declarations, int]:
                 source.keep(error)
         at = end + 1
     if not source.findings:
-        _settle(source, found)
+        settle(source, found)
     return found, closing + 1
 
 
@@ -401,7 +401,7 @@ class _Declaration:
         self.found.kernel_spans.append(self.source.span(start, end))
 
 
-def _settle(source: Source, found: Declarations) -> None:
+def settle(source: Source, found: Declarations) -> None:
     """Check the names that declarations mention, and give aliases the type of what they alias."""
     locations = found.locations
     declared = list(locations)
@@ -411,7 +411,7 @@ def _settle(source: Source, found: Declarations) -> None:
         near = source.suggest(name, declared)
         if near is None and (name, span) not in found.named:
             locations[name] = Location(name, span=span)
-            found.implied.add(name)
+            found.implied[name] = False
         else:
             hint = near or "declare it in the init block"
             source.note_at(span, f"location '{name}' is not declared", hint)

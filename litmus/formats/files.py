@@ -24,6 +24,8 @@ class Wanted(NamedTuple):
     nothing: str  # what to say of a folder without any
 
 
+#: As `litmus.library.PREFIX`, which is not imported for this.
+_LIBRARY = "library:"
 LITMUS = Wanted(lambda name: name.lower().endswith(".litmus"), lambda path: True, "no *.litmus file in this folder")
 
 
@@ -34,16 +36,28 @@ def find(paths: Iterable[str], wanted: Wanted = LITMUS) -> list[Found]:
     cannot be looked at (a link to nothing, a pipe, no permission) is told, never left out. Links to folders are followed,
     each folder once. `@list` names a file with a path on each line, relative to that file's folder; empty lines and lines
     that start with `#` do not count. A list may name folders and other lists; each list is read once. `-` is standard input,
-    which is a test, and `@-` standard input which is a list.
+    which is a test, and `@-` standard input which is a list. `library:NAME` is a test that ships, `library:FOLDER` those of a
+    folder there, `library:` all.
     """
     found: list[Found] = []
     for path in paths:
         if path == STANDARD_INPUT:
             found.append(_standard_input())
             continue
+        if path.startswith(_LIBRARY) and not os.path.lexists(path):
+            found += _shipped(path)
+            continue
         listed = list_file(path)
         found += _expand(path, wanted) if listed is None else _Lists(wanted).below(listed)
     return found
+
+
+def _shipped(path: str) -> list[Found]:
+    from litmus.library import named, near
+
+    name = path.removeprefix(_LIBRARY)
+    problem = f"no test of the library has this name: {near(name) or 'ptxmm library lists them'}"
+    return [(test, None) for test in named(name)] or [(path, problem)]
 
 
 def list_file(path: str) -> str | None:

@@ -18,7 +18,7 @@ _LINE = re.compile(r"[^\n]*")
 Head = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
-def read_head(source: Source) -> tuple[Head, int]:
+def read_head(source: Source, architecture: str = "PTX") -> tuple[Head, int]:
     """Name, quoted comments and meta lines, and the offset of the init block's `{`."""
     text = source.text
     at = _skip(source, 0)
@@ -26,12 +26,12 @@ def read_head(source: Source) -> tuple[Head, int]:
     if word is None:
         message = "the file is empty" if at == len(text) else "a test starts with 'PTX' and its name"
         raise source.error(at, at + 1, message, None if at < len(text) else "a test starts with 'PTX NAME'")
-    if word[0] != "PTX":
+    if word[0] != architecture:
         raise source.error(*word.span(), f"a test starts with 'PTX' and its name, not with '{_short(word[0])}'")
     at = _skip(source, word.end())
     name = _NAME.match(text, at)
     if name is None:
-        raise source.error(word.start(), word.end(), "the test has no name", "write 'PTX NAME'")
+        raise source.error(word.start(), word.end(), "the test has no name", f"write '{architecture} NAME'")
     comments: list[str] = []
     quotes = _Quotes(text)
     meta: list[tuple[str, str]] = []

@@ -6,19 +6,22 @@ What a test leaves out: a thread has a warp and a CTA of its own, a CTA has a cl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
 from litmus.formats.source import Source
 from ptxcore.diagnostics import Span
 from ptxcore.places import LEVELS, Place
 
+#: For each thread of a scope tree the groups that it is in, by level, and where it stands.
+Tree = tuple[dict[str, dict[str, int]], dict[str, Span]]
 #: The numbers that a test gives for a thread's levels; `host` alone for a thread of the host program.
 Levels = Mapping[str, int]
 
 _NAMES = (*LEVELS, "host")
 #: The levels of a scope tree, widest first.
 TREE_LEVELS = ("sys", "gpu", "cluster", "cta", "warp")
+_OURS = {level: level for level in TREE_LEVELS}
 _LEVEL = re.compile(r"\s*+([A-Za-z_]\w*+)\s*+(\d{1,9}+(?!\w))?", re.ASCII)
 _TREE_TOKEN = re.compile(r"\s*+(?:([()])|([A-Za-z_]\w*+)|(\S))", re.ASCII)
 _CLASSIC = re.compile(r"\s*+cta (\d{1,9}), ?gpu (\d{1,9})\s*+\Z", re.ASCII)
@@ -64,12 +67,19 @@ def read_levels(source: Source, start: int, end: int) -> dict[str, int]:
     return levels
 
 
-def read_tree(source: Source, start: int) -> tuple[dict[str, dict[str, int]], dict[str, Span], int]:
+def read_tree(
+    source: Source,
+    start: int,
+    levels: Mapping[str, str] = _OURS,
+    numbers: Mapping[str, Iterator[int]] | None = None,
+) -> tuple[dict[str, dict[str, int]], dict[str, Span], int]:
     """The tree after `scopes:`: for each thread the groups it is in, by level; where it stands; and the end's offset.
 
-    Groups at each level are numbered in the order of their opening parentheses.
+    Groups at each level are numbered in the order of their opening parentheses. `levels` are the words for levels, the widest
+    first, with what they mean; `numbers` those that are left of each level.
     """
-    numbers = {level: count() for level in TREE_LEVELS}
+    order = list(dict.fromkeys(levels.values()))
+    numbers = numbers or {level: count() for level in order}
     path: list[tuple[str, int]] = []
     groups: dict[str, dict[str, int]] = {}
     spans: dict[str, Span] = {}
@@ -84,15 +94,16 @@ def read_tree(source: Source, start: int) -> tuple[dict[str, dict[str, int]], di
         at = token.end()
         if token[1] == "(":
             level = _TREE_TOKEN.match(text, at)
-            if level is None or level[2] not in TREE_LEVELS:
+            if level is None or level[2] not in levels:
                 word = level[2] if level and level[2] else ""
-                hint = source.suggest(word, TREE_LEVELS) or "the levels are sys, gpu, cluster, cta, warp"
+                hint = source.suggest(word, levels) or f"the levels are {', '.join(levels)}"
                 place = (level.start(level.lastindex or 0), level.end()) if level else token.span(1)
                 raise source.error(*place, f"unknown level '{word}'" if word else "a level is missing", hint)
-            if path and TREE_LEVELS.index(level[2]) <= TREE_LEVELS.index(path[-1][0]):
+            meant = levels[level[2]]
+            if path and order.index(meant) <= order.index(path[-1][0]):
                 message = f"a {level[2]} does not lie inside a {path[-1][0]}"
-                raise source.error(*level.span(2), message, "from wide to narrow: sys, gpu, cluster, cta, warp")
-            path.append((level[2], next(numbers[level[2]])))
+                raise source.error(*level.span(2), message, f"from wide to narrow: {', '.join(order)}")
+            path.append((meant, next(numbers[meant])))
             at = level.end()
         elif token[1] == ")":
             if not path:

@@ -21,7 +21,7 @@ TAIL_WORDS = ("scopes", "locations", "filter", "exists", "~exists", "forall", *P
 
 _THREAD = re.compile(r"\s*+P(\d{1,9}+)\s*+(@?)", re.ASCII)
 _TAIL = re.compile(
-    rf"\s*+(?:(?:exists|forall|locations|filter|final|{'|'.join(PROPERTIES)})(?![\w$.]|\s*+:)|(?:~|not\b)\s*+exists\b|scopes\s*+:"
+    rf"\s*+(?:(?:exists|forall|locations|filter|final|{'|'.join(PROPERTIES)})(?![\w$.]|\s*+:)|[sS]copeTree\b|(?:~|not\b)\s*+exists\b|scopes\s*+:"
     r"|\()",
     re.ASCII,
 )
@@ -51,7 +51,7 @@ _HOST = re.compile(
 class Column:
     """A thread while it is read: `cells` are stretches of the source."""
 
-    __slots__ = ("cells", "dialect", "is_block", "levels", "name", "span", "statements")
+    __slots__ = ("cells", "dialect", "is_block", "key", "levels", "name", "span", "statements")
 
     def __init__(self, name: str, levels: dict[str, int], span: Span) -> None:
         self.name = name
@@ -60,11 +60,13 @@ class Column:
         self.cells: list[tuple[int, int]] = []
         self.dialect = ""
         self.is_block = False
+        self.key: tuple[int, ...] = ()  # what else tells it from others
         self.statements: list[AnyStatement] = []
 
 
-def read_program(source: Source, start: int) -> tuple[list[Column], int]:
-    """The threads with their statements and the offset of the tail. Findings in cells go to the source."""
+def read_program(source: Source, start: int, dialect: str = "") -> tuple[list[Column], int]:
+    """The threads with their statements and the offset of the tail; all of a `dialect`, where one is given. Findings in cells
+    go to the source."""
     head = _HEADER_END.search(source.text, start)
     if head is None or _TAIL.match(source.text, start):
         at = _blank_end(source.text, start)
@@ -79,7 +81,11 @@ def read_program(source: Source, start: int) -> tuple[list[Column], int]:
         if column.name in seen:
             source.note_at(column.span, f"thread {column.name} is there twice")
         seen.add(column.name)
-    _choose_dialects(source, columns)
+    if dialect:
+        for column in columns:
+            column.dialect = dialect
+    else:
+        _choose_dialects(source, columns)
     for column in columns:
         if column.dialect != "mixed":  # else half of the cells would be read wrongly
             _read_cells(source, column)

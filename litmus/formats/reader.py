@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from litmus.formats.checks import check_cells, check_tail, check_threads
 from litmus.formats.condition import read_tail
 from litmus.formats.declarations import Declarations, read_declarations
 from litmus.formats.header import read_head
+from litmus.formats.parts import Parts
 from litmus.formats.placement import merge_tree, places
 from litmus.formats.program import Column, read_program
 from litmus.formats.source import Source, blank_comments, decode, normalised
@@ -15,27 +18,50 @@ from ptxcore.places import Place
 from ptxcore.syntax.tree import AnyStatement, Declaration, Declarator
 
 
-def read(text: str | bytes, path: str = "<input>") -> Test:
-    """The litmus test that `text` spells. `path` is for messages.
+def read(text: str | bytes, path: str = "<input>", instance: str = "") -> Test:
+    """The litmus test that `text` spells: in our format, in that of ASPLOS 2015 (`GPU_PTX`), or in nvlitmus's. `path` is for
+    messages, `instance` the number of a template's row, from 1, where the text is a template.
 
     Raises `ptxcore.diagnostics.InputError`, which holds every finding with its place, for whatever is no such test.
     """
-    source = Source(normalised(text if isinstance(text, str) else decode(text, path)), path)
+    words = normalised(text if isinstance(text, str) else decode(text, path))
+    if instance:
+        from litmus.formats import nvlitmus
+
+        words = nvlitmus.instance(words, instance, path)
+    source = Source(words, path)
     try:
-        return _read(source)
+        return _test(source, _parts(source, instance), instance)
     except InputError as error:
         source.keep(error)
     raise source.complete_error()
 
 
-def _read(source: Source) -> Test:
+_OTHER_HEAD = re.compile(r"(?:\s++|//[^\n]*+\n)*+GPU_PTX(?!\S)")
+
+
+def _parts(source: Source, instance: str) -> Parts:
+    # What reads other formats is imported where a test is in them.
+    if not source.text.startswith("PTX"):
+        if _OTHER_HEAD.match(source.text):
+            from litmus.formats import gpu_ptx
+
+            return gpu_ptx.read_parts(source)
+        from litmus.formats import nvlitmus
+
+        if instance or nvlitmus.recognised(source.text) or source.path.lower().endswith(".test"):
+            return nvlitmus.read_parts(source, instance)
     (name, comments, meta), opening = read_head(source)
     blank_comments(source, opening)
     declared, at = read_declarations(source, opening)
     init_is_good = not source.findings
     columns, at = read_program(source, at)
-    tail = read_tail(source, at)
-    if init_is_good:  # else a name could be unknown only because its declaration is wrong
+    return Parts(name, comments, meta, declared, init_is_good, columns, read_tail(source, at))
+
+
+def _test(source: Source, parts: Parts, instance: str) -> Test:
+    name, comments, meta, declared, init_is_good, columns, tail = parts
+    if init_is_good:
         check_threads(source, declared, columns)
         for column in columns:
             check_cells(source, column, declared)
@@ -72,6 +98,7 @@ def _read(source: Source) -> Test:
         tail.checks,
         tuple(tail.lines.items()),
         tuple(tail.conditions[1:]),
+        instance,
     )
 
 

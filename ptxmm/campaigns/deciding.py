@@ -42,8 +42,8 @@ class Asked(NamedTuple):
     number: int
 
 
-class _Texts(Checker):
-    """Checks tests that were read already, under a model as it was when the campaign began."""
+class Texts(Checker):
+    """Checks tests as they were when they were looked up (`Entry`), and others, under a model as it was at the beginning."""
 
     def __init__(self, settings: Settings, model: Model) -> None:
         super().__init__(settings)
@@ -55,9 +55,8 @@ class _Texts(Checker):
         return {"settings": self.settings, "model": model}
 
     def _check(self, item: object) -> Outcome:
-        assert isinstance(item, Entry)
         api.remember(self.settings.model, self.settings.options, self.model)
-        return self._decide(_test_of(item))
+        return self._decide(_test_of(item)) if isinstance(item, Entry) else super()._check(item)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=4)
@@ -72,7 +71,7 @@ class Decider:
     def __init__(self, settings: list[Settings]) -> None:
         """Reads the models. Raises InputError for one that cannot be taken."""
         self.settings = settings
-        self._checkers = [_Texts(s, api.model_named(s.model, s.options)) for s in settings]
+        self._checkers = [Texts(s, api.model_named(s.model, s.options)) for s in settings]
         self.questions: list[Question] = [question(c.settings, c.model) for c in self._checkers]
         self.identities = [q.identity for q in self.questions]
 
@@ -102,12 +101,13 @@ class Decider:
 def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeout: float | None) -> Row:
     """A result as a row. What differs from one run to the next, and hangs on nothing, is not in it but for two columns."""
     result = outcome.result
-    seconds, result.seconds = result.seconds, 0.0
+    seconds, accepted = result.seconds, result.bounded_ok
+    result.seconds, result.bounded_ok = 0.0, False
     try:
         text: str | None = written(outcome._replace(findings=_NO_FINDINGS))
     except NoText:
         text = None
-    result.seconds = seconds
+    result.seconds, result.bounded_ok = seconds, accepted
     settled = all(check.holds is not None for check in result.checks) and result.verdict not in ("undecided", "error")
     whole = settled and result.complete and result.listed_all
     return Row(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from litmus.formats.files import LONGEST_TEST, Found
 from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
+
+if TYPE_CHECKING:
+    from litmus.test import Test
 
 #: Results that were not written down for so many seconds, or so many of them, are.
 _SECONDS, _ROWS = 0.5, 1000
@@ -37,6 +40,14 @@ def given(found: Iterable[Found]) -> Iterator[Given]:
             yield Given(path, _read(path))
         except OSError as error:
             yield Given(path, b"", f"cannot read: {error.strerror or error}")
+
+
+def generated(tests: Iterable[Test]) -> Iterator[Given]:
+    """Tests that were made, as they would be written into files of their names."""
+    from litmus.formats.printer import write
+
+    for test in tests:
+        yield Given(f"{test.name}.litmus", write(test).encode())
 
 
 def _read(path: str) -> bytes:

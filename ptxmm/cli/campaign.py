@@ -7,13 +7,14 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ptxmm.campaigns.database import Database, DatabaseError
 from ptxmm.campaigns.deciding import Asked, Decider, processors
 from ptxmm.campaigns.identity import words
 from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
-from ptxmm.campaigns.run import Campaign, Counts, Given, given
+from ptxmm.campaigns.run import Campaign, Counts, Given, generated, given
 from ptxmm.checker import Settings
 
 if TYPE_CHECKING:
@@ -28,17 +29,24 @@ _BETWEEN_LINES = 60.0  # seconds, where nobody watches
 
 def campaign(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after what came in has been written down."""
-    sources = bool(options.paths)
-    if options.report == sources:
-        return _refuse("--report takes no tests" if sources else "no tests: give files or folders, or --report")
+    sources = bool(options.paths) + (options.edges is not None)
+    if options.report and sources:
+        return _refuse("--report takes no tests")
+    if sources + options.report != 1:
+        what = "files or folders, --edges" if sources else "files or folders, --edges, or --report"
+        return _refuse(f"{'more than one source of' if sources else 'no'} tests: give {what}")
     try:
         if not options.report:
             _decide(options)
         return _report(options)
-    except DatabaseError as error:
+    except (BadInput, DatabaseError) as error:
         return _tell(str(error))
     except PoolError as error:
         return _refuse(f"{error}; what was decided is in {options.database}")
+
+
+class BadInput(Exception):
+    """What is wrong with what was asked, as it is told."""
 
 
 def _refuse(message: str) -> int:
@@ -52,17 +60,41 @@ def _tell(message: str) -> int:
 
 
 def _decide(options: Namespace) -> None:
-    from litmus.formats import find
+    from axioms.models.naming import including
     from ptxcore.diagnostics import InputError
 
-    settings = [_settings(options, model) for model in dict.fromkeys(options.models or [_DEFAULT])]
+    settings = [
+        _settings(options, including(model, options.folders)) for model in dict.fromkeys(options.models or [_DEFAULT])
+    ]
     try:
         decider = Decider(settings)
     except InputError as error:
-        raise DatabaseError(error.render()) from None
-    found = find(options.paths)
+        raise BadInput(error.render()) from None
+    tests, total = _tests(options)
     with Database(options.database, writes=True) as database:
-        _run(options, database, decider, given(found), len(found))
+        _run(options, database, decider, tests, total)
+
+
+def _tests(options: Namespace) -> tuple[Iterable[Given], int | None]:
+    """The tests, and how many they are, where that is known before they are there. Raises BadInput."""
+    from litmus.formats import find
+
+    if options.edges is None:
+        found = find(options.paths)
+        return given(found), len(found)
+    from ptxcore.diagnostics import InputError
+    from ptxmm.cli.cycles import cycle_tests
+
+    try:
+        tests = islice(cycle_tests(options), options.limit)
+        first = next(tests, None)
+    except InputError as error:
+        raise BadInput(str(error)) from None
+    except ValueError as error:
+        raise BadInput(f"ptxmm campaign: error: {error}") from None
+    if first is None:
+        raise BadInput("ptxmm campaign: error: no cycle of these edges is within these bounds")
+    return generated(chain([first], tests)), None
 
 
 def _run(options: Namespace, database: Database, decider: Decider, tests: Iterable[Given], total: int | None) -> None:
@@ -98,7 +130,20 @@ def _settings(options: Namespace, model: str) -> Settings:
 def _command(options: Namespace, settings: Sequence[Settings]) -> str:
     """What makes two commands the same: what is asked of which tests, not who answers."""
     models = [word for s in settings for word in ("--model", s.model)]
-    return shlex.join([*options.paths, *models]) + (f"  {words(settings[0])}" if words(settings[0]) else "")
+    return shlex.join([*_source(options), *models]) + (f"  {words(settings[0])}" if words(settings[0]) else "")
+
+
+def _source(options: Namespace) -> list[str]:
+    """Where the tests come from."""
+    if options.edges is None:
+        return list(options.paths)
+    size, threads = ("..".join(map(str, pair)) for pair in (options.size, options.threads))
+    found = ["--edges", options.edges, "--size", size, "--threads", threads, "--mode", options.mode]
+    found += ["--inner", str(options.inner)]
+    found += [
+        w for name in ("places", "events", "limit") if (v := getattr(options, name)) for w in (f"--{name}", str(v))
+    ]
+    return found + [f"--{n}" for n in ("no-cumul", "one-location") if getattr(options, n.replace("-", "_"))]
 
 
 def _pool(options: Namespace, decider: Decider, asked: Iterable[Asked]) -> Pool:

@@ -25,6 +25,7 @@ class _Intermixed(argparse.ArgumentParser):
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from litmus.test import PROPERTIES
+    from ptxmm.cli.cycles import add_cycle_options
 
     usual, commands._parser_class = commands._parser_class, _Intermixed
     campaign = commands.add_parser(
@@ -37,6 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "0 every test has an answer, whatever it is; 2 bad input or usage, or a test without an answer; 3 something stayed "
             "undecided; 130 interrupted",
             "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
+            "ptxmm campaign runs.db --edges 'Pod**,Rfe,Fre,Coe,Fence.sc.*' --size 4 --places all",
             "ptxmm campaign runs.db --report --html runs.html",
             "ptxmm campaign runs.db tests --dask tcp://10.0.0.1:8786",
         ),
@@ -53,6 +55,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="NAME|FILE.cat",
         help="a memory model; may be given several times (default: ptx-9.0)",
     )
+    shared.add_folders(campaign)
     who = campaign.add_mutually_exclusive_group()
     who.add_argument(
         "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"
@@ -75,4 +78,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     campaign.add_argument("--report", action="store_true", help="decide nothing; tell what the last command came to")
     campaign.add_argument("--html", metavar="FILE", help="write the report there, too, as a page with every test")
+    add_cycle_options(campaign)
+    campaign.add_argument(
+        "--limit", type=shared.positive_number, metavar="N", help="of these cycles, the first N tests"
+    )
     shared._add_readings(campaign)

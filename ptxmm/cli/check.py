@@ -19,13 +19,17 @@ from ptxmm.result import Refusal
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from litmus.formats.questions import Questions
     from ptxmm.baseline import Baseline
+    from ptxmm.campaigns.cache import Cache
     from ptxmm.cli.progress import Bar
     from ptxmm.report.drawings import Drawings
 
 
 #: Seconds that one picture may take.
 _LONGEST_PICTURE = 20.0
+#: Bytes of a file of kinds or conditions.
+_LONGEST_LIST = 16 << 20
 
 
 class Status:
@@ -47,6 +51,7 @@ class Status:
 
 def check(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
+    from axioms.models.naming import including
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
@@ -63,6 +68,7 @@ def check(options: Namespace) -> int:
         except NoDot as error:
             return _refuse(f"--svg-engine dot: {error}")
     folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
+    options.model = including(options.model, options.folders)
     settings = Settings(
         model=options.model,
         unroll=options.unroll,
@@ -84,6 +90,13 @@ def check(options: Namespace) -> int:
         executions=options.executions,
         documents=options.format == "json",
     )
+    try:
+        settings = settings._replace(questions=_questions(options))
+    except InputError as error:
+        sys.stderr.write(error.render() + "\n")
+        return 2
+    except OSError as error:
+        return _refuse(str(error))
     found = expand(find(options.paths, TESTS))
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
@@ -107,7 +120,44 @@ def check(options: Namespace) -> int:
         baseline = _baseline(options)
     except (OSError, ValueError) as error:
         return _refuse(str(error))
-    return _Run(options, checker, drawings, baseline).run(found)
+    if options.cache in (None, "none"):
+        return _Run(options, checker, drawings, baseline).run(found)
+    if folders:
+        return _refuse("--cache keeps no pictures: leave it out, or --svg and --dot")
+    if settings.questions is not None:
+        return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
+    return _with_cache(options, settings, found, baseline)
+
+
+def _with_cache(
+    options: Namespace, settings: Settings, found: Sequence[tuple[Item, str | None]], baseline: Baseline | None
+) -> int:
+    from ptxmm.campaigns.cache import Cache
+    from ptxmm.campaigns.database import DatabaseError
+
+    try:
+        with Cache(options.cache, settings) as cache:
+            return _Run(options, cache.checker, None, baseline, cache).run(found)
+    except DatabaseError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+def _questions(options: Namespace) -> Questions | None:
+    """What is asked in place of what tests ask. Raises InputError, and OSError with what to say."""
+    if not options.kinds and not options.conds:
+        return None
+    from litmus.formats.questions import read_questions
+    from ptxcore.sources import read_bytes
+
+    def read(option: str, paths: list[str]) -> list[tuple[str, bytes]]:
+        try:
+            return [(path, read_bytes(path, _LONGEST_LIST, "a list of tests")) for path in paths]
+        except OSError as error:
+            raise OSError(f"{option}: cannot read {error.filename or 'it'}: {error.strerror or error}") from None
+
+    return read_questions(read("--kinds", options.kinds), read("--conds", options.conds))
 
 
 def _baseline(options: Namespace) -> Baseline | None:
@@ -132,8 +182,14 @@ class _Run:
     place."""
 
     def __init__(
-        self, options: Namespace, checker: Checker, drawings: Drawings | None, baseline: Baseline | None
+        self,
+        options: Namespace,
+        checker: Checker,
+        drawings: Drawings | None,
+        baseline: Baseline | None,
+        cache: Cache | None = None,
     ) -> None:
+        self._cache = cache
         self._options, self._checker, self._drawings, self._baseline = options, checker, drawings, baseline
         self._status = Status()
         self._report = chosen(options)
@@ -141,6 +197,7 @@ class _Run:
         self._start = time.perf_counter()
         self._left: list[Outcome] = []  # finished but not in its turn, when the run was interrupted
         self._found: list[Finding] = []
+        self._unasked = checker.settings.questions.names if checker.settings.questions else set()
 
     def run(self, found: Sequence[tuple[Item, str | None]]) -> int:
         items = [item for item, problem in found if problem is None]
@@ -167,6 +224,12 @@ class _Run:
         if self._baseline:
             for test, kind, place in self._baseline.vanished():
                 sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
+        if self._unasked:
+            names = sorted(self._unasked)
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            sys.stderr.write(
+                f"no test here has the name that --kinds or --conds says: {plain(', '.join(names[:5]))}{more}\n"
+            )
         if self._options.write_baseline:
             self._write_baseline(self._options.write_baseline)
         return self._status.code
@@ -196,6 +259,9 @@ class _Run:
         sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
     def _outcomes(self, paths: list[Item]) -> Generator[Outcome, None, None]:
+        return self._cache.outcomes(paths, self._decided) if self._cache else self._decided(paths)
+
+    def _decided(self, paths: list[Item]) -> Generator[Outcome, None, None]:
         jobs = self._options.jobs or (1 if len(paths) <= 1 else processors())
         if not paths:
             return
@@ -227,6 +293,7 @@ class _Run:
     def _add(self, outcome: Outcome) -> None:
         result = outcome.result
         self._waiting[result.path] -= 1
+        self._unasked.discard(result.name)
         found = findings(result)
         self._found += found
         if self._baseline:

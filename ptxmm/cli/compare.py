@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING
 
 from ptxmm.cli.check import bar, processors
@@ -30,9 +31,10 @@ _WORST = (_BAD, _DIFFER, _OPEN, _SAME)
 def compare(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0 where the models say the same, 1 where they differ, 2 for bad input, 3 where
     they do not differ as far as anybody knows and something stayed open."""
+    from axioms.models.naming import including
     from ptxcore.diagnostics import InputError
 
-    names = options.models or _shipped()
+    names = [including(name, options.folders) for name in options.models or _shipped()]
     try:
         columns = columns_for(
             names, options.unroll, options.timeout, options.backend, options.all_registers, options.races
@@ -79,6 +81,7 @@ class _Run:
         if options.output:
             os.makedirs(options.output, exist_ok=True)
         self._seen = {_SAME}
+        self._texts: dict[str, str] = {}  # of the tests that are written, by the names of their files
         self._made: set[str] = set()  # minimal tests that were told already
         self._jobs = options.jobs or processors()
         self._start = time.perf_counter()
@@ -202,8 +205,9 @@ class _Run:
                 test = telling.test
                 name = test.name if isinstance(test, Test) else comparison.name
                 if self._options.output and isinstance(test, Test):
-                    path = os.path.join(self._options.output, f"{safe(name)}.litmus")
-                    write_whole(path, write(test))
+                    text = write(test)
+                    path = self._path_for(safe(name), text)
+                    write_whole(path, text)
                     paths.append(path)
                 if self._drawings is not None:
                     drawn = {("svg", f"allowed-by-{r.allows}"): r.allowed for r in telling.reasons if r.allowed}
@@ -213,6 +217,13 @@ class _Run:
             self._seen.add(_BAD)
             sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
         return list(dict.fromkeys(paths))
+
+    def _path_for(self, name: str, text: str) -> str:
+        """Where a test is written: tests of several families may have one name, and each has a file of its own."""
+        names = (name if number == 1 else f"{name}~{number}" for number in count(1))
+        free = next(n for n in names if self._texts.get(n.lower(), text) == text)
+        self._texts[free.lower()] = text
+        return os.path.join(self._options.output, f"{free}.litmus")
 
     @property
     def _code(self) -> int:

@@ -58,6 +58,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="NAME|FILE",
         help="a model or a log; give two or more (default: all that ship)",
     )
+    shared.add_folders(compare)
     compare.add_argument("--find", action="store_true", help="search for the smallest tests that tell the models apart")
     compare.add_argument(
         "--size",

@@ -82,13 +82,16 @@ class _Folder:
 
 def generate(options: argparse.Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for what no test can be made of."""
+    from axioms.models.naming import including
     from litmus.formats.printer import write
     from ptxcore.diagnostics import InputError
 
+    if options.families:
+        return _list_families()
     try:
         tests: Iterator[Test] = islice(_tests(options), options.limit)
         if options.model is not None:
-            tests = map(_expecting(options.model), tests)
+            tests = map(_expecting(including(options.model, options.folders)), tests)
         first = next(tests, None)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
@@ -109,6 +112,16 @@ def generate(options: argparse.Namespace) -> int:
                 report.add(test, write(test))
     finally:
         report.end()
+    return _DONE
+
+
+def _list_families() -> int:
+    """Each family with its options on a line, and what it is of below."""
+    from litmus.families import FAMILIES, described
+
+    for name in FAMILIES:
+        what, values = described(name)
+        sys.stdout.write(f"{name} N {values}".rstrip() + f"\n    {what}\n")
     return _DONE
 
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import shlex
 import signal
 import sys
+import threading
 from typing import NoReturn, TextIO
 
 _INTERRUPTED = 130
 _NOT_WRITTEN = _DEFECT = 2
 #: After so many new objects circles are looked for.
 _OBJECTS = 100000
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
+_SOON = 0.01  # seconds
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
 def entry() -> NoReturn:
-    """The console script."""
+    """The console script. From its end on the process hears no signal that ends a command."""
     gc.set_threshold(_OBJECTS)  # a run makes many, of which few are in circles
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began, as `>&-` does
@@ -26,17 +30,53 @@ def entry() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in _SIGNALS[1:]:
         if hasattr(signal, name):  # so that workers are stopped on the way out
             signal.signal(getattr(signal, name), _leave)
+    sys.unraisablehook = _heard
+    status = _INTERRUPTED
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            status = _status()
+            _heed_no_signal()
+    finally:
+        _heed_no_signal()
+        # CPython notes an interrupt that comes through code made from a text, and `python -m` ends by it at last, whatever
+        # became of it. Other such code clears the note.
+        exec("")
+    sys.exit(status)
+
+
+def _heed_no_signal() -> None:
+    """What was asked is done: a signal that comes while the interpreter is taken down changes nothing of its end."""
+    for name in _SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+
+def _heard(lost: sys.UnraisableHookArgs) -> None:
+    """A signal that comes where no exception can get out (a destructor, a callback of an import) would be lost: it comes
+    again."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        number: int = signal.SIGINT
+    elif isinstance(lost.exc_value, SystemExit) and isinstance(lost.exc_value.code, int) and lost.exc_value.code > 128:
+        number = lost.exc_value.code - 128
+    else:
+        sys.__unraisablehook__(lost)
+        return
+    again = threading.Timer(_SOON, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
+def _status() -> int:
+    """Runs the command; gives its exit status. Raises KeyboardInterrupt."""
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout)
         status = _BROKEN_PIPE
-    except KeyboardInterrupt:
-        status = _INTERRUPTED
     except OSError as error:  # a full disk: what was to be said is lost, and that is no success
         _silence(sys.stdout)
         try:
@@ -52,7 +92,7 @@ def entry() -> NoReturn:
         words = shlex.join(["ptxmm", *sys.argv[1:]])
         sys.stderr.write(harmless(written(defect(error, "what it was asked", words), "ptxmm")) + "\n")
         status = _DEFECT
-    sys.exit(status)
+    return status
 
 
 def _leave(number: int, frame: object) -> NoReturn:
@@ -80,10 +120,13 @@ def _command(arguments: list[str]) -> int:
 
     options = parser(arguments[0] if arguments else "").parse_args(arguments)
     if options.command == "models":
-        from ptxmm.api import models
+        from ptxmm.cli.models import models
 
-        sys.stdout.write("".join(name + "\n" for name in models()))
-        return 0
+        return models(options)
+    if options.command == "library":
+        from ptxmm.cli.library import library
+
+        return library(options)
     if options.command == "compare":
         from ptxmm.cli.compare import compare
 
@@ -96,6 +139,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.generate import generate
 
         return generate(options)
+    if options.command == "classify":
+        from ptxmm.cli.classify import classify
+
+        return classify(options)
     if options.command == "run":
         from ptxmm.cli.run import run
 

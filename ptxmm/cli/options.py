@@ -66,11 +66,43 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _add_models(commands: Commands) -> None:
-    commands.add_parser(
+    models = commands.add_parser(
         "models",
         help="list the models that ship",
-        description="Lists the names of the models that ship, which --model of ptxmm check takes.",
+        description="Lists the models that ship, by the names that --model of ptxmm check takes: what each is, and where it "
+        "lies. With --show it prints one.",
+        allow_abbrev=False,
     )
+    models.add_argument("--show", metavar="NAME", help="print the text of this one")
+
+
+def _add_classify(commands: Commands) -> None:
+    from ptxmm.cli.classify import add
+
+    add(commands)
+
+
+def _add_library(commands: Commands) -> None:
+    library = commands.add_parser(
+        "library",
+        help="list the tests that ship, and print them",
+        description="Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
+        "that have all of them; with the name of one, its text. ptxmm check library:NAME decides one, library:FOLDER those "
+        "of a folder.",
+        epilog=_ending(
+            "0; 2 where no test has these words",
+            "ptxmm library                      all of them",
+            "ptxmm library proxies surface      those with these words",
+            "ptxmm library MP+rel+acq           prints one",
+            "ptxmm library MP+rel+acq --path    says where it is",
+            "ptxmm check library:message-passing",
+        ),
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    library.add_argument("words", nargs="*", metavar="WORD", help="a test's name, or words in folder, name or text")
+    library.add_argument("--path", action="store_true", help="print paths")
+    library.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 
 
 def _add_campaign(commands: Commands) -> None:
@@ -83,6 +115,18 @@ def _add_compare(commands: Commands) -> None:
     from ptxmm.cli.compare_options import add_compare
 
     add_compare(commands)
+
+
+def add_folders(command: argparse.ArgumentParser) -> None:
+    """Where models look for what they include."""
+    command.add_argument(
+        "-I",
+        dest="folders",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="where a FILE.cat looks for what it includes, behind its own folder; may be given again",
+    )
 
 
 def progress(text: str) -> str:
@@ -115,11 +159,24 @@ def _add_check(commands: Commands) -> None:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    check.add_argument("paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, or -")
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, library:NAME, or -"
+    )
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
     )
+    add_folders(check)
     check.add_argument("--format", choices=FORMATS, default="text", help="default: %(default)s")
+    check.add_argument(
+        "--kinds",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="change what is asked of tests: lines 'NAME Allow|Forbid|Require'; may be given several times, as --conds",
+    )
+    check.add_argument(
+        "--conds", action="append", default=[], metavar="FILE", help="likewise: lines 'NAME \"CONDITION\"'"
+    )
     check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
@@ -139,6 +196,11 @@ def _add_check(commands: Commands) -> None:
         help="processes (default: one for one test, else one for each processor)",
     )
     check.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each test; it is undecided then")
+    check.add_argument(
+        "--cache",
+        metavar="FILE|none",
+        help="the database of a campaign: what is known there is not decided again, what is not is kept (default: none)",
+    )
     check.add_argument(
         "--unroll",
         type=positive_number,
@@ -356,14 +418,17 @@ def _add_generate(commands: Commands) -> None:
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
             "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
             "ptxmm generate lock:cas 4",
+            "ptxmm generate --families",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
     )
     generate.add_argument("words", nargs="*", metavar="CYCLE|FAMILY", help="edges, or a family and its size")
     add_cycle_options(generate)
+    generate.add_argument("--families", action="store_true", help="list the families, with their options")
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")
+    add_folders(generate)
     generate.add_argument("--limit", type=positive_number, metavar="N", help="no more than N tests")
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 
@@ -373,8 +438,10 @@ _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "check": _add_check,
     "lint": _add_lint,
     "models": _add_models,
+    "library": _add_library,
     "run": _add_run,
     "generate": _add_generate,
+    "classify": _add_classify,
     "campaign": _add_campaign,
     "compare": _add_compare,
 }

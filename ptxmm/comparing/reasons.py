@@ -68,7 +68,9 @@ def _explained(reason: Reason, asked: Test, limit: float, pictures: bool) -> Rea
     result = _checked(asked, reason.forbids, limit, why=True)
     if result is None:
         return reason
-    text = "" if reason.axioms or not result.why else " ".join(result.why["text"][:1])
+    if not reason.axioms:
+        reason = replace(reason, axioms=result.forbidding, each=result.forbidding_each)
+    text = "" if reason.axioms or not result.why else " ".join(result.why["text"][:1]).removesuffix(":")
     drawn = result.why_witness.svg() if pictures and result.why_witness else ""
     return replace(reason, text=text, forbidden=drawn)
 

@@ -19,14 +19,11 @@ def rows(
     *,
     jobs: int = 1,
     timeout: float | None = None,
-    unlike: bool = False,
 ) -> Iterator[Row]:
     """A row for each case, in their order, lazily. `jobs`: worker processes; with 1 everything is decided in this process.
-    `timeout`: seconds for each test under each model, after which a worker is stopped. `unlike`: rows have no answers where
-    these are certainly the same."""
-    task = columns.where_unlike if unlike else columns
+    `timeout`: seconds for each test under each model, after which a worker is stopped."""
     if jobs <= 1:
-        yield from map(task, cases)
+        yield from map(columns, cases)
         return
     from ptxcore.collection import shared_with_children
     from ptxmm.workers import Workers
@@ -38,7 +35,7 @@ def rows(
     while batch := list(islice(waiting, size)):
         with (
             shared_with_children(),
-            Workers(task, batch, jobs=jobs, limit=limit, late=columns.late, lost=columns.lost) as workers,
+            Workers(columns, batch, jobs=jobs, limit=limit, late=columns.late, lost=columns.lost) as workers,
         ):
             yield from workers
         size = min(_MOST, 2 * size)

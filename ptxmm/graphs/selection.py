@@ -35,8 +35,9 @@ def bundles(execution: Execution) -> list[Bundle]:
     thread = {event.index: event.thread for event in execution.events}
     halves = set(execution.relations.get("rmw", ()))
     lines: dict[tuple[int, int, bool], set[str]] = {}
+    wanted = execution.judged.model.shown if execution.judged else ()
     for name, raw in execution.relations.items():
-        if name in UNDRAWN:
+        if name in UNDRAWN and name not in wanted:
             continue
         pairs = {(a, b) for a, b in raw if a != b and a in known and b in known and (a, b) not in halves}
         if name in CAUSES:

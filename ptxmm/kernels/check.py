@@ -18,6 +18,7 @@ from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.whole import decide_whole, may_be_whole
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -74,7 +75,12 @@ def check(
     )
     start = time.perf_counter()
     deadline = deadline_after(timeout)
+    open_ = ""
     try:
+        if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
+            open_ = decide_whole(test, result, deadline)
+            if not open_:
+                return result
         question = Question(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
             explain=explain, options=options,
@@ -87,6 +93,8 @@ def check(
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
+    if open_ and result.verdict == "undecided":
+        result.notes.append(open_)
     return result
 
 
@@ -242,9 +250,9 @@ def _written(check: Check, several: bool) -> str:
 def _loops(question: Question) -> list[Loop]:
     found = []
     for note in question.built.loops:
-        source = question.source_spot(note.launch, note.source) if note.source else None
-        spot = question.launch_spot(note.launch, note.line)
+        source = question.places.source_spot(note.launch, note.source) if note.source else None
+        spot = question.places.launch_spot(note.launch, note.line)
         threads = tuple(map(question.cast.name, note.threads))
-        look = question.look(note.launch, note.line, source)
+        look = question.places.look(note.launch, note.line, source)
         found.append(Loop(note.kind, spot, source, note.label, note.turns, threads, look))
     return found

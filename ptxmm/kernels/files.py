@@ -1,4 +1,4 @@
-"""Which tests the paths of a command mean, kernel tests among them."""
+"""Which tests the paths of a command mean: kernel tests among them, and those of templates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ptxmm.kernels.names import identity
 
 
 class Variant(NamedTuple):
-    """One test of a kernel test file; `name` is empty where the file is one test."""
+    """One test of a kernel test file, or of a template; `name` is empty where the file is one test."""
 
     path: str
     name: str
@@ -24,15 +24,22 @@ class Variant(NamedTuple):
 Item = str | Variant
 
 
+#: So many bytes of a `.test` file, of which other tools have many, say whether it is one of nvlitmus's.
+_LOOKED_AT = 1 << 16
 #: Files that belong to another tool by their name, whatever stands in them.
 _OTHERS = frozenset({"pyproject.toml"})
 
 
 def _named(name: str) -> bool:
-    return name.lower().endswith((".litmus", ".toml")) and name not in _OTHERS
+    return name.lower().endswith((".litmus", ".toml", ".test")) and name not in _OTHERS
 
 
 def _holds(path: str) -> bool:
+    if path.lower().endswith(".test"):
+        from litmus.formats.nvlitmus import recognised
+
+        with open(path, "rb") as file:
+            return recognised(file.read(_LOOKED_AT).decode("utf-8", "replace"))
     if not is_toml(path):
         return True
     from ptxmm.kernels.recognise import holds_kernel_tests, is_blank
@@ -45,13 +52,18 @@ def is_toml(path: str) -> bool:
     return path.lower().endswith(".toml")
 
 
-#: What is a test in a folder: litmus tests by their ending, and of the many TOML files those that are, or may be, ours.
+def may_be_template(path: str) -> bool:
+    """Whether a file may be a template of several tests: nvlitmus's have an ending of their own, standard input has none."""
+    return path.lower().endswith(".test") or path == "-"
+
+
+#: What is a test in a folder: litmus tests by their ending, of the many TOML and `.test` files those that are ours, or may be.
 TESTS = Wanted(_named, _holds, "no test in this folder")
 
 
 def split(path: str) -> Variant | None:
-    """`lock.toml:weak` as file and variant, where there is such a file."""
-    at = path.lower().rfind(".toml:")
+    """`lock.toml:weak` or `mp.test:3` as file and variant, where there is such a file."""
+    at = max(path.lower().rfind(".toml:"), path.lower().rfind(".test:"))
     if at < 0 or os.path.exists(path) or not os.path.isfile(path[: at + 5]):
         return None
     return Variant(path[: at + 5], path[at + 6 :])
@@ -64,11 +76,25 @@ def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | No
         one = split(path) if problem else None
         if one is not None:
             found.append((one, None))
-        elif problem is None and is_toml(path):
-            found += [(variant, None) for variant in _variants(path)]
+        elif problem is None and (is_toml(path) or may_be_template(path)):
+            variants = _variants(path) if is_toml(path) else _instances(path)
+            found += [(variant, None) for variant in variants]
         else:
             found.append((path, problem))
     return found
+
+
+def _instances(path: str) -> list[Item]:
+    """The tests of a template; the file as one where it is none, or cannot be read."""
+    from litmus.formats.nvlitmus import recognised, rows
+    from ptxmm.api import text_of
+
+    try:
+        text = text_of(path).decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return [path]
+    count = len(rows(text) or ()) if recognised(text) else 0
+    return [Variant(path, str(number)) for number in range(1, count + 1)] or [path]
 
 
 def _variants(path: str) -> list[Variant]:

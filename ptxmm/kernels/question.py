@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from ptxmm import judging
 from ptxmm.kernels.build import Built, build
 from ptxmm.kernels.launch import Buffer, Element, Final
 from ptxmm.kernels.numbers import Declared
+from ptxmm.kernels.places import Places
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 from ptxmm.report.story import Cast
 from ptxmm.result import Spot
@@ -50,6 +50,7 @@ class Question:
     ) -> None:
         """Raises InputError for PTX that is wrong, UnsupportedProgram for what is not decided."""
         self.test, self.model, self.why, self.explain = test, model, why, explain
+        self.places = Places(test)
         self.engine, self.backend, self.deadline = engine, backend, deadline
         self.races = races or any(check.kind == "race_free" for check in test.checks)
         #: Why an execution is undefined that has no end: found where no other is like it.
@@ -129,9 +130,7 @@ class Question:
 
     def _name(self, thread: int) -> str:
         info = self.built.threads[thread]
-        launch = self.test.launches[info.launch]
-        kernel = f" of {launch.name or launch.entry}" if len(self.test.launches) > 1 else ""
-        return f"CTA {_numbers(info.cta)} thread {_numbers(info.thread)}{kernel}"
+        return self.places.thread(info.launch, info.cta, info.thread)
 
     def renamed(self, execution: Execution) -> Execution:
         """An execution whose threads have the names that people know them by."""
@@ -151,11 +150,7 @@ class Question:
         return None if event.thread < 0 else self.ptx_spot(event.thread, event.line or 0)
 
     def ptx_spot(self, thread: int, line: int) -> Spot:
-        return self.launch_spot(self.built.threads[thread].launch, line)
-
-    def launch_spot(self, launch: int, line: int) -> Spot:
-        """A line of the PTX of a launch."""
-        return Spot(_from_here(self.test.launches[launch].path), line)
+        return self.places.launch_spot(self.built.threads[thread].launch, line)
 
     def _source(self, event: ExecutedEvent) -> Spot | None:
         return None if event.thread < 0 or event.line is None else self.source_of(event.thread, event.line)
@@ -165,45 +160,16 @@ class Question:
         launch = self.built.threads[thread].launch
         lines = self.built.lines[launch] if launch < len(self.built.lines) else {}
         found = lines.get(line)
-        return None if found is None else self.source_spot(launch, found)
-
-    def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
-        """A place of the source, its file as it is found from here."""
-        path, line = place
-        beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
-        if not os.path.exists(path) and os.path.exists(beside):
-            path = beside
-        return Spot(_from_here(path), line)
-
-    # Where to point: the one rule for all findings.
-
-    def look(self, launch: int, line: int, source: Spot | None) -> Spot:
-        """Where to look for a line of the PTX: at its source, where that is known and there to look at; else at the PTX. PTX
-        that was compiled just now is in no file: then at the source as a whole."""
-        if source is not None and os.path.exists(source.path):
-            return source
-        made_of = self.test.launches[launch].source
-        return Spot(_from_here(made_of)) if made_of else self.launch_spot(launch, line)
+        return None if found is None else self.places.source_spot(launch, found)
 
     def pointed(self, thread: int, line: int, what: str) -> tuple[Spot, str]:
         """Where to look for a line of a thread, and what happens there; with the line of the PTX where one looks elsewhere."""
         launch = self.built.threads[thread].launch
-        spot = self.look(launch, line, self.source_of(thread, line))
-        ptx = self.launch_spot(launch, line)
+        spot = self.places.look(launch, line, self.source_of(thread, line))
+        ptx = self.places.launch_spot(launch, line)
         return spot, what if spot == ptx or not line else f"{what} ({ptx})"
 
     def _look(self, event: ExecutedEvent) -> Spot | None:
         if event.thread < 0:
             return None
-        return self.look(self.built.threads[event.thread].launch, event.line or 0, self._source(event))
-
-
-def _from_here(path: str) -> str:
-    """A path as seen from here, where it lies below."""
-    relative = os.path.relpath(path) if os.path.isabs(path) else ".."
-    return path if relative.startswith("..") else relative
-
-
-def _numbers(triple: tuple[int, int, int]) -> str:
-    x, y, z = triple
-    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)
+        return self.places.look(self.built.threads[event.thread].launch, event.line or 0, self._source(event))

@@ -69,9 +69,8 @@ class TextReport:
         shown: set[str] = set()
         for telling in told:
             lines += self._telling(telling, shown)
+        lines += _unknown(comparison.differences)
         for d in comparison.differences:
-            if d.status in ("open", "unanswered"):
-                lines += [f"    {plain(d.one.of)} and {plain(d.other.of)}: {_STATUS[d.status]}: {_first(d.open)}"]
             lines += [f"    not seen in runs: {text}" for text in _states(d.unseen)]
         lines += [f"    {path}" for path in files]
         sys.stdout.write("\n".join(lines) + "\n")
@@ -125,10 +124,24 @@ class TextReport:
                 lines.append(f"{one} and {other}: {len(waiting)} not settled: {names}: {_first(waiting[0][1])}")
         by_size = ", ".join(f"{n} of size {size}" for size, n in sorted(searched.tests.items()))
         alike = f"; of {searched.alike} the models are the same" if searched.alike else ""
-        lines.append(f"{count} tests looked at ({by_size or 'none'}){alike}; {seconds:.2f} s")
+        lines.append(f"{_counted(count, 'test')} looked at ({by_size or 'none'}){alike}; {seconds:.2f} s")
         if not all(searched.told.values()):
             lines += ["looked at:", *(f"    {plain(part)}" for part in searched.where.split("; "))]
         return lines
+
+
+def _unknown(differences: Sequence[Difference]) -> list[str]:
+    """Why it is not known how some compare: each reason once, a diagnostic with its source line."""
+    lines: list[str] = []
+    pairs: dict[tuple[str, str], list[str]] = {}
+    for d in differences:
+        if d.status in ("open", "unanswered"):
+            pairs.setdefault((d.status, d.open), []).append(f"{plain(d.one.of)} and {plain(d.other.of)}")
+    for (status, reason), who in pairs.items():
+        first, *rest = reason.splitlines() or [""]
+        lines.append(f"    {', '.join(who)}: {_STATUS[status]}: {plain(first)}")
+        lines += [f"    {plain(line)}" for line in rest]
+    return lines
 
 
 _STATUS = {"open": "undecided", "unanswered": "not compared"}
@@ -196,7 +209,7 @@ def _state(state: State) -> str:
 
 
 def _first(text: str) -> str:
-    return plain(text).split("\n", 1)[0]
+    return plain(text.split("\n", 1)[0])
 
 
 class JsonReport:

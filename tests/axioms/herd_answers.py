@@ -13,6 +13,7 @@ from typing import Any
 
 from axioms.cat.model import Model, compile_model
 from axioms.models import load
+from ptxcore.diagnostics import InputError
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "litmus" / "herd" / "programs.json"
 HERD = os.environ.get("PTXMM_HERD", "")
@@ -59,3 +60,35 @@ def our_answer(record: dict[str, Any], engine: str) -> tuple[list[State], list[s
     told = {race["kind"] for race in result.races} if flags else set()
     undefined = ["*undef*"] if flags and result.verdict == "undefined" else []
     return sorted(tuple(sorted(s.items())) for s in result.states), sorted([*told, *undefined])
+
+
+def library_table() -> str:
+    """Each file of herd's library: what becomes of it as a model, and where another one includes it."""
+    head = "Files of herd's library (herdtools7 7.56), as ptxmm takes them. What is current is printed by\n"
+    head += "`PTXMM_HERD=... python tests/axioms/herd_answers.py`, and a test compares it.\n"
+    rows = [head, "| File | As a model | Included |", "|---|---|---|"]
+    for path in sorted(library().glob("*.cat")):
+        included = f'include "{path.name}"\nempty 0'
+        rows.append(f"| `{path.name}` | {_outcome(path.read_text())} | {_outcome(included)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _outcome(text: str) -> str:
+    def include(name: str) -> str | None:
+        path = library() / name
+        return path.read_text(encoding="utf-8") if path.is_file() else None
+
+    try:
+        compile_model("m.cat", text, include)
+    except InputError as error:
+        message = error.diagnostics[0].message
+        span = error.diagnostics[0].span
+        if "has no axiom" in message:
+            return "no axiom"
+        place = "" if error.path == "m.cat" else f"{error.path}:"
+        return f"{place}{span.line}:{span.column}: {message}"
+    return "loads"
+
+
+if __name__ == "__main__":
+    print(library_table(), end="")

@@ -205,7 +205,12 @@ MISTAKES = [
     ("flag po", "1:6", "expected 'acyclic', 'irreflexive' or 'empty', found 'po'", None),
     ("empty po as", "1:12", "expected the axiom's name, found 'end of file'", None),
     ("include po", "1:9", "expected a file name in quotes, found 'po'", None),
-    ('include "none.cat"', "1:9", "cannot include 'none.cat': no such file beside the model", None),
+    (
+        'include "none.cat"',
+        "1:9",
+        "cannot include 'none.cat': there is no such file",
+        "it may lie beside the model, or in a folder that -I names",
+    ),
     ("empty 0 acylic po", "1:9", "expected an operator, found 'acylic'", "did you mean 'acyclic'?"),
     ("empty po\nprocedure p", "2:12", "expected a parameter, found 'end of file'", None),
     ("empty po\nassert po", "2:1", "'assert' is not supported in cat files here", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import herd_answers as herd
@@ -40,6 +41,13 @@ def test_brute_force_answers_as_herd() -> None:
 
 def test_the_models_of_herd_answer_as_they_do_there() -> None:
     assert compare(answers(of_library=True), "solve") > 90
+
+
+def test_what_becomes_of_each_file_of_the_library_of_herd() -> None:
+    """The table that docs/cat.md links to; `python tests/axioms/herd_answers.py` prints it."""
+    if not herd.HERD:
+        pytest.skip("PTXMM_HERD does not say where the source of herdtools7 is")
+    assert (Path(__file__).parent / "herd_library.md").read_text(encoding="utf-8") == herd.library_table()
 
 
 @pytest.mark.campaign

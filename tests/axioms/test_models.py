@@ -148,7 +148,7 @@ def test_a_file_with_the_name_of_a_standard_one_is_read(tmp_path: Path) -> None:
     (tmp_path / "cos.cat").write_text("let com = rf | co | rf^-1; co\n")
     assert models.load(str(main)).axioms
     main.write_text('include "elsewhere/cos.cat"\nacyclic po as sc\n')
-    with pytest.raises(InputError, match="no such file beside the model"):
+    with pytest.raises(InputError, match="there is no such file"):
         models.load(str(main))
 
 

@@ -14,6 +14,7 @@ from hypothesis.extra.lark import from_lark
 from lark import Lark, UnexpectedInput
 
 from axioms.cat import reader as cat_reader
+from litmus.formats import gpu_ptx
 from litmus.formats.condition import read_tail
 from litmus.formats.declarations import read_declarations
 from litmus.formats.header import read_head
@@ -56,6 +57,9 @@ def _litmus(text: str) -> list[str]:
     """The reader's parts, without the checks of names, types and places that follow them."""
     source = Source(normalised(text), "test.litmus")
     try:
+        if text.lstrip().startswith(gpu_ptx.HEAD):
+            gpu_ptx.read_parts(source)
+            return [d.message for d in source.findings]
         _, at = read_head(source)
         blank_comments(source, at)
         _, at = read_declarations(source, at)
@@ -111,6 +115,7 @@ _CAT_WORDS = {
 _LITMUS_WORDS = {
     "STRING": '"about"',
     "NAME": "x y flag",
+    "REGISTER_NAME": "r0 %r1",
     "NUMBER": "0 1 0x1F -2",
     "COUNT": "1 2 4",
     "THREAD": "P0 P1 P23",
@@ -127,11 +132,13 @@ _LITMUS_WORDS = {
     "TRUTH": "true false",
     "COMPARISON": "= == != <> < <= > >=",
     "NOT": "not",
+    "SCOPE_TREE": "scopeTree",
+    "DEVICE": "device gpu",
+    "WIDE_LEVEL": "kernel cta block warp",
     "FINAL": "final",
     "QUALIFIER": "volatile",
     "C_TYPE": "int uint64_t",
     "POINTED": "int foo",
-    "REG": ".reg",
     "OTHER_TYPE": ".pred .f32",
     "KERNEL": "kernel",
 }
@@ -141,6 +148,8 @@ _LINES = {
     "KEY": ["Author = me\n"],
     "CELL": ["st.weak.u32 [x], 1", "fence.sc.gpu", "L0:", "setp.eq.u32 p | q, %r1, 0"],
     "STATEMENT": ["st.weak.u32 [x], 1", "L: ret", "mov.u32 %r0, 1", "ld.v2.u32 {%r0, %r1}, [x]"],
+    "TYPED": ["0:.reg ", "P1 : .reg "],
+    "MAPPED": ["x: global ", "y:shared"],
     "TITLE": ["test \n", "PTX\n"],
 }
 _BLANKS = {
@@ -184,7 +193,8 @@ LANGUAGES = {
             _litmus,
             _LITMUS_WORDS,
             re.compile(
-                "twice|out of the range|values are given|takes a list|has at most|does not fit|alignment is a power"
+                "twice|two scope trees|out of the range|values are given|takes a list|has at most|does not fit"
+                "|alignment is a power"
                 "|array has|does not lie inside|alone|among the|more cells|part of a CTA"
                 "|is never used|aliases? |expected (the alignment|the number|a thread)|declared|stands in the wrong"
             ),
@@ -192,6 +202,8 @@ LANGUAGES = {
                 "proposition": "PTX t\n{{ }}\nP0 ;\nret ;\nexists ({})",
                 "init": "PTX t\n{}\nP0 ;\nret ;\nexists true",
                 "tail": "PTX t\n{{ }}\nP0 {{ ret; }}\n{}",
+                "scope_tree": "GPU_PTX t\n{{ }}\nP0 ;\nret ;\n{}\nx: global exists (x = 1)",
+                "memory_map": "GPU_PTX t\n{{ }}\nP0 ;\nret ;\nscopeTree P0\n{}\nexists (x = 1)",
             },
         ),
     )

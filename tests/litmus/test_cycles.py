@@ -99,6 +99,14 @@ def test_what_diy_refuses_is_refused(recorded: dict[str, Any]) -> None:
         ("PodWW Rfe Rmw.weak PodWR Fre", 11, "cannot be 'weak'"),
         ("Fence.*.gpudWW Rfe PodRR Fre", 1, "stands for several edges"),
         ("BardWR BardRW", 8, "wait for each other"),
+        ("PodWW. Rfe PodRR Fre", 1, "'' says nothing"),
+        ("PodRR.red Fre PodWW Rfe", 1, "a read cannot be a 'red'"),
+        ("PodWW Rfe Proxy.aliasRR Fre", 11, "no proxy fence that a cycle has"),
+        ("PodWW Rfe Fence.sc.warpdRR Fre", 11, "is no edge"),
+        ("PodWW;Rfe PodRR", 1, "is no edge"),
+        ("Coe Coe", 5, "communication alone"),
+        ("PodWW Rfe PodRR Fre Fre", 21, "starts at a read, and Fre before it ends at a write"),
+        ("PodWW.rel.gpu.acq.gpu.rlx.gpu Rfe PodRR Fre", 1, "more is said"),
     ],
 )
 def test_what_breaks_a_cycle_is_shown(cycle: str, column: int, message: str) -> None:
@@ -107,6 +115,38 @@ def test_what_breaks_a_cycle_is_shown(cycle: str, column: int, message: str) -> 
     finding = caught.value.diagnostics[0]
     assert message in finding.message
     assert finding.span.column == column
+
+
+@pytest.mark.parametrize(
+    ("edges", "column", "message"),
+    [
+        ("", 1, "a list has edges"),
+        ("Pod**,[Rfe Fre", 7, "this '[' has no other"),
+        ("Pod**,Rfe]", 10, "this ']' has no other"),
+        ("Pod**,[Rfe PodWW],Fre", 12, "does not start at a read, where Rfe"),
+        ("Pod**,[],Fre", 7, "a sequence has edges"),
+        ("Pod**,[Rfe Foo],Fre", 12, "'Foo' is no edge"),
+        ("Pod**.foo,Rfe", 1, "'foo' says nothing"),
+    ],
+)
+def test_what_is_wrong_with_a_list_is_shown(edges: str, column: int, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        every(edges)
+    finding = caught.value.diagnostics[0]
+    assert message in finding.message
+    assert finding.span.column == column
+
+
+def test_places_that_there_are_not() -> None:
+    for places in ("foo", "01-1", "0-2", "ctas"):
+        with pytest.raises(ValueError, match="does not place 2 threads"):
+            generate("PodWW Rfe PodRR Fre", places=places)
+        with pytest.raises(ValueError, match="does not place threads"):
+            every(places=places)
+    with pytest.raises(ValueError, match="at most 7 threads"):
+        every(threads=8, places="all")
+    # Places of three threads are those of the cycles of three threads.
+    assert {len(test.threads) for test in every(places="01-2")} == {3}
 
 
 @pytest.mark.parametrize(

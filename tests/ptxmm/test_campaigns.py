@@ -253,6 +253,16 @@ def count(base: Path) -> int:
         return 0
 
 
+def whole(base: Path) -> int:
+    """How many results there are in a database that is found whole, each as it was written."""
+    with sqlite3.connect(base) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with Database(str(base), writes=False) as database:
+        rows = list(database.results())
+    assert all(row.intact for row in rows)
+    return len(rows)
+
+
 def wait_for(process: subprocess.Popen[str], base: Path, had: int) -> None:
     """Until there are more than so many results; with -1, until there is a file."""
     wait_until(lambda: process.poll() is not None or (base.exists() and (had < 0 or count(base) > had)))
@@ -288,8 +298,8 @@ def test_who_interrupts_keeps_what_is_there(tmp_path: Path, number: signal.Signa
     wait_for(process, base, 0)
     process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode in (0, 130, 128 + number) and "Traceback" not in err
-    assert 0 < count(base) <= 60
+    assert process.returncode in (0, 128 + number) and "Traceback" not in err
+    assert 0 < whole(base) <= 60 and (process.returncode != 0 or count(base) == 60)
     again = start(base, tests)
     assert again.communicate(timeout=PATIENCE) and again.returncode == 0 and count(base) == 60
 
@@ -417,6 +427,9 @@ def test_a_page_stands_alone_and_takes_no_orders(tmp_path: Path, capsys: pytest.
     [
         ([], "no tests"),
         (["--report", "x"], "--report takes no tests"),
+        (["x", "--edges", "Rfe"], "more than one source of tests"),
+        (["--edges", "Nothing"], "'Nothing' is no edge"),
+        (["--edges", "Rfe", "--size", "3"], "no cycle of these edges"),
         (["x", "--model", "ptx-99"], "unknown model 'ptx-99'"),
     ],
 )
@@ -425,6 +438,20 @@ def test_what_makes_no_campaign_is_told(
 ) -> None:
     assert campaign(tmp_path / "runs.db", *arguments) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "runs.db").exists()
+
+
+def test_tests_from_cycles_are_decided_as_those_in_files_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edges, bounds = "Pod**,Rfe,Fre,Coe,Fence.sc.gpud**", ["--size", "4", "--threads", "2"]
+    assert campaign(tmp_path / "runs.db", "--edges", edges, *bounds, "--limit", "20") == 0
+    assert decided(capsys) == 20
+    with Database(str(tmp_path / "runs.db"), writes=False) as database:
+        found = {(row.name, row.verdict, row.test) for row in database.results()}
+    tests = list(islice(cycles(edges, size=4, threads=2), 20))
+    assert found == {(t.name, ptxmm.check(t).verdict, write(t)) for t in tests}
+    assert campaign(tmp_path / "runs.db", "--edges", edges, *bounds, "--limit", "25") == 0
+    assert decided(capsys) == len(list(islice(cycles(edges, size=4, threads=2), 25))) - 20
 
 
 def test_there_must_be_something_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

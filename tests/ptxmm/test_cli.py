@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from waiting import PATIENCE, time_out_after, wait_until, wait_until_idle, when_read
 
+import ptxmm
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.cli.check import Status
 from ptxmm.cli.main import main
@@ -196,23 +197,33 @@ def test_svg_and_dot_are_written_for_each_witness(folder: Path, capsys: pytest.C
 
 def test_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("models") == 0
-    assert capsys.readouterr().out.split() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == ptxmm.models() == ["ptx-6.0", "ptx-7.5", "ptx-9.0"]
+    assert all(f"the PTX ISA {name[4:]} manual" in line for name, line in zip(ptxmm.models(), lines[::2], strict=True))
+    for name, path in zip(ptxmm.models(), lines[1::2], strict=True):
+        assert status("models", "--show", name) == 0
+        assert capsys.readouterr().out == Path(path.strip()).read_text(encoding="utf-8")
+    assert status("models", "--show", "ptx-9.1") == 2
+    assert "unknown model 'ptx-9.1'\n    hint: did you mean 'ptx-9.0'?" in capsys.readouterr().err
 
 
-def test_a_defect_outside_of_any_test_is_told_as_one_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import ptxmm.cli.main
+FAILS = """
+from ptxmm.cli import main
+def fail(arguments):
+    raise ZeroDivisionError("told by nobody")
+main.main = fail
+main.entry()
+"""
 
-    def fail(arguments: list[str]) -> int:
-        raise ZeroDivisionError("told by nobody")
 
-    monkeypatch.setattr(ptxmm.cli.main, "main", fail)
-    monkeypatch.setattr(sys, "argv", ["ptxmm", "check", "a file.litmus"])
-    with pytest.raises(SystemExit) as left:
-        ptxmm.cli.main.entry()
-    said = capsys.readouterr().err
-    assert left.value.code == 2 and said.startswith("ptxmm: error: ptxmm has a defect: ZeroDivisionError at ")
+def test_a_defect_outside_of_any_test_is_told_as_one_too() -> None:
+    """In a process of its own: what `entry` does to signals is for as long as the process lives."""
+    process = subprocess.run(
+        [sys.executable, "-c", FAILS, "check", "a file.litmus"],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=PATIENCE,
+    )  # fmt: skip
+    said = process.stderr
+    assert process.returncode == 2 and said.startswith("ptxmm: error: ptxmm has a defect: ZeroDivisionError at ")
     assert "ptxmm check 'a file.litmus'" in said and "Traceback" not in said
 
 
@@ -299,12 +310,55 @@ def test_stopping_a_run_prints_what_was_finished_and_leaves_no_process(folder: P
     assert process.poll() is None
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + number
+    assert process.returncode == 128 + number, err
     assert "Traceback" not in err
     os.close(writer)
     assert [test["name"] for test in json.loads(out)["tests"]] == ["MP"]
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)  # nobody of its session is left
+
+
+ENDS = """
+import atexit, os, signal, sys, weakref
+from ptxmm.cli import main
+interrupt = lambda *_: os.kill(os.getpid(), int(sys.argv[2]))
+class Any: pass
+class Last:
+    def __del__(self, kill=os.kill, own=os.getpid(), number=int(sys.argv[2])):
+        kill(own, number)
+def in_code_from_text(arguments):
+    exec("interrupt()", globals())
+    sys.stdin.read()
+def where_no_exception_gets_out(arguments):
+    thing = Any()
+    known = weakref.ref(thing, interrupt)
+    del thing
+    sys.stdin.read()
+def at_the_end(arguments):
+    atexit.register(interrupt)
+    main.kept = Last()
+    return 0
+main.main = globals()[sys.argv[1]]
+main.entry()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "when", ["in_code_from_text", "where_no_exception_gets_out", "at_the_end"], ids=lambda name: name.replace("_", " ")
+)
+def test_whenever_a_signal_comes_the_status_is_the_same(folder: Path, when: str, number: signal.Signals) -> None:
+    (folder / "ends.py").write_text(ENDS)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ends", when, str(int(number))],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"},
+    )  # fmt: skip
+    try:
+        code = process.wait(timeout=PATIENCE)  # before there is an end of its standard input
+        assert (code, *process.communicate()) == (0 if when == "at_the_end" else 128 + number, "", "")
+    finally:
+        process.kill()
 
 
 DEAF = """

@@ -12,7 +12,7 @@ import pytest
 from agreement import compared
 
 import ptxmm
-from axioms.models.options import OPTIONS
+from axioms.models.options import OF_PROGRAMS, OPTIONS
 from litmus.formats.printer import write
 from litmus.relaxations import relaxations
 from litmus.test import Test, Thread
@@ -261,12 +261,18 @@ def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize(
     "names",
-    [("ptx-9.0", "ptx-9.0 --bar-is-fence"), ("ptx-9.0", "ptx-9.0/-atomicity"), ("ptx-9.0", "ptx-9.0 --sc-not-acqrel")],
+    [
+        ("ptx-9.0", "ptx-9.0 --bar-is-fence"),
+        ("ptx-9.0", "ptx-9.0/-atomicity"),
+        ("ptx-9.0", "ptx-9.0 --sc-not-acqrel"),
+        *(("ptx-9.0", f"ptx-9.0 --{option}") for option in OF_PROGRAMS),
+    ],
     ids=lambda n: n[1],
 )
 def test_models_that_are_alike_for_a_program_say_the_same_of_it(names: tuple[str, str]) -> None:
     columns = columns_for(names)
-    found = [c for c in list(universe(4).cases())[::60] if columns.alike(c)]
+    cases = [*list(universe(4).cases())[::80], *shipped("asynchronous", "clusters")]
+    found = [c for c in cases if columns.alike(c)]
     assert len(found) >= 10
     for case in found:
         one, other = columns(case).answers
@@ -295,3 +301,25 @@ def test_a_family_of_edges_is_searched_alone(capsys: pytest.CaptureFixture[str])
     assert found["size"] == 4 and found["path"] == found["name"]
     test = ptxmm.parse(found["differences"][0]["test"])
     assert [ptxmm.check(test, options=o).verdict for o in ((), ("sc-not-acqrel",))] == ["no", "ok"]
+
+
+def test_tests_of_one_name_are_written_to_files_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = RED.read_text(encoding="utf-8")
+    (one := tmp_path / "one.litmus").write_text(text, encoding="utf-8")
+    (other := tmp_path / "other.litmus").write_text(text.replace("42", "43"), encoding="utf-8")
+    assert (
+        run(capsys, "--model", "ptx-7.5", "--model", "ptx-9.0", str(one), str(other), "-o", str(tmp_path / "t"))[0] == 1
+    )
+    written = sorted((tmp_path / "t").iterdir())
+    assert [p.name for p in written] == [f"{RED.stem}.litmus", f"{RED.stem}~2.litmus"]
+    assert ["43" in p.read_text(encoding="utf-8") for p in written] == [False, True]
+
+
+def test_a_test_that_cannot_be_read_is_shown_at_its_place_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path := tmp_path / "c.litmus").write_text("C MP\n{}\n", encoding="utf-8")
+    status, out, _ = run(capsys, "--model", "ptx-6.0", "--model", "ptx-7.5", "--model", "ptx-9.0", str(path))
+    assert status == 2 and out.count("c.litmus:1:1: error:") == 1 and "\n        C MP\n        ^\n" in out

@@ -83,3 +83,12 @@ def test_what_cannot_be_made_is_refused(words: list[str], message: str, capsys: 
 def test_no_cycle_within_the_bounds_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = told(capsys, "--edges", "PodWW,Rfe", "--size", "4")
     assert (status, out) == (0, "") and "no cycle" in err
+
+
+def test_families_are_listed_as_they_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = told(capsys, "--families")
+    lines = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert status == 0 and [line.split()[0] for line in lines] == list(FAMILIES)
+    for line in lines:  # with what stands there as it is without
+        name, _, *options = line.split()
+        assert told(capsys, name, "3", *options) == told(capsys, name, "3")

@@ -60,8 +60,8 @@ Template = tuple[tuple[str, ...], tuple[str, ...]]
 class Compiler:
     """Compiles a program."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, watched: bool = False) -> None:
+        self.program, self.watched = program, watched
         self.lines: list[str] = []
         self.where: list[Op | None] = [None]
         self.names: dict[str, Any] = {}
@@ -233,10 +233,11 @@ class Compiler:
         use = op.use
         run = use.form.run
         plain = "vec" not in use.present or isinstance(op.targets[0] if op.targets else None, list)
+        told = [f"T.op = {self.op(op)}"] if self.watched else []
         if run in _LOADS and plain:
-            return self.load(op)
+            return told + self.load(op)
         if run in _STORES and len(op.sources) >= 2:
-            return self.store(op)
+            return told + self.store(op)
         arguments = "".join(f", {self.argument(s)}" for s in op.sources)
         call = f"{self.meaning(use)}({self.how(use)}, T{arguments})"
         return self.assigned(op, call, before=f"T.op = {self.op(op)}")

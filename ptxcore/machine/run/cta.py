@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Any
 
+from ptxcore.isa.data_movement import Lanes
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
@@ -105,8 +106,14 @@ class Warp:
         """All are there: each gets its result. Gives that of `last`, which is running."""
         meeting = self.meetings.pop(place)
         how = meeting.how
+        watcher = self.cta.launch.watcher
+        if watcher is not None:
+            watcher.met(how, list(meeting.threads.values()), place[1] is not None)
+        arguments = dict(sorted(meeting.arguments.items()))
+        if watcher is not None:
+            arguments = Lanes(arguments, watcher.left_open)
         try:
-            results = how.form.meaning(how, dict(sorted(meeting.arguments.items())))
+            results = how.form.meaning(how, arguments)
         except Exception:
             for argument in (a for arguments in meeting.arguments.values() for a in arguments):
                 if isinstance(argument, UndefinedValue):
@@ -162,11 +169,12 @@ class Cta:
         launch = self.launch
         code = launch.program.functions[launch.entry]
         self.special = launch.cta_registers(self)
+        make = _made(launch)
         for place in launch.places:
             warp = self.warps.get(place.warp)
             if warp is None:
                 warp = self.warps[place.warp] = Warp(self)
-            thread = warp.threads[place.lane] = Thread(launch, self, place, code)
+            thread = warp.threads[place.lane] = make(launch, self, place, code)
             warp.running |= 1 << place.lane
             self.threads.append(thread)
         self.alive = len(self.threads)
@@ -192,6 +200,9 @@ class Cta:
         level: str = "cta",
     ) -> Any:
         """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
+        watcher = self.launch.watcher
+        if watcher is not None:
+            watcher.arrives(thread, level, identity, action != "arrive")
         if level == "cluster":
             return self.meet_cluster(thread, action)
         self._check_barrier(identity, count)
@@ -309,6 +320,8 @@ class Cta:
         if arrived > wanted:
             raise fault("barrier-count", f"{arrived} threads came to barrier {identity}, which takes {wanted}")
         del home.barriers[level, identity]
+        if self.launch.watcher is not None:
+            self.launch.watcher.released(home, level, identity, not parts)
         if parts:  # a warp comes as a whole: to the next instance
             home.barriers[level, identity] = barrier.take(parts)
         if level == "cluster":
@@ -350,3 +363,12 @@ _REDUCTIONS: dict[str, Callable[[list[int]], int | None]] = {
     "and": lambda operands: int(all(operands)),
     "or": lambda operands: int(any(operands)),
 }
+
+
+def _made(launch: Launch) -> type[Thread]:
+    """The class of a launch's threads."""
+    if launch.watcher is None:
+        return Thread
+    from ptxcore.machine.run.watched import WatchedThread
+
+    return WatchedThread

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from random import Random
+from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
@@ -91,7 +92,10 @@ class Launch:
         limit: int | None = None,
         path: str = "<module>",
         progress: Callable[[int, int, int], None] | None = None,
+        watcher: Any = None,
     ) -> None:
+        #: Who is told what threads do: see `ptxcore.machine.run.watched`.
+        self.watcher = watcher
         self.program, self.compiled, self.memory, self.entry = program, compiled, memory, entry
         self.grid, self.block, self.cluster = grid, block, cluster
         self.seed, self.limit, self.path, self.progress = seed, limit, path, progress
@@ -389,6 +393,8 @@ class Launch:
         if op is not None and not (isinstance(error, Fault) and not isinstance(error, Undefined)):
             try:
                 if emulate(thread, op, error):
+                    if self.watcher is not None:
+                        self.watcher.other(thread, "unknown", op.use)
                     return self.compiled.compiler.behind(self.compiled, op)
             except Fault as inner:
                 raise self._located(thread, inner, op) from None
@@ -482,6 +488,6 @@ class Launch:
         return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
 
 
-def compile_program(program: Program) -> Compiled:
-    """The program as Python."""
-    return Compiler(program).compile()
+def compile_program(program: Program, watched: bool = False) -> Compiled:
+    """The program as Python; `watched`: for runs that somebody watches (`ptxcore.machine.run.watched`)."""
+    return Compiler(program, watched).compile()

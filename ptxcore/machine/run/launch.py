@@ -75,12 +75,14 @@ class Device:
         seed: int | None = None,
         limit: int | None = None,
         progress: Callable[[int, int, int], None] | None = None,
+        watcher: Any = None,
     ) -> Launch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
-        and KernelError for what goes wrong in the kernel."""
+        and KernelError for what goes wrong in the kernel. `watcher`: see `ptxcore.machine.run.watched`; the module must have
+        been loaded for it."""
         launch = self.prepare(
             entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
-            progress=progress,
+            progress=progress, watcher=watcher,
         )  # fmt: skip
         launch.run()
         return launch
@@ -97,6 +99,7 @@ class Device:
         seed: int | None = None,
         limit: int | None = None,
         progress: Callable[[int, int, int], None] | None = None,
+        watcher: Any = None,
     ) -> Launch:
         """A launch that is ready to run; see `launch`. Raises UsageError."""
         parameters = self.kernel(entry)
@@ -105,7 +108,7 @@ class Device:
         data = parameter_bytes(parameters, arguments)
         launch = Launch(
             self.program, self.compiled, self.memory, entry, grid, block, shape,
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress,
+            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress, watcher=watcher,
         )  # fmt: skip
         launch.constants = self.constants
         launch.parameters = Segment(len(data), "kernel parameters")
@@ -197,11 +200,11 @@ def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
         raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
 
 
-def load(text: str, path: str = "<module>") -> Device:
-    """A module from its text, ready to launch; what was made of a text before is used again. Raises InputError with everything
-    that is wrong in it."""
+def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
+    """A module from its text, ready to launch; what was made of a text before is used again. `watched`: with watchers. Raises
+    InputError with all that is wrong in it."""
     try:
-        program, compiled, kept = _made(text)
+        program, compiled, kept = _made(text, watched)
     except InputError as error:
         error.path, error.text = path, text
         raise
@@ -211,13 +214,13 @@ def load(text: str, path: str = "<module>") -> Device:
 
 
 @lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
-def _made(text: str) -> tuple[Program, Compiled, dict[str, Any]]:
+def _made(text: str, watched: bool) -> tuple[Program, Compiled, dict[str, Any]]:
     """A module, compiled, and where other machines keep what they make of it. Raises InputError."""
     module, found = read_and_check(text)
     if found:
         raise InputError(found, "<module>", text)
     program = lower(module)
-    return program, compile_program(program), {}
+    return program, compile_program(program, watched), {}
 
 
 def size_of(parameter: Parameter) -> int:

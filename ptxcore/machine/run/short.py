@@ -106,3 +106,25 @@ def shared_stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
         return store
 
     return [of(shift) for shift in _SHIFTS]
+
+
+def watched_load(base: type, name: str, size: int) -> Load:
+    """A read of a base class, told to the thread's watcher."""
+    whole: Load = getattr(base, name)
+
+    def load(thread: Any, address: int) -> int:
+        thread.watcher.reads(thread, address, size)
+        return whole(thread, address)
+
+    return load
+
+
+def watched_store(base: type, name: str, size: int) -> Store:
+    """A write of a base class, told to the thread's watcher."""
+    whole: Store = getattr(base, name)
+
+    def store(thread: Any, address: int, value: int) -> None:
+        thread.watcher.writes(thread, address, size)
+        whole(thread, address, value)
+
+    return store

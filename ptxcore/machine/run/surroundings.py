@@ -29,6 +29,8 @@ class Launch(Protocol):
     dynamic_start: int
     random: Random | None
     places: list[Place]
+    #: Who is told what threads do; None where nobody is (`ptxcore.machine.run.watched`).
+    watcher: Any
     #: What `vprintf` printed.
     output: list[str]
 

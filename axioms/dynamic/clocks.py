@@ -1,0 +1,72 @@
+"""Vector clocks: how far each thread's accesses are ordered, in base causality order, before what another thread does next.
+
+A thread's own time counts its releases: what it does between two of them has one time. What it knows of others came to it where
+threads met, so those that met share one table, by CTA; only a thread's own time stands apart from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: What is known of the threads of each CTA: their times. Never changed once it is shared.
+Table = dict[int, list[int]]
+#: What a thread knew, and its own time, when it arrived somewhere.
+Arrival = tuple[int, Table, int]
+
+_NOBODY: Table = {}
+
+
+class Clocks:
+    """The clocks of the threads of a launch, which are numbered CTA by CTA; all CTAs have `size` threads."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.own: list[int] = []
+        self.known: list[Table] = []
+
+    def enter(self) -> int:
+        """A thread more; gives its number."""
+        self.own.append(1)
+        self.known.append(_NOBODY)
+        return len(self.own) - 1
+
+    def ordered(self, thread: int, other: int, time: int) -> bool:
+        """Whether what `other` did at a time is ordered before what a thread does now."""
+        if thread == other:
+            return True
+        cta, place = divmod(other, self.size)
+        times = self.known[thread].get(cta)
+        return times is not None and times[place] >= time
+
+    def within(self, scope: str, thread: int, other: int) -> bool:
+        """Whether two threads are in one instance of a scope (section 8.5). Clusters are not told apart from CTAs."""
+        return scope in ("gpu", "sys") or (scope in ("cta", "cluster") and thread // self.size == other // self.size)
+
+    def release(self, thread: int) -> Arrival:
+        """What a thread hands on: all that is ordered before this point. What it does next is later."""
+        arrival = thread, self.known[thread], self.own[thread]
+        self.own[thread] += 1
+        return arrival
+
+    def join(self, arrivals: Iterable[Arrival]) -> Table:
+        """What is ordered before a point that is behind all of these."""
+        tables: dict[int, Table] = {}
+        own: list[tuple[int, int]] = []
+        for thread, table, time in arrivals:
+            tables[id(table)] = table
+            own.append((thread, time))
+        found: Table = {}
+        for table in tables.values():
+            for cta, times in table.items():
+                mine = found.get(cta)
+                found[cta] = list(times) if mine is None else list(map(max, mine, times))
+        for thread, time in own:
+            cta, place = divmod(thread, self.size)
+            times = found.setdefault(cta, [0] * self.size)
+            times[place] = max(times[place], time)
+        return found
+
+    def acquire(self, threads: Iterable[int], table: Table) -> None:
+        """Threads come behind a point at which a table is known, and know of nothing more than it says but their own past."""
+        for thread in threads:
+            self.known[thread] = table

@@ -1,0 +1,162 @@
+"""A run that somebody watches: each access to memory, each meeting of threads, and everything else that a thread does with
+others is told as it happens. Threads are numbered from 0, CTA by CTA.
+
+Watched threads run code of their own (`Compiler(program, watched=True)`), in which each access says which instruction it is; a
+run that nobody watches is none the slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ptxcore.isa.form import Use
+from ptxcore.machine.lower.ops import Code, Op
+from ptxcore.machine.run import short
+from ptxcore.machine.run.special import Place
+from ptxcore.machine.run.surroundings import Cta, Launch
+from ptxcore.machine.run.thread import Thread
+
+
+class Watcher(Protocol):
+    """Who is told. What it raises ends the run; a `BaseException` that is no `Exception` passes through unchanged."""
+
+    def enters(self, cta: Cta) -> int:
+        """A thread of a CTA begins; gives its number."""
+        ...
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+        """A thread is about to read `size` bytes; `thread.op` is the number of the instruction."""
+        ...
+
+    def writes(self, thread: WatchedThread, address: int, size: int) -> None:
+        """A thread is about to write `size` bytes."""
+        ...
+
+    def updates(self, thread: WatchedThread, how: Use, address: int, size: int) -> None:
+        """A thread is about to execute an atomic operation on `size` bytes."""
+        ...
+
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool) -> None:
+        """A thread has come to a barrier of its CTA or its cluster."""
+        ...
+
+    def released(self, cta: Cta, level: str, identity: int, whole: bool) -> None:
+        """A barrier is complete: whoever arrived since the last time takes part; with `whole` False some of them come to the
+        next instance."""
+        ...
+
+    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        """Threads of a warp execute an instruction together; `masked`: a member mask names them."""
+        ...
+
+    def left_open(self, lane: int) -> int:
+        """A thread takes a value from a lane that does not take part; gives one."""
+        ...
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
+        """A thread does something else that others see, or that no order of threads determines."""
+        ...
+
+
+class WatchedThread(Thread):
+    """A thread of a run that is watched."""
+
+    __slots__ = ("number", "watcher")
+
+    def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
+        watcher = launch.watcher
+        assert watcher is not None
+        self.watcher: Watcher = watcher
+        self.number = self.watcher.enters(cta)
+        super().__init__(launch, cta, place, code)
+
+    @property
+    def instruction(self) -> Op:
+        """The instruction that it executes."""
+        return self.launch.compiled.ops[self.op]
+
+    def read(self, address: int, size: int) -> int:
+        self.watcher.reads(self, address, size)
+        return super().read(address, size)
+
+    def write(self, address: int, size: int, value: int) -> None:
+        self.watcher.writes(self, address, size)
+        super().write(address, size, value)
+
+    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+        if kind not in ("atom", "red"):
+            self.watcher.other(self, "mbarrier", how)
+        size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
+        self.watcher.updates(self, how, address, size)
+        quiet, self.watcher = self.watcher, _QUIET
+        try:
+            return super().modify(kind, how, address, write)
+        finally:
+            self.watcher = quiet
+
+    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
+        self.watcher.other(self, kind, how)
+        return super().effect(kind, how, **fields)
+
+    def defer(self, how: Use, action: Callable[[], None]) -> None:
+        self.watcher.other(self, "asynchronous", how)
+        super().defer(how, action)
+
+    def pause(self, how: Use, ready: int) -> int:
+        self.watcher.other(self, "mbarrier", how)
+        return super().pause(how, ready)
+
+    def copy(self, how: Use, to: int, source: int, size: int, **fields: Any) -> None:
+        self.watcher.other(self, "asynchronous", how)
+        super().copy(how, to, source, size, **fields)
+
+    def clear(self, how: Use, address: int, size: int) -> None:
+        self.watcher.writes(self, address, size)
+        super().clear(how, address, size)
+
+    def cancel_cluster(self, how: Use) -> tuple[int, int, int] | None:
+        self.watcher.other(self, "cancel", how)
+        return super().cancel_cluster(how)
+
+    def ask(self, name: str) -> int:
+        self.watcher.other(self, "clock")
+        return super().ask(name)
+
+    def call(self, number: int, following: int) -> int:
+        call = self.launch.compiled.ops[number].call
+        assert call is not None
+        name = call.name or self.launch.function_at(self.value(call.pointer))
+        if not self.launch.program.functions[name].defined:
+            self.op = number
+            self.watcher.other(self, name)
+        return super().call(number, following)
+
+    # The same for as many bytes as the name says.
+
+    read_1, read_2, read_4, read_8 = (short.watched_load(Thread, f"read_{n}", n) for n in (1, 2, 4, 8))
+    write_1, write_2, write_4, write_8 = (short.watched_store(Thread, f"write_{n}", n) for n in (1, 2, 4, 8))
+    read_global_1, read_global_2, read_global_4, read_global_8 = (
+        short.watched_load(Thread, f"read_global_{n}", n) for n in (1, 2, 4, 8)
+    )
+    write_global_1, write_global_2, write_global_4, write_global_8 = (
+        short.watched_store(Thread, f"write_global_{n}", n) for n in (1, 2, 4, 8)
+    )
+    read_shared_1, read_shared_2, read_shared_4, read_shared_8 = (
+        short.watched_load(Thread, f"read_shared_{n}", n) for n in (1, 2, 4, 8)
+    )
+    write_shared_1, write_shared_2, write_shared_4, write_shared_8 = (
+        short.watched_store(Thread, f"write_shared_{n}", n) for n in (1, 2, 4, 8)
+    )
+
+
+class _Quiet:
+    """Nobody is told: the parts of an operation that was told as a whole."""
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+        pass
+
+    writes = reads
+
+
+_QUIET: Any = _Quiet()

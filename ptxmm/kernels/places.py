@@ -1,0 +1,53 @@
+"""Who a thread of a kernel test is, and where to look for a line: the one rule for all findings."""
+
+from __future__ import annotations
+
+import os
+
+from ptxmm.kernels.launch import Triple
+from ptxmm.kernels.test import KernelTest
+from ptxmm.result import Spot
+
+
+class Places:
+    """Names and places of a test; launches are known by their numbers."""
+
+    def __init__(self, test: KernelTest) -> None:
+        self.test = test
+
+    def thread(self, launch: int, cta: Triple, thread: Triple) -> str:
+        """The name by which people know a thread: `CTA 0 thread (1, 2)`."""
+        made = self.test.launches[launch]
+        kernel = f" of {made.name or made.entry}" if len(self.test.launches) > 1 else ""
+        return f"CTA {_numbers(cta)} thread {_numbers(thread)}{kernel}"
+
+    def launch_spot(self, launch: int, line: int) -> Spot:
+        """A line of the PTX of a launch."""
+        return Spot(_from_here(self.test.launches[launch].path), line)
+
+    def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
+        """A place of the source, its file as it is found from here."""
+        path, line = place
+        beside = os.path.join(os.path.dirname(self.test.launches[launch].path), os.path.basename(path))
+        if not os.path.exists(path) and os.path.exists(beside):
+            path = beside
+        return Spot(_from_here(path), line)
+
+    def look(self, launch: int, line: int, source: Spot | None) -> Spot:
+        """Where to look for a line of the PTX: at its source, where that is known and there to look at; else at the PTX. PTX
+        that was compiled just now is in no file: then at the source as a whole."""
+        if source is not None and os.path.exists(source.path):
+            return source
+        made_of = self.test.launches[launch].source
+        return Spot(_from_here(made_of)) if made_of else self.launch_spot(launch, line)
+
+
+def _from_here(path: str) -> str:
+    """A path as seen from here, where it lies below."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else ".."
+    return path if relative.startswith("..") else relative
+
+
+def _numbers(triple: Triple) -> str:
+    x, y, z = triple
+    return f"({x}, {y}, {z})" if z else f"({x}, {y})" if y else str(x)

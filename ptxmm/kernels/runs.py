@@ -1,0 +1,74 @@
+"""Kernel tests run on numbers: their modules loaded, their buffers made anew for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.machine.run.launch import load
+from ptxcore.values.terms import signed
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer, Launch, Scalar
+from ptxmm.kernels.test import KernelTest, observed
+
+if TYPE_CHECKING:
+    from ptxcore.machine.run.launch import Device
+    from ptxcore.machine.run.watched import Watcher
+
+State = dict[str, int]
+
+
+class Runs:
+    """A kernel test ready to run; `watched`: by watchers."""
+
+    def __init__(self, test: KernelTest, *, watched: bool = False) -> None:
+        """Raises InputError for a module that is wrong."""
+        self.test = test
+        self.devices: dict[str, Device] = {}
+        for one in test.launches:
+            if one.text not in self.devices:
+                self.devices[one.text] = load(one.text, one.path, watched=watched)
+
+    def run(
+        self, seed: int | None = None, *, limit: int | None = None, watch: Callable[[Launch], Watcher] | None = None
+    ) -> State:
+        """One run of all launches, one after the other: the final values of what the checks speak of. `limit` bounds the
+        instructions of each launch; `watch` gives each launch its watcher. Raises KernelError, UsageError."""
+        from ptxmm.running import launch
+
+        arrays = {p.name: _array(p) for p in self.test.parameters if isinstance(p, Buffer)}
+        for device in self.devices.values():
+            device.reset()
+        for number, one in enumerate(self.test.launches):
+            given = [arrays[p.name] if isinstance(p, Buffer) else passed(p) for p in one.params]
+            launch(
+                self.devices[one.text], one.entry, one.grid, one.block, given, cluster=one.cluster,
+                dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
+                watcher=watch(one) if watch else None,
+            )  # fmt: skip
+        state = {}
+        for name, index in observed(self.test.checks):
+            kind = TYPES[next(p.type for p in self.test.parameters if p.name == name)]
+            value = int(arrays[name][index])
+            state[f"{name}[{index}]"] = signed(value, kind.width) if kind.kind == "s" else value
+        return state
+
+
+def _array(buffer: Buffer) -> Any:
+    import numpy
+
+    width = TYPES[buffer.type].width
+    values = [*buffer.init, *[0] * (buffer.elements - len(buffer.init))]
+    return numpy.array(values, dtype=f"<u{width // 8}")
+
+
+def passed(scalar: Scalar) -> Any:
+    """The bits of a scalar as its parameter takes them."""
+    if isinstance(scalar.value, bytes):
+        return scalar.value
+    if TYPES[scalar.type].is_float:
+        import numpy
+
+        width = TYPES[scalar.type].width
+        return numpy.array([scalar.value], dtype=f"<u{width // 8}").view(f"<f{width // 8}")[0]
+    return scalar.value

@@ -1,0 +1,184 @@
+"""Whole launches: kernel tests decided by one run of all threads, where it stands for all executions (docs/whole-launches.md).
+
+test -> a watched run -> every check answered from it, or a race shown, or what this way leaves open
+"""
+
+from __future__ import annotations
+
+import time
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from axioms.dynamic.determinate import Determinate, Open, Party, Race, Stopped
+from axioms.liveness.progress import progress_named
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
+from ptxcore.syntax.printer import print_statement
+from ptxcore.values import terms
+from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.launch import Buffer, Element, Launch
+from ptxmm.kernels.numbers import Declared
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.runs import Runs, State
+from ptxmm.kernels.test import Check, KernelTest, resolver
+from ptxmm.report import checks as words
+from ptxmm.report import whole as told
+from ptxmm.result import Checked, Result, observation_of
+
+if TYPE_CHECKING:
+    from axioms.cat.model import Model
+
+#: Tests of fewer threads are decided event by event: that is as fast there, and lists executions.
+FEWEST = 33
+#: Instructions after which a run of a test without a time limit is given up.
+_LIMIT = 100_000_000
+#: The part of a time limit that a run may take.
+_SHARE = 0.5
+
+
+def threads_of(test: KernelTest) -> int:
+    """How many threads all launches have, as far as the test says it itself."""
+    return sum(prod(launch.grid) * prod(launch.block) for launch in test.launches)
+
+
+def may_be_whole(test: KernelTest, model: Model) -> bool:
+    """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
+    barrier for somebody who need not be does not terminate), the theorem speaks of the model, and there are enough threads."""
+    in_order = len({launch.stream for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
+    fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
+    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST
+
+
+def decide_whole(test: KernelTest, result: Result, deadline: float | None) -> str:
+    """Answers all checks of a test by one run and writes the answers into the result. Otherwise it leaves the result as it is,
+    and says why. Raises InputError for a module that is wrong."""
+    runs = Runs(test, watched=True)
+    watchers: list[Determinate] = []
+    until = None if deadline is None else time.monotonic() + _SHARE * (deadline - time.monotonic())
+
+    def look() -> None:
+        if until is not None and time.monotonic() > until:
+            raise Stopped(Open("time"))
+
+    def watch(launch: Launch) -> Determinate:
+        watchers.append(Determinate(prod(launch.block), look))
+        return watchers[-1]
+
+    places = Places(test)
+    try:
+        state = runs.run(limit=_LIMIT, watch=watch)
+    except Stopped as stopped:
+        number = len(watchers) - 1
+        if isinstance(stopped.why, Race):
+            _tell_race(runs, result, stopped.why, places, number)
+            return "" if result.verdict == "no" else told.left_open("unordered", "")
+        party = stopped.why.party
+        place = str(places.launch_spot(number, party.op.instruction.span.line)) if party else ""
+        return told.left_open(stopped.why.what, place)
+    except KernelError as error:
+        return told.left_open("limit" if error.kind == "limit" else "error", "")
+    except UsageError:
+        return told.left_open("launch", "")  # who builds the launch tells what is wrong
+    unknown = next((w.unknown for w in watchers if w.unknown is not None), None)
+    if unknown is not None:
+        return told.left_open(unknown.what, "")
+    _tell(test, result, state)
+    accesses, meetings = (sum(getattr(w, name) for w in watchers) for name in ("accesses", "meetings"))
+    commuted = any(w.commuted for w in watchers)
+    result.notes.append(told.counted(threads_of(test), accesses, meetings, commuted=commuted))
+    return ""
+
+
+def _tell(test: KernelTest, result: Result, state: State) -> None:
+    """One outcome, in which all threads end: every check answers by it."""
+    declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
+    shown = declared.state(state) if declared.types else state
+    truths = [_truth(test, check, state) for check in test.checks if check.expression is not None]
+    safe = [check for check in test.checks if check.kind in ("forall", "never")]
+    for checked, check in zip(result.checks, test.checks, strict=True):
+        _answer(checked, check, _truth(test, check, state), shown)
+    result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
+    result.states, result.complete, result.listed_all = [shown], True, True
+    if truths:
+        asked = safe or [check for check in test.checks if check.kind == "exists"]
+        holds = all(_truth(test, check, state) for check in asked)
+        result.satisfied, result.positive, result.negative = [holds], int(holds), int(not holds)
+        result.kind = "forall" if safe else "exists"
+        result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
+        result.observation = observation_of(result.positive, result.negative)
+
+
+def _truth(test: KernelTest, check: Check, state: State) -> bool:
+    """Whether an outcome is as a check wants it; a property holds of it."""
+    if check.expression is None:
+        return check.wanted
+
+    def final(name: str, index: int) -> Element:
+        label = f"{name}[{index}]"
+        width = next(p for p in test.parameters if p.name == name and isinstance(p, Buffer)).type
+        bits = TYPES[width].width
+        return Element(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
+
+    truth = bool(check.expression.truth(resolver(test.parameters, final)))
+    return not truth if check.kind == "never" else truth
+
+
+def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
+    existential = check.kind == "exists" or not check.wanted
+    settle(checked, Coverage.COMPLETE, shown=holds is existential, existential=existential)
+    if checked.holds:
+        return
+    if check.kind in ("forall", "never"):
+        checked.state, checked.message = state, words.broken(checked, state)
+    elif check.kind == "exists":
+        checked.message, checked.story = words.unsatisfied(checked), [words.state_of(state)]
+    elif check.kind == "race_free":
+        checked.message = words.raceless(checked)
+    else:
+        checked.message = words.goes_on(checked)
+
+
+def _tell_race(runs: Runs, result: Result, race: Race, places: Places, number: int) -> None:
+    """A race, which decides whether there is one; of other checks nothing is known."""
+    test = runs.test
+    for checked, check in zip(result.checks, test.checks, strict=True):
+        if check.kind == "race_free":
+            settle(checked, Coverage.COMPLETE, shown=True, existential=not check.wanted)
+            checked.message = words.raced(1) if checked.holds is False else ""
+        else:
+            checked.message = told.with_a_race(checked.text)
+    if verdict_of(result.checks) != "no":
+        for checked in result.checks:
+            checked.holds, checked.message = None, ""
+        return
+    result.verdict, result.own = "no", own_verdict_of(result.checks)
+    events = [_event(runs, places, number, party) for party in (race.before, race.after)]
+    reason = told.unordered(race.where, race.first, race.last)
+    result.races = [{"kind": "data", "events": events, "reason": reason, "execution": []}]
+
+
+def _event(runs: Runs, places: Places, number: int, party: Party) -> dict[str, Any]:
+    launch, line = runs.test.launches[number], party.op.instruction.span.line
+    bx, by, _ = launch.block
+    gx, gy, _ = launch.grid
+    cta, thread = divmod(party.thread, prod(launch.block))
+    name = places.thread(
+        number, (cta % gx, cta // gx % gy, cta // (gx * gy)), (thread % bx, thread // bx % by, thread // (bx * by))
+    )
+    spot = places.launch_spot(number, line)
+    location = party.op.location
+    found = runs.devices[launch.text].program.locations[location] if location >= 0 else None
+    source = places.source_spot(number, found) if found else None
+    at = places.look(number, line, source)
+    return {
+        "thread": name,
+        "line": line,
+        "instruction": print_statement(party.op.instruction),
+        "file": spot.path,
+        "source": str(source) if source else None,
+        "at": {"file": at.path, "line": at.line},
+    }
+
+
+__all__ = ["FEWEST", "decide_whole", "may_be_whole", "threads_of"]

@@ -1,0 +1,54 @@
+"""Tests that were decided by one run of all threads, and why others were not, in words."""
+
+from __future__ import annotations
+
+#: What one run does not decide, by the names of `axioms.dynamic.determinate.Open`.
+OPEN = {
+    "order": "unordered strong accesses to the same bytes",
+    "unordered": "accesses to the same bytes, of which it is open whether anything orders them",
+    "ordering": "an access with acquire or release semantics",
+    "proxy": "an access through another proxy",
+    "fence": "a fence",
+    "proxy_fence": "a proxy fence",
+    "cluster": "a barrier of a cluster",
+    "instance": "a barrier whose instances nothing orders",
+    "unmasked": "an instruction of a warp without a member mask",
+    "unknown": "a value that nothing determines",
+    "asynchronous": "an asynchronous operation",
+    "mbarrier": "an mbarrier object",
+    "clock": "a clock",
+    "grid": "a dependent launch",
+    "time": "the run takes too long",
+    "limit": "the run takes too long",
+    "error": "an error of the run",
+    "launch": "the launch",
+}
+
+
+def counted(threads: int, accesses: int, meetings: int, *, commuted: bool) -> str:
+    """The note of a test that one run decides."""
+    but = ", but atomic operations that commute" if commuted else ""
+    met = f"; who takes part in each of {meetings:,} meetings of threads is determinate" if meetings else ""
+    return (
+        f"one run of all {threads:,} threads stands for all executions: program order and barriers order every pair of its "
+        f"{accesses:,} accesses that conflict{but}{met}"
+    )
+
+
+def left_open(what: str, place: str) -> str:
+    """The note of a test that one run does not decide."""
+    return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
+
+
+def unordered(where: str, first: int, last: int) -> str:
+    """Why two accesses race."""
+    bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
+    return (
+        f"both access {bytes_} of {where}; in a run of all threads neither program order nor a barrier orders one before the "
+        "other, and no fence, acquire or release operation was executed"
+    )
+
+
+def with_a_race(text: str) -> str:
+    """What is not known of a check beside a race."""
+    return f"{text}: not decided, since the launch has a race"

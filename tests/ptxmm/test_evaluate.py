@@ -1,0 +1,137 @@
+"""Expressions of the cat language on witnesses, and what models show of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxmm.listing import document
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = sorted((ROOT / "litmus/library/message-passing").glob("*.litmus"))[::6]
+LB = """PTX LB
+{ x = 0; y = 0; }
+ P0@cta 0,gpu 0              | P1@cta 1,gpu 0              ;
+ ld.relaxed.gpu.u32 %r0, [x] | ld.relaxed.gpu.u32 %r0, [y] ;
+ st.relaxed.gpu.u32 [y], 1   | st.relaxed.gpu.u32 [x], 1   ;
+exists (0:r0 = 1 /\\ 1:r0 = 1)
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "m.cat"
+    path.write_text(text)
+    return str(path)
+
+
+def listed(model: str) -> list[ptxmm.result.Witness]:
+    found = []
+    for path in TESTS:
+        executions = ptxmm.check(ptxmm.load(path), model, executions=20).executions
+        assert executions is not None
+        found += executions.witnesses
+    return found
+
+
+@pytest.mark.parametrize("model", ["ptx-6.0", "ptx-9.0", "ptx-9.0 --dep data"])
+def test_what_is_listed_is_what_expressions_give(model: str) -> None:
+    """Base relations as JSON lists them; definitions of the model as explanations see them; and operators on both."""
+    compared = 0
+    for witness in listed(model):
+        relations = {name: {(a, b) for a, b in pairs} for name, pairs in document(witness)["relations"].items()}
+        judged = witness.execution.judged
+        assert judged is not None
+        for name in ("po", "rf", "co", "fr", "rmw"):
+            assert set(witness.evaluate(name)) == relations[name], name
+            compared += 1
+        for name in judged.model.names:
+            defined = judged.defined(name)
+            if defined is not None:
+                assert set(witness.evaluate(name)) == defined, name
+                compared += 1
+        rf, co = relations["rf"], relations["co"]
+        assert set(witness.evaluate("rf^-1; co")) == {(r, v) for w, r in rf for u, v in co if u == w}
+        assert witness.evaluate("domain(rf) \\ IW") == tuple(
+            sorted({w for w, _ in rf if witness.events[w].thread >= 0})
+        )
+        assert witness.evaluate("_") == tuple(event.index for event in witness.events)
+        compared += 3
+    assert compared > 400
+
+
+def test_names_are_those_of_the_model_with_what_it_includes(tmp_path: Path) -> None:
+    text = (
+        "include \"ptx-9.0.cat\"\nlet both = cause & rf\nenum E = 'a || 'b\nlet f(x) = x; x\nacyclic po | rf as no-lb"
+    )
+    for witness in ptxmm.check(ptxmm.parse(LB), written(tmp_path, text)).witnesses:
+        assert witness.evaluate("both") == tuple(sorted({*witness.evaluate("cause")} & {*witness.evaluate("rf")}))
+        assert witness.evaluate("f(po|rf)") == witness.evaluate("(po|rf); (po|rf)")
+        assert witness.evaluate("match 'a with 'a -> po || 'b -> 0 end") == witness.relations["po"]
+        assert witness.evaluate("{}") == ()
+
+
+def test_choices_of_the_model_mean_what_they_mean_where_its_tests_hold(tmp_path: Path) -> None:
+    text = "with s from linearisations(W & ~IW, 0)\nempty po & s^-1\nacyclic rf | po | s as total"
+    for witness in ptxmm.check(ptxmm.parse(LB), written(tmp_path, text)).witnesses:
+        assert len(witness.evaluate("s")) == 1
+        assert witness.evaluate("s & (rf | po)+^-1") == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        (
+            "rff",
+            "<expression>:1:1: error: unknown set or relation 'rff'\n    rff\n    ^^^\n    hint: did you mean 'rf'?",
+        ),
+        ("rf;\n(co", "<expression>:2:1: error: '(' is never closed"),
+        ("po; W", "<expression>:1:5: error: ';' takes a relation, this is a set"),
+        ("{rf, co}", "<expression>:1:1: error: this is a set of values, and no set of events and no relation"),
+        ("domain", "<expression>:1:1: error: this is a function"),
+        ("po rf", "<expression>:1:1: error: 'po' is not a function"),
+        ("po let", "<expression>:1:4: error: expected an operator, found 'let'"),
+        ("", "<expression>:1:1: error: expected a relation or a set"),
+        ("iico_data", "<expression>:1:1: error: 'iico_data' means nothing for PTX"),
+    ],
+)
+def test_an_expression_without_a_meaning_is_told_with_its_place(expression: str, told: str) -> None:
+    witness = ptxmm.check(ptxmm.parse(LB)).witnesses[0]
+    with pytest.raises(ptxmm.InputError) as caught:
+        witness.evaluate(expression)
+    assert caught.value.render().startswith(told)
+
+
+SHOWS = """include "ptx-9.0.cat"
+let obs = po | rf
+show obs, po-loc as same-place
+show (obs; obs) as twice
+show loc
+show nothing-of-this-name as none
+unshow fr, twice
+acyclic po as pos
+"""
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+def test_what_a_model_shows_is_in_relations_pictures_and_json(tmp_path: Path, engine: str) -> None:
+    model = written(tmp_path, SHOWS)
+    result = ptxmm.check(ptxmm.parse(LB), model, engine=engine, executions=10)
+    assert result.executions is not None and result.executions.witnesses
+    for witness in [*result.witnesses, *result.executions.witnesses]:
+        assert set(witness.relations["obs"]) == {*witness.evaluate("po | rf")}
+        assert {*witness.relations["loc"]} == {(a, b) for a, b in witness.evaluate("loc") if a != b}
+        assert witness.relations.keys().isdisjoint(("twice", "fr", "none", "same-place"))  # the last is empty
+        assert "obs" in witness.svg() and "obs" in witness.dot() and "loc" in witness.dot()
+        lists = json.loads(json.dumps(document(witness)))["relations"]
+        assert {tuple(pair) for pair in lists["obs"]} == {*witness.evaluate("obs")} and "fr" not in lists
+    shown = ptxmm.check(ptxmm.parse(LB), written(tmp_path, SHOWS + "show twice, fr")).witnesses
+    assert any(w.relations.get("fr") for w in shown)
+
+
+def test_what_only_an_execution_says_is_shown_too(tmp_path: Path) -> None:
+    text = "with s from linearisations(W & ~IW, 0)\nshow s as order\nacyclic rf | po | s as total"
+    for witness in ptxmm.check(ptxmm.parse(LB), written(tmp_path, text)).witnesses:
+        assert witness.relations["order"] == witness.evaluate("s") and "order" in witness.svg()

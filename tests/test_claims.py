@@ -77,7 +77,8 @@ class Compared:
             for claim in (*reason.all(), *(c for _, c in reason.culprits)):
                 self.claim(again, claim, name)
         told = [words.told(reason).text for reason in reasons]
-        if story.told()[-len(told) or None :] != told or story.reasons() != told:
+        printed = story.told()
+        if printed[len(printed) - len(told) :] != told or story.reasons() != told:
             self.wrong.append((name, "what is printed is not what was claimed", told))
         self.order(again, account, name)
         self.outcomes += 1

@@ -13,7 +13,8 @@ import pytest
 import ptxmm
 from ptxcore import clock
 from ptxcore.clock import Clock, OutOfTime, deadline_after, limited, measured, tick
-from ptxmm.result import Result
+from ptxmm.kernels import whole
+from ptxmm.result import Checked, Result
 
 MP = "PTX MP\n{ x=0; y=0; }\nP0 | P1 ;\nst.weak x, 1 | ld.weak r0, y ;\nst.weak y, 1 | ld.weak r1, x ;\nexists (1:r0 = 1)\n"
 
@@ -95,10 +96,35 @@ def test_no_limit_is_too_long() -> None:
 
 @pytest.mark.parametrize("most", [0, 3, 50, 400, 3000])
 def test_exploring_a_kernel_stops_after_its_steps(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "FEWEST", 1000)
     with ticking(Stepped(most), monkeypatch) as made:
         result = ptxmm.check(kernel(threads=96))  # type: ignore[arg-type]
     assert result.verdict == "undecided" and str(result.error).startswith("out of time")
     assert made.ticks <= most + 50, "who was told to stop does not go on"
+
+
+ENDLESS = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+    .reg .b32 %r<9>; .reg .b64 %d<4>; .shared .align 4 .u32 s[2];
+    ld.param.u64 %d1, [x];
+AGAIN:
+    {body} bra AGAIN;
+}}
+"""
+
+
+@pytest.mark.parametrize("body", ["bar.sync 0;", "ld.global.u32 %r1, [%d1];", ""])
+def test_a_run_that_never_ends_stops_in_its_time(body: str) -> None:
+    params = {"x": {"type": "u32", "elements": 2}}
+    test = ptxmm.Kernel(ENDLESS.format(body=body), grid=1, block=64, params=params, race_free=True).test
+    result = Result(
+        path="k", name="k", model="ptx-9.0", verdict="undecided", checks=[Checked(kind="race_free", text="race_free")]
+    )
+    with limited(0.3):
+        assert whole.decide_whole(test, result, None).endswith(("takes too long", "an error of the run"))  # a livelock
 
 
 #: So many calls of functions take about a tenth of a second.

@@ -49,6 +49,8 @@ def _sample(code: Any, argument: Any, chance: random.Random) -> str:
         return "".join(sample(list(inner), chance) for _ in range(chance.randint(least, most)))
     if code is codes.ATOMIC_GROUP:
         return sample(list(argument), chance)
+    if code is codes.ASSERT and argument[0] > 0:  # what must follow
+        return sample(list(argument[1]), chance)
     if code in (codes.LITERAL, codes.NOT_LITERAL):
         return chr(argument if code is codes.LITERAL else argument + 1)
     if code is codes.ANY:

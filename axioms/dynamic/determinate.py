@@ -7,11 +7,12 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Clocks
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from ptxcore.clock import OutOfTime, tick
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op, Program, Target
@@ -25,8 +26,8 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Semantics by which an access may order others.
 _ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
-#: Accesses after which time is looked at.
-_LOOK = 4096
+#: Accesses that are one step of the work.
+_LOOK = 16
 
 
 class Party(NamedTuple):
@@ -61,6 +62,14 @@ class Stopped(BaseException):
         self.why = why
 
 
+def step(*_: object) -> None:
+    """A step of the work. Raises Stopped when its time is over."""
+    try:
+        tick()
+    except OutOfTime:
+        raise Stopped(Open("time")) from None
+
+
 class Instance(NamedTuple):
     """The last instance of a barrier that was complete: who arrived, and who of them waited."""
 
@@ -75,10 +84,10 @@ class Determinate:
     model; else it may only seem so.
     """
 
-    def __init__(self, size: int, look: Callable[[], None] = lambda: None) -> None:
-        """`size`: the threads of a CTA. `look` is called now and then, and may raise what ends the run."""
+    def __init__(self, size: int) -> None:
+        """`size`: the threads of a CTA."""
         self.clocks = Clocks(size)
-        self.size, self.look = size, look
+        self.size = size
         self.ctas: dict[int, int] = {}
         self.shadows: dict[int, Shadow] = {}
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
@@ -132,7 +141,7 @@ class Determinate:
                 raise self._open(thread, "cluster")  # whose CTA may have ended
         self.accesses += 1
         if not self.accesses % _LOOK:
-            self.look()
+            step()
         strong = self._scope_of(thread)
         segment, first = thread.segment(address)
         shadow = self.shadows.get(id(segment))

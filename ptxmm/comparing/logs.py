@@ -31,7 +31,7 @@ _TEST = re.compile(r"Test\s+(?P<name>\S+)(?:\s+(?P<kind>\S+))?\s*$")
 _STATES = re.compile(r"States\s+(?P<count>\d+)\s*$")
 _HISTOGRAM = re.compile(r"Histogram\s+\((?P<count>\d+)\s+states?\)\s*$")
 _COUNTED = re.compile(r"\s*\d+\s*[:*]>")
-_BINDING = re.compile(r"\s*(?P<place>[^=;]+?)\s*=\s*(?P<value>\{[^}]*\}|[^;]*?)\s*;")
+_BINDING = re.compile(r"(?P<place>[^=;]++)=(?P<value>\s*+\{[^}]*+\}\s*+|[^;]*+);")
 _NUMBER = re.compile(r"-?(?:0x[0-9a-fA-F]+|\d+)")
 _ANSWER = re.compile(r"(?P<loop>Loop\s+)?(?P<answer>Ok|No|Undef|Succeeded|Failed|\?\?)\s*$")
 _OBSERVATION = re.compile(r"Observation\s+\S+\s+(?P<what>Never|Sometimes|Always)\b")
@@ -152,7 +152,7 @@ class _Reader:
         state: dict[str, Value] = {}
         end = 0
         while (found := _BINDING.match(bare, end)) is not None:
-            state[_place(found["place"])] = _value(found["value"])
+            state[_place(found["place"].strip())] = _value(found["value"].strip())
             end = found.end()
         if bare[end:].strip():
             raise self._wrong(f"this is no state of {test}", "as in 1:r0=1; [x]=2;")

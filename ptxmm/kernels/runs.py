@@ -30,10 +30,16 @@ class Runs:
                 self.devices[one.text] = load(one.text, one.path, watched=watched)
 
     def run(
-        self, seed: int | None = None, *, limit: int | None = None, watch: Callable[[Launch], Watcher] | None = None
+        self,
+        seed: int | None = None,
+        *,
+        limit: int | None = None,
+        watch: Callable[[Launch], Watcher] | None = None,
+        progress: Callable[[int, int, int], None] | None = None,
     ) -> State:
         """One run of all launches, one after the other: the final values of what the checks speak of. `limit` bounds the
-        instructions of each launch; `watch` gives each launch its watcher. Raises KernelError, UsageError."""
+        instructions of each launch; `watch` gives each launch its watcher; `progress` is told of it now and
+        then. Raises KernelError, UsageError."""
         from ptxmm.running import launch
 
         arrays = {p.name: _array(p) for p in self.test.parameters if isinstance(p, Buffer)}
@@ -44,7 +50,7 @@ class Runs:
             launch(
                 self.devices[one.text], one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
-                watcher=watch(one) if watch else None,
+                watcher=watch(one) if watch else None, progress=progress,
             )  # fmt: skip
         state = {}
         for name, index in observed(self.test.checks):

@@ -9,8 +9,9 @@ import time
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from axioms.dynamic.determinate import Determinate, Open, Party, Race, Stopped
+from axioms.dynamic.determinate import Determinate, Party, Race, Stopped, step
 from axioms.liveness.progress import progress_named
+from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.syntax.printer import print_statement
@@ -55,19 +56,15 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None) -> st
     and says why. Raises InputError for a module that is wrong."""
     runs = Runs(test, watched=True)
     watchers: list[Determinate] = []
-    until = None if deadline is None else time.monotonic() + _SHARE * (deadline - time.monotonic())
-
-    def look() -> None:
-        if until is not None and time.monotonic() > until:
-            raise Stopped(Open("time"))
 
     def watch(launch: Launch) -> Determinate:
-        watchers.append(Determinate(prod(launch.block), look))
+        watchers.append(Determinate(prod(launch.block)))
         return watchers[-1]
 
     places = Places(test)
     try:
-        state = runs.run(limit=_LIMIT, watch=watch)
+        with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            state = runs.run(limit=_LIMIT, watch=watch, progress=step)
     except Stopped as stopped:
         number = len(watchers) - 1
         if isinstance(stopped.why, Race):

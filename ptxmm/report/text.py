@@ -221,7 +221,8 @@ def race_lines(result: Result) -> list[str]:
         if pair in found:
             continue
         first, second = (plain(event_text(event)) for event in race["events"])
-        found[pair] = [f"{race['kind']} race between {first} and {second}"]
+        between = f"{first} and {second}" if first != second else f"{first} and itself"
+        found[pair] = [f"{race['kind']} race between {between}"]
         lines = [] if known else race.get("execution", [])
         lines = [*lines, *([race["reason"]] if race.get("reason") and race["reason"] not in known else [])]
         found[pair] += [f"    {plain(line)}" for line in lines]

@@ -6,7 +6,7 @@ threads is a NumPy scalar of that type. Types of just w bits wrap by themselves,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import repeat
 from typing import Any
 
@@ -300,8 +300,12 @@ def _srem(a: Any, b: Any) -> Any:
 _DIVISIONS: dict[str, Callable[..., Any]] = {"udiv": _udiv, "urem": _urem, "sdiv": _sdiv, "srem": _srem}
 
 
-def _numbers(a: Any) -> Any:
-    return a.view(np.uint8) if a.dtype == np.bool_ else a
+def numbers(a: Any, count: int) -> Iterable[int]:
+    """The values of `count` threads as Python's numbers."""
+    if not a.ndim:
+        return repeat(int(a), count)
+    found: list[int] = (a.view(np.uint8) if a.dtype == np.bool_ else a).tolist()
+    return found
 
 
 def each(function: Callable[..., Any], widths: list[int]) -> Callable[..., tuple[Any, ...]]:
@@ -312,7 +316,7 @@ def each(function: Callable[..., Any], widths: list[int]) -> Callable[..., tuple
         size = next((o.size for o in operands if o.ndim), None)
         if size is None:
             return tuple(kind(v) for kind, v in zip(kinds, function(*map(int, operands)), strict=True))
-        lists = [_numbers(o).tolist() if o.ndim else repeat(int(o), size) for o in operands]
+        lists = [numbers(o, size) for o in operands]
         rows = list(map(function, *lists))
         return tuple(np.array([row[i] for row in rows], kind) for i, kind in enumerate(kinds))
 

@@ -24,10 +24,10 @@ from ptxcore.machine.vector.arrays import (
     each,
     holder,
 )
-from ptxcore.machine.vector.flow import ENDS, block_cuts, leaves, live, meets, writes
+from ptxcore.machine.vector.flow import ENDS, alone, block_cuts, leaves, live, meets, writes
 from ptxcore.machine.vector.operands import Operands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
-from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, fork, jump, required
+from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
 from ptxcore.machine.vector.tracing import RANK, Recorder, Untraceable
 from ptxcore.values.terms import Term, mask, symbol
 
@@ -230,7 +230,7 @@ class _Block(Operands):
 
         def one(*leaves: int) -> tuple[int, ...]:
             given = iter(leaves)
-            sources = [_filled(shape, given) for shape in shapes] + list(given)
+            sources = [filled(shape, given) for shape in shapes] + list(given)
             return tuple(_flat_values(use.form.meaning(use, *sources)))  # type: ignore[arg-type]
 
         texts = [self.argument(source) for source in found.values()] + list(more.values())
@@ -400,6 +400,9 @@ class _Block(Operands):
             self.blocks.meets[id(op)] = Meet("", "", mask_position(use), targets)
             return ["None" if s is None else self.argument(s) for s in op.sources]
         sources, found = self.symbols(op)
+        if alone(op):
+            self.blocks.meets[id(op)] = Meet("alone", "", None, targets, tuple(_shape(s) for s in op.sources))
+            return [self.argument(source) for source in found.values()]
         recorder = Recorder()
         use.form.meaning(use, recorder, *sources)
         meeting = recorder.meeting
@@ -429,9 +432,3 @@ def _shape(source: Source | None) -> Any:
     if source.kind == "vector":
         return tuple(_shape(part) for part in source.parts)
     return (source.value + source.offset) & mask(source.width) if source.kind == "constant" else ...
-
-
-def _filled(shape: Any, given: Any) -> Any:
-    if isinstance(shape, tuple):
-        return tuple(_filled(part, given) for part in shape)
-    return next(given) if shape is ... else shape

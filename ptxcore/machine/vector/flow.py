@@ -7,6 +7,8 @@ from ptxcore.machine.run.codegen import _cuts, _flat
 
 #: Instructions that end a block.
 ENDS = ("branch", "exit", "jump", "call", "return")
+#: What makes of an instruction one that each thread executes by itself.
+_ALONE = frozenset(("async", "bulk"))
 
 
 def block_cuts(code: Code) -> list[int]:
@@ -19,8 +21,15 @@ def block_cuts(code: Code) -> list[int]:
 
 
 def meets(op: Op) -> bool:
-    """Whether threads execute an instruction with others."""
-    return op.use.form.kind == "warp" or op.instruction.opcode in ("bar", "barrier")
+    """Whether threads execute an instruction with others, or each by itself."""
+    return op.use.form.kind == "warp" or op.instruction.opcode in ("bar", "barrier") or alone(op)
+
+
+def alone(op: Op) -> bool:
+    """Whether each thread executes an instruction by itself: barrier objects, what is asynchronous, what goes in bulk."""
+    if op.use.form.kind != "effect" or op.use.form.run is None:
+        return False
+    return op.instruction.opcode in ("mbarrier", "cp") or not _ALONE.isdisjoint(op.instruction.modifiers)
 
 
 def leaves(op: Op) -> list[Source]:

@@ -6,29 +6,32 @@ Where threads have parted, those that are furthest behind go on, so that paths c
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.special import OF_THREAD, WARP, Shape, Triple, of_cta
-from ptxcore.machine.vector.atomic import modified
+from ptxcore.machine.run.faults import Fault
+from ptxcore.machine.run.special import WARP, Shape, Triple
+from ptxcore.machine.run.thread import Asleep
+from ptxcore.machine.vector.arrays import array_type
+from ptxcore.machine.vector.arrays import numbers as leaves_of
+from ptxcore.machine.vector.asked import Asked, part
 from ptxcore.machine.vector.codegen import Blocks
-from ptxcore.machine.vector.meeting import Arrivals, Barriers, Crew, Lanes, Released, together
-from ptxcore.machine.vector.memory import GroupMemory, Several
+from ptxcore.machine.vector.meeting import CLUSTER, Arrivals, Barriers, ClusterBarrier, Crew, Lanes, Released, together
+from ptxcore.machine.vector.memory import GroupMemory
 from ptxcore.machine.vector.order import Order
-from ptxcore.machine.vector.registers import ALL, Irregular, Registers, select, written
-from ptxcore.machine.vector.steps import Fork, Meet, Stop, extended
-from ptxcore.machine.vector.watching import Accesses, Watcher
+from ptxcore.machine.vector.registers import ALL, Irregular, Registers, select
+from ptxcore.machine.vector.singles import Singles
+from ptxcore.machine.vector.steps import Fork, Meet, Stop, extended, filled
+from ptxcore.machine.vector.watching import Watcher
 
 #: Blocks after which other paths have a turn, and after which it is looked whether anything changes.
 _TURN = 1680
-#: The coordinates of CTAs, by the special registers that have them.
-_INDICES = {"ctaid.x": 0, "ctaid.y": 1, "ctaid.z": 2}
 
 
-class Group:
+class Group(Asked):
     """CTAs under way. `first` is the number of their first thread."""
 
     def __init__(
@@ -50,6 +53,8 @@ class Group:
         within = np.arange(self.count) % len(places)
         self.crew = Crew(memory.row, memory.row * warps + within // WARP, within % WARP, np.ones(self.count, np.bool_))
         self.barriers: Barriers | None = None
+        self.clusters: ClusterBarrier | None = None
+        self.singles: Singles | None = None
         #: Sees to it that the order of threads does not matter in shared memory; who watches does so in ways of its own.
         self.order: Order | None = None
         if watcher is None and memory.shared.size:
@@ -63,8 +68,8 @@ class Group:
         self._polled: dict[int, tuple[Any, list[Any]]] = {}
         self._resting: dict[int, Any] = {}
         self._moved = False
-        #: Threads that went on after they had waited so.
-        self._resumed = 0
+        #: How many threads have looked so in vain.
+        self._looked = 0
         self.ended = 0
 
     # Running.
@@ -72,10 +77,12 @@ class Group:
     def run(self) -> None:
         """All threads to their ends. Raises Irregular."""
         self.paths[0] = None
-        while self.paths or self._resting:
+        while self.paths or self._resting or self._perform():
+            if not self.paths and not self._resting:
+                continue
             if not self.paths:
-                self._resumed += sum(self.count if who is None else who.size for who in self._resting.values())
-                if not self._moved or (self._resumed > self.count and self.watcher is None):
+                self._moved = self._perform() or self._moved
+                if not self._moved or (self._looked > 2 * self.count and self.watcher is None):
                     raise Irregular("threads that wait for others")
                 self.paths, self._resting, self._moved = self._resting, {}, False
             block = min(self.paths)
@@ -89,7 +96,8 @@ class Group:
         count = self.count if who is None else who.size
         while True:
             if polling[block] and self._polls(block, who):
-                self._resting[block] = who
+                self._looked += count
+                self._rest(block, self.numbers(who))
                 return
             self.executed += costs[block] * count
             if who is None:
@@ -110,16 +118,12 @@ class Group:
             if type(following) is Fork:
                 numbers = self.numbers(who)
                 for i, target in enumerate(following.targets):
-                    part = numbers[following.way == i]
-                    if part.size:
-                        self._add(target, part) if target >= 0 else self._exit(part)
+                    some = numbers[following.way == i]
+                    if some.size:
+                        self._add(target, some) if target >= 0 else self._exit(some)
                 return
             self._stop(block, who, following)
             return
-
-    def numbers(self, who: Any) -> Any:
-        """The numbers of threads in the group."""
-        return np.arange(self.count) if who is None else who
 
     def _add(self, block: int, who: Any) -> None:
         """Threads come to a block."""
@@ -133,9 +137,16 @@ class Group:
         numbers = self.numbers(who)
         if self.watcher is not None:
             self.watcher.exit(numbers + self.first)
+        if self.singles is not None:
+            try:
+                self.singles.ended(numbers)
+            except Fault as error:
+                raise Irregular(str(error.args[0])) from None
         self.crew.alive[numbers] = False
         self.ended += numbers.size
         self._moved = True
+        if self.clusters is not None and self.clusters.ended(numbers):
+            self._release_clusters()
         if self.barriers is not None and self.barriers.pending:
             self._release(self.barriers.ended(self.operators))
         for block in list(self.parked):
@@ -160,8 +171,6 @@ class Group:
             self._moved = True
             return False
         del self._polled[block]
-        if block in self._resting:
-            raise Irregular("several paths that wait for others")
         return True
 
     def _check(self, block: int, who: Any) -> None:
@@ -187,6 +196,12 @@ class Group:
             self._add(stop.following, numbers[~stays]) if stop.following >= 0 else self._exit(numbers[~stays])
             numbers = numbers[stays]
         meet = self.blocks.meets[id(op)]
+        if meet.action == "alone":
+            self._alone(block, op, meet, numbers, operands, stop.following)
+            return
+        if meet.action.startswith("cluster"):
+            self._meet_cluster(op, meet.action, numbers, stop.following)
+            return
         if op.use.form.kind == "warp":
             earlier = self.parked.pop(block, None)
             if earlier is not None:
@@ -194,6 +209,90 @@ class Group:
             self._converge(block, op, numbers, operands, stop.following)
             return
         self._barrier(op, meet, numbers, operands, stop.following)
+
+    def _alone(self, block: int, op: Op, meet: Meet, threads: Any, operands: tuple[Any, ...], following: int) -> None:
+        """Each thread executes an instruction by itself; who has to wait does so again when something has happened."""
+        if self.singles is None:
+            self.singles = Singles(self.memory, self.ctas, self.places, self.order)
+        slept = np.zeros(threads.size, np.bool_)
+        results: list[list[int]] = [[0] * threads.size for _ in meet.targets]
+        rows = zip(*(leaves_of(o, threads.size) for o in operands), strict=False)
+        for i, (number, leaves) in enumerate(zip(threads.tolist(), rows if operands else repeat(()), strict=False)):
+            left = iter(leaves)
+            sources = [filled(shape, left) for shape in meet.shapes]
+            try:
+                result = op.use.form.meaning(op.use, self.singles.thread(number, op), *sources)
+            except Asleep:
+                slept[i] = True
+                continue
+            except Fault as error:
+                raise Irregular(str(error.args[0])) from None
+            for column, value in zip(results, result if isinstance(result, tuple) else (result,), strict=False):
+                column[i] = value
+        goes = ~slept
+        done = threads[goes]
+        if slept.any():
+            self._rest(block, threads[slept])
+            self.executed -= int(slept.sum())
+        if self.watcher is not None and done.size:
+            given = tuple(part(o, goes) for o in operands)
+            self.watcher.alone(op, done + self.first, given, [np.array(r)[goes] for r in results])
+        if not done.size:
+            return
+        self._moved = True
+        for target, column in zip(meet.targets, results, strict=True):
+            if target is not None:
+                self.registers.put(
+                    target.slot, extended(np.array(column, array_type(target.width))[goes], target), done
+                )
+        if self.order is not None:
+            truth = (
+                np.array(results[0], np.bool_)[goes]
+                if op.instruction.modifiers[0] in ("test_wait", "try_wait")
+                else None
+            )
+            self.order.barrier(done if truth is None else done[truth])
+        self._add(following, done) if following >= 0 else self._exit(done)
+
+    def _rest(self, block: int, threads: Any) -> None:
+        others = self._resting.get(block)
+        self._resting[block] = threads if others is None else np.union1d(self.numbers(others), threads)
+
+    def _perform(self) -> bool:
+        """Does what is asynchronous; whether there was anything."""
+        try:
+            return self.singles is not None and self.singles.perform()
+        except Fault as error:
+            raise Irregular(str(error.args[0])) from None
+
+    def _meet_cluster(self, op: Op, action: str, threads: Any, following: int) -> None:
+        """Threads arrive at the barrier of their cluster, or wait there."""
+        if self.clusters is None:
+            self.clusters = ClusterBarrier(self.crew, self.memory.ranks)
+        waits = action == "cluster wait"
+        self._moved = True
+        if self.watcher is not None:
+            self.watcher.arrive(op, threads + self.first, CLUSTER, None, waits)
+        if waits:
+            self.clusters.wait(threads, following)
+            self._release_clusters()
+            return
+        complete = self.clusters.arrive(threads)
+        self._add(following, threads) if following >= 0 else self._exit(threads)
+        if complete:
+            self._release_clusters()
+
+    def _release_clusters(self) -> None:
+        assert self.clusters is not None
+        for threads, following in self.clusters.released():
+            if self.order is not None:
+                self.order.barrier(threads)
+            if self.watcher is not None:
+                for cluster in np.unique(self.clusters.cluster[threads]):
+                    some = threads[self.clusters.cluster[threads] == cluster]
+                    cta = self.first // len(self.places) + int(cluster) * self.memory.ranks
+                    self.watcher.complete(CLUSTER, cta, some + self.first, some + self.first)
+            self._add(following, threads) if following >= 0 else self._exit(threads)
 
     def _barrier(self, op: Op, meet: Meet, threads: Any, operands: tuple[Any, ...], following: int) -> None:
         identity, count, operand = operands
@@ -246,10 +345,10 @@ class Group:
             raise Irregular("whoever comes")
         ready = Lanes.ready(self.crew, threads, operands[meet.mask])
         if not ready.all():
-            self.parked[block] = op, threads[~ready], tuple(_part(o, ~ready) for o in operands), following
+            self.parked[block] = op, threads[~ready], tuple(part(o, ~ready) for o in operands), following
             if not ready.any():
                 return
-            threads, operands = threads[ready], tuple(_part(o, ready) for o in operands)
+            threads, operands = threads[ready], tuple(part(o, ready) for o in operands)
         self._moved = True
         if self.watcher is not None:
             self.watcher.converge(op, threads + self.first)
@@ -258,165 +357,11 @@ class Group:
         targets = meet.targets
         if targets:
             widths = tuple(t.width if t is not None else 64 for t in targets)
-            for part, given in _by_mask(threads, operands, meet.mask):
-                for target, result in zip(targets, together(self.crew, op.use, part, given, widths), strict=True):
+            for these, given in _by_mask(threads, operands, meet.mask):
+                for target, result in zip(targets, together(self.crew, op.use, these, given, widths), strict=True):
                     if target is not None:
-                        self.registers.put(target.slot, extended(result, target), part)
+                        self.registers.put(target.slot, extended(result, target), these)
         self._add(following, threads) if following >= 0 else self._exit(threads)
-
-    # What blocks ask.
-
-    def special(self, name: str, kind: Any, who: Any) -> Any:
-        """A special register: an array, or one number where it is the same for all."""
-        found = self._special.get((name, kind))
-        if found is None:
-            if name in OF_THREAD:
-                values = [place.special[name] for place in self.places]
-                found = np.tile(np.array(values, np.uint64).astype(kind), len(self.ctas))
-            else:
-                axis = _INDICES.get(name)
-                values = [of_cta(self.shape, cta)[name] if axis is None else cta[axis] for cta in self.ctas]
-                if min(values) == max(values):
-                    found = kind(values[0])
-                else:
-                    found = np.repeat(np.array(values, np.uint64).astype(kind), len(self.places))
-            self._special[name, kind] = found
-        return found if who is None or not found.ndim else found.take(who)
-
-    def variable(self, offset: int, further: int, kind: Any, who: Any) -> Any:
-        """The address of a variable in shared memory; of an `offset` -1, of what the launch gives."""
-        key = offset, further, kind
-        found = self._variables.get(key)
-        if found is None:
-            at = (self.dynamic if offset < 0 else offset) + further
-            if self.memory.ranked is None:
-                found = kind(SHARED + at)
-            else:
-                found = ((self.memory.ranked << np.uint64(SHARED_BITS)) + np.uint64(SHARED + at)).astype(kind)
-            self._variables[key] = found
-        return found if who is None or not found.ndim else found.take(who)
-
-    def rank(self, who: Any) -> Any:
-        """The rank of each thread's CTA in its cluster."""
-        ranked = self.memory.ranked
-        if ranked is None:
-            return np.uint32(0)
-        return (ranked if who is None else ranked[who]).astype(np.uint32)
-
-    def parameter(self, address: int, size: int) -> Any:
-        """A parameter of the kernel."""
-        key = "parameter", address, size
-        found = self._variables.get(key)
-        if found is None:
-            area, place = self.memory.locate("param", np.uint64(address), size, None, False)
-            found = self._variables[key] = area.view(size)[place]
-        return found
-
-    def fence(self, op: Op, who: Any) -> None:
-        """A fence; memory here is sequentially consistent."""
-        if self.watcher is not None:
-            self.watcher.fence(op, self.numbers(who) + self.first)
-
-    def load(self, op: Op, space: str, a: Any, size: int, who: Any, count: int) -> Any:
-        """What stands at addresses: one number where they are one."""
-        try:
-            area, places = self.memory.locate(space, a, size, who, False)
-            values = area.view(size)[places]
-            if area is self.memory.shared and self.order is not None:
-                self.order.access(places, size, self.numbers(who), "read")
-        except Several:
-            values = self._split(a, who, lambda b, w: self.load(op, space, b, size, w, b.size))
-            return values
-        if self.watcher is not None:
-            self._tell(op, "read", who, a, size, read=values)
-        return values
-
-    def load_parts(self, op: Op, space: str, a: Any, size: int, parts: int, who: Any, count: int) -> tuple[Any, ...]:
-        """The elements of vectors."""
-        try:
-            area, places = self.memory.locate(space, a, size * parts, who, False)
-            rows = area.view(size, parts)[places]
-            if area is self.memory.shared and self.order is not None:
-                self.order.access(places, size * parts, self.numbers(who), "read")
-        except Several:
-            rows = self._split(a, who, lambda b, w: np.stack(self.load_parts(op, space, b, size, parts, w, b.size), 1))
-            return tuple(np.ascontiguousarray(rows[:, i]) for i in range(parts))
-        values = tuple(rows[i] if rows.ndim == 1 else np.ascontiguousarray(rows[:, i]) for i in range(parts))
-        if self.watcher is not None:
-            self._tell(op, "read", who, a, size, parts, read=values)
-        return values
-
-    def store(self, op: Op, space: str, a: Any, size: int, value: Any, who: Any, count: int) -> None:
-        """Writes numbers; of threads that write to one place the last one stays."""
-        written(value)
-        try:
-            area, places = self.memory.locate(space, a, size, who, True)
-        except Several:
-            self._split(a, who, lambda b, w, at: self.store(op, space, b, size, _part(value, at), w, b.size), False)
-            return
-        if area is self.memory.shared and self.order is not None:
-            self.order.access(places, size, self.numbers(who), "write")
-        view = area.view(size)
-        view[places] = value if type(places) is not int or not value.ndim else value[-1]
-        if self.watcher is not None:
-            self._tell(op, "write", who, a, size, written=value)
-
-    def store_parts(self, op: Op, space: str, a: Any, size: int, values: tuple[Any, ...], who: Any, count: int) -> None:
-        """Writes the elements of vectors."""
-        for value in values:
-            written(value)
-        try:
-            area, places = self.memory.locate(space, a, size * len(values), who, True)
-        except Several:
-            self._split(
-                a, who,
-                lambda b, w, at: self.store_parts(op, space, b, size, tuple(_part(v, at) for v in values), w, b.size),
-                False,
-            )  # fmt: skip
-            return
-        if area is self.memory.shared and self.order is not None:
-            self.order.access(places, size * len(values), self.numbers(who), "write")
-        view = area.view(size, len(values))
-        for i, value in enumerate(values):
-            view[places, i] = value if type(places) is not int or not value.ndim else value[-1]
-        if self.watcher is not None:
-            self._tell(op, "write", who, a, size, len(values), written=values)
-
-    def modify(self, op: Op, space: str, a: Any, size: int, update: Any, operands: Any, who: Any, count: int) -> Any:
-        """An atomic read-modify-write, in the order of the threads; gives what was there before."""
-        try:
-            self.memory.locate(space, a, size, who, False)
-            area, places = self.memory.locate(space, a, size, who, True)
-        except Several:
-            raise Irregular("atomic operations in several buffers") from None
-        if area is self.memory.shared and self.order is not None:
-            self.order.access(places, size, self.numbers(who), "atomic")
-        old, new, writes = modified(area.view(size), places, count, update, operands, a, self.rank(who))
-        if self.watcher is not None:
-            threads = self.numbers(who) + self.first
-            self.watcher.access(Accesses(op, "atomic", threads, a, size, 1, old, new, writes))
-        return old
-
-    def _split(self, a: Any, who: Any, each: Any, gives: bool = True) -> Any:
-        """An access to several stretches of memory, one after the other."""
-        numbers = self.numbers(who)
-        high = a >> np.uint64(32)
-        keys = np.where(high != 0, high + np.uint64(16), a >> np.uint64(28))
-        found: Any = None
-        for key in np.unique(keys):
-            at = np.flatnonzero(keys == key)
-            if not gives:
-                each(a[at], numbers[at], at)
-                continue
-            values = each(a[at], numbers[at])
-            if found is None:
-                found = np.zeros((a.size, *values.shape[1:]), values.dtype)
-            found[at] = values
-        return found
-
-    def _tell(self, op: Op, kind: str, who: Any, a: Any, size: int, parts: int = 1, **values: Any) -> None:
-        assert self.watcher is not None
-        self.watcher.access(Accesses(op, kind, self.numbers(who) + self.first, a, size, parts, **values))
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -427,10 +372,6 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def _part(value: Any, chosen: Any) -> Any:
-    return value if value is None or not value.ndim else value[chosen]
-
-
 def _by_mask(threads: Any, operands: tuple[Any, ...], position: int) -> list[tuple[Any, tuple[Any, ...]]]:
     """Threads with their operands, by the member masks that they have."""
     masks = operands[position]
@@ -439,7 +380,7 @@ def _by_mask(threads: Any, operands: tuple[Any, ...], position: int) -> list[tup
     found = []
     for mask in np.unique(masks):
         same = masks == mask
-        found.append((threads[same], tuple(_part(o, same) for o in operands)))
+        found.append((threads[same], tuple(part(o, same) for o in operands)))
     return found
 
 

@@ -15,6 +15,8 @@ from ptxcore.machine.vector.registers import Irregular
 from ptxcore.values.terms import Term, Value, symbol
 
 _BARRIERS = 16
+#: What watchers are told for the number of a cluster's barrier.
+CLUSTER = -1
 
 
 class Arrivals(NamedTuple):
@@ -167,6 +169,62 @@ class Barriers:
         if operator == "popc":
             return total.astype(np.uint32)
         return total > 0 if operator == "or" else total == np.bincount(rows[came], minlength=self.ctas)
+
+
+class ClusterBarrier:
+    """The barrier of each cluster of a group (section 9.7.13.3): in which phase it is, and how many have arrived; for each
+    thread in which phase it arrived, -1 where it did not."""
+
+    def __init__(self, crew: Crew, ranks: int) -> None:
+        self.crew = crew
+        self.cluster = crew.row // ranks
+        self.count = int(self.cluster[-1]) + 1
+        self.phase = np.zeros(self.count, np.int64)
+        self.arrived = np.zeros(self.count, np.int64)
+        self.passed = np.full(len(crew.row), -1, np.int64)
+        #: Who waits: threads and the block behind.
+        self.waiting: list[tuple[Any, int]] = []
+
+    def arrive(self, threads: Any) -> bool:
+        """Threads arrive; whether some cluster is complete."""
+        if (self.passed[threads] >= 0).any():
+            raise Irregular("an arrival without a wait before")
+        self.passed[threads] = self.phase[self.cluster[threads]]
+        self.arrived += np.bincount(self.cluster[threads], minlength=self.count)
+        return self._complete()
+
+    def ended(self, threads: Any) -> bool:
+        """Threads have ended, which counts as an arrival; whether some cluster is complete."""
+        had = threads[self.passed[threads] == self.phase[self.cluster[threads]]]
+        self.arrived -= np.bincount(self.cluster[had], minlength=self.count)
+        self.passed[threads] = -1
+        return self._complete()
+
+    def _complete(self) -> bool:
+        alive = np.bincount(self.cluster[self.crew.alive], minlength=self.count)
+        done = (self.arrived >= alive) & (self.arrived > 0)
+        self.phase += done
+        self.arrived[done] = 0
+        return bool(done.any())
+
+    def wait(self, threads: Any, following: int) -> None:
+        """Threads wait for the phase in which they arrived to be over."""
+        if (self.passed[threads] < 0).any():
+            raise Irregular("a wait without an arrival")
+        self.waiting.append((threads, following))
+
+    def released(self) -> list[tuple[Any, int]]:
+        """Those who go on."""
+        found, left = [], []
+        for threads, following in self.waiting:
+            goes = self.phase[self.cluster[threads]] > self.passed[threads]
+            if goes.any():
+                found.append((threads[goes], following))
+                self.passed[threads[goes]] = -1
+            if not goes.all():
+                left.append((threads[~goes], following))
+        self.waiting = left
+        return found
 
 
 # Warps.

@@ -30,16 +30,16 @@ class Order:
         self.first_warp, self.several, self.atomic = threads, threads + warps, threads + warps + 1
         self.warp_of = np.concatenate((crew.warp, np.arange(warps), [-1, -2]))
         self.now = 1
-        #: When all threads of a CTA, and of a warp, were ordered last.
-        self.ctas = np.ones(int(crew.row[-1]) + 1, np.int64)
+        #: When each thread was put last behind what others did, and each warp behind what its own threads did.
+        self.since = np.ones(threads, np.int64)
         self.warps = np.ones(warps, np.int64)
         self.least = 1
 
     def barrier(self, threads: Any) -> None:
-        """Threads have met at a barrier of their CTA."""
+        """Threads have met at a barrier, or waited for others in another way."""
         self.now += 1
-        self.ctas[self.crew.row[threads]] = self.now
-        self.least = int(self.ctas.min())
+        self.since[threads] = self.now
+        self.least = int(self.since.min())
 
     def converge(self, threads: Any) -> None:
         """Threads have met those of their warps."""
@@ -53,7 +53,7 @@ class Order:
             return None
         by = last & _WHO
         warp = self.crew.warp[who]
-        found = (when >= self.ctas[self.crew.row[who]]) & (by != who)
+        found = (when >= self.since[who]) & (by != who)
         found &= (self.warp_of[by] != warp) | (when >= self.warps[warp])
         return found if found.any() else None
 

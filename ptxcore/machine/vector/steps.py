@@ -28,12 +28,14 @@ class Stop(NamedTuple):
 
 class Meet(NamedTuple):
     """How threads meet at an instruction: at a barrier (`action`), or as lanes of a warp, `mask` being the source with the
-    member mask. `results`: how the register of each result is made of it."""
+    member mask; or (`alone`) that each executes it by itself, its sources having these `shapes`. `targets` are the registers
+    of its results."""
 
     action: str
     operator: str
     mask: int | None
     targets: tuple[Target | None, ...]
+    shapes: tuple[Any, ...] = ()
 
 
 def jump(index: Any, targets: tuple[int, ...]) -> Any:
@@ -74,3 +76,10 @@ def extended(value: Any, target: Target) -> Any:
         bits, wide = holder(target.width), holder(target.has)
         return value.view(f"i{bits // 8}").astype(f"i{wide // 8}").view(f"u{wide // 8}")
     return value.astype(array_type(target.has))
+
+
+def filled(shape: Any, given: Any) -> Any:
+    """A source with its numbers: those that were left out (Ellipsis) are given."""
+    if isinstance(shape, tuple):
+        return tuple(filled(part, given) for part in shape)
+    return next(given) if shape is ... else shape

@@ -63,8 +63,11 @@ class Recorder:
         return old
 
     def barrier(self, action: str, how: Use, **fields: Any) -> Value:
-        if fields.get("level", "cta") != "cta" or self.meeting is not None:
+        if self.meeting is not None:
             raise Untraceable("barrier")
+        if fields.get("level", "cta") == "cluster":
+            self.meeting = Meeting(f"cluster {action}", 0, None, "", 0)
+            return 0
         self.meeting = Meeting(
             action, fields["identity"], fields["count"], fields.get("operator", ""), fields.get("operand", 0)
         )

@@ -50,17 +50,24 @@ class Watcher(Protocol):
         ...
 
     def arrive(self, op: Op, threads: Numbers, identity: int, count: int | None, waits: bool) -> None:
-        """Threads have come to a barrier of their CTA: its number, for how many threads (None: all), and whether they wait."""
+        """Threads have come to a barrier of their CTA: its number, for how many threads (None: all), and whether they wait; or
+        (-1) to that of their cluster, where they arrive and wait by different instructions."""
         ...
 
     def complete(self, identity: int, cta: int, threads: Numbers, waited: Numbers) -> None:
         """An instance of a barrier is complete: the number of its CTA, the threads that arrived at it, and those of them that
-        go on now."""
+        go on now. Of a cluster's barrier, the number of its first CTA, and both times those that go on now."""
         ...
 
     def converge(self, op: Op, threads: Numbers) -> None:
         """Threads of warps have executed an instruction together with all threads of its member mask (`shfl.sync`,
         `bar.warp.sync`); the threads of several warps may come in one batch."""
+        ...
+
+    def alone(self, op: Op, threads: Numbers, operands: tuple[Values, ...], results: Sequence[Values]) -> None:
+        """Threads have executed, each by itself, an instruction on barrier objects or one that begins, groups or awaits what
+        is asynchronous; who has to wait is told when the wait is over. `operands` are the values of its sources, but those that
+        are written in the instruction, vectors taken apart; `results` are those of its registers."""
         ...
 
     def exit(self, threads: Numbers) -> None:

@@ -65,7 +65,7 @@ class Cache:
 
     def _known(self, entry: Entry) -> Outcome | None:
         row = self._database.result(entry.identity, self._identity)
-        if row is None or row.outcome is None or row.path != entry.path or not row.answers(self._settings.timeout):
+        if row is None or row.outcome is None or row.path != str(entry) or not row.answers(self._settings.timeout):
             return None
         try:
             outcome = read(row.outcome)
@@ -88,9 +88,10 @@ class Cache:
 
 def _entry(item: Item) -> Entry | None:
     """A litmus test in a file; None for what is decided every time."""
-    if not isinstance(item, str) or is_toml(item) or ".toml:" in item or item == STANDARD_INPUT:
+    path, instance = (item, "") if isinstance(item, str) else item
+    if is_toml(path) or path == STANDARD_INPUT:
         return None
     try:
-        return Entry(item, read_bytes(item, LONGEST_TEST, "a litmus test"))
+        return Entry(path, read_bytes(path, LONGEST_TEST, "a litmus test"), instance)
     except OSError:  # deciding tells
         return None

@@ -20,12 +20,15 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ptxmm.campaigns.holders import holders
 from ptxmm.campaigns.identity import Question, hash_of
 
 #: How the format is numbered, and how a file says that it is one of ours ("ptxm").
 SCHEMA, _OURS = 1, 0x7074786D
 _PAGE = 16384  # bytes: a row lies in one page
 _PATIENCE = 10.0  # seconds that a reader waits for a transaction to end
+_WRITERS_PATIENCE = 60.0  # seconds that a writer waits for those who read
+_AT_ONCE = 4096  # rows that are read without giving a writer its turn
 #: What a result says that hangs on what else the machine did.
 _SHORT_OF_MEMORY = "out of memory"
 _HANDOVER = 2.0  # seconds that a writer waits for one that is about to end
@@ -88,16 +91,25 @@ class Row(NamedTuple):
     def intact(self) -> bool:
         return self.seal == self._seal()
 
-    def answers(self, timeout: float | None) -> bool:
-        """Whether it is the answer also to somebody who gives so many seconds. What is wrong with a test, or went wrong here,
-        is looked at again."""
-        if self.verdict == "error" or self.error == _SHORT_OF_MEMORY or not self.intact:
+    def answers(self, timeout: float | None, retry: str = "error") -> bool:
+        """Whether it is the answer also to somebody who gives so many seconds. `retry`, one of `RETRIES`, says what is looked
+        at again: `error` what is wrong with a test, or went wrong here, and what more time than there was could decide;
+        `undecided` besides what no time limit explains; `none` nothing."""
+        if not self.intact:
+            return False
+        if retry == "none":
+            return True
+        if self.verdict == "error" or self.error == _SHORT_OF_MEMORY:
+            return False
+        if retry == "undecided" and self.verdict == "undecided":
             return False
         if self.whole or self.timeout is None:
             return True
         return timeout is not None and timeout <= self.timeout
 
 
+#: What a row may be that is looked at again, from nothing to most.
+RETRIES = ("none", "error", "undecided")
 _COLUMNS = ", ".join(Row._fields)
 _MARKS = ", ".join("?" * len(Row._fields))
 
@@ -113,7 +125,8 @@ class Database:
             self._take_lock()
         try:
             with self._explained():
-                self._connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
+                patience = _WRITERS_PATIENCE if writes else _PATIENCE
+                self._connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
                 try:
                     self._prepare(writes)
                 except BaseException:
@@ -170,7 +183,7 @@ class Database:
         try:
             self._lock = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise DatabaseError(f"{self.path}: error: cannot open: {error.strerror}") from None
+            raise DatabaseError(f"{self.path}: error: cannot be opened for writing: {error.strerror}") from None
         until = time.monotonic() + _HANDOVER
         while True:
             try:
@@ -178,9 +191,10 @@ class Database:
                 break
             except OSError:
                 if time.monotonic() > until:
+                    who = _who(self.path)
                     self._free_lock()
                     raise DatabaseError(
-                        f"{self.path}: error: another campaign, or check --cache, writes to it: wait for its end, or use "
+                        f"{self.path}: error: another campaign, or check --cache, writes to it{who}: wait for its end, or use "
                         "another file"
                     ) from None
                 time.sleep(0.05)
@@ -196,7 +210,7 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise DatabaseError(f"{self.path}: error: {error}") from None
+            raise DatabaseError(f"{self.path}: error: {_what_to_do(self.path, error)}") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise DatabaseError(
                 f"{self.path}: error: the file is damaged, or no database ({error}): what it had must be decided again, "
@@ -281,10 +295,38 @@ class Database:
         return self._all("SELECT path, test_hash, problem FROM tests ORDER BY place")
 
     def results(self) -> Iterator[Row]:
-        """The results of the last command, in no order."""
-        with self._explained():
-            found = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM results WHERE question IN (SELECT question FROM asked) "
-                "AND test_hash IN (SELECT test_hash FROM tests)"
+        """The results of the last command, in no order that says anything. Who writes gets a turn in between."""
+        last = ("", "")
+        while True:
+            found = self._all(
+                f"SELECT {_COLUMNS} FROM results WHERE (test_hash, question) > (?, ?) "
+                "AND question IN (SELECT question FROM asked) AND test_hash IN (SELECT test_hash FROM tests) "
+                f"ORDER BY test_hash, question LIMIT {_AT_ONCE}",
+                *last,
             )
             yield from map(Row._make, found)
+            if len(found) < _AT_ONCE:
+                return
+            last = found[-1][:2]
+
+
+#: What an error of SQLite is about, by the beginning of its name, and what to do.
+_ERRORS = {
+    "SQLITE_BUSY": "another program holds the file{who}: wait for its end, or end it, and ask again",
+    "SQLITE_READONLY": "the file, or its folder, where SQLite keeps a journal, cannot be written ({error})",
+    "SQLITE_CANTOPEN": "the file, or the journal beside it, cannot be opened: may this user write to its folder? ({error})",
+    "SQLITE_IOERR_DELETE": "the journal beside it cannot be removed: may this user write to its folder? ({error})",
+    "SQLITE_FULL": "the disk is full: what came in before is there, and with more room the same command goes on",
+    "SQLITE_IOERR": "the disk, or a limit on sizes of files, stands in the way ({error}): what came in before is there",
+}
+
+
+def _what_to_do(path: str, error: sqlite3.Error) -> str:
+    name = getattr(error, "sqlite_errorname", "")
+    text = next((text for start, text in _ERRORS.items() if name.startswith(start)), "{error}")
+    return text.format(who=_who(path), error=error)
+
+
+def _who(path: str) -> str:
+    found = holders(path)
+    return f" ({', '.join(found)})" if found else ""

@@ -9,30 +9,38 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from litmus.formats import read
 from ptxmm import api
 from ptxmm.campaigns.database import Row
 from ptxmm.campaigns.identity import Question, hash_of, question
 from ptxmm.campaigns.values import NoText, written
 from ptxmm.checker import Checker, Outcome, Settings
 from ptxmm.findings import Finding
+from ptxmm.kernels.files import may_be_template
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
     from litmus.test import Test
+    from ptxmm.result import Result
+
+
+_TEMPLATE = "template"
 
 
 class Entry(NamedTuple):
-    """A test as it is written, `data` in a file named `path`."""
+    """A test as it is written, `data` in a file named `path`; `instance`: the number of it where that is a template."""
 
     path: str
     data: bytes
+    instance: str = ""
 
     def __str__(self) -> str:
-        return self.path
+        return f"{self.path}:{self.instance}" if self.instance else self.path
 
     @property
     def identity(self) -> str:
-        return hash_of(self.data)
+        """A hash of what it is read from. That is its text, but for files whose name says how they are read."""
+        return hash_of(self.data, _TEMPLATE, self.instance) if may_be_template(self.path) else hash_of(self.data)
 
 
 class Asked(NamedTuple):
@@ -62,7 +70,7 @@ class Texts(Checker):
 @functools.lru_cache(maxsize=4)
 def _test_of(entry: Entry) -> Test:
     """The test of an entry: a worker is often asked for it under one model after another."""
-    return api.parse(entry.data, entry.path)
+    return read(entry.data, entry.path, entry.instance)
 
 
 class Decider:
@@ -108,13 +116,11 @@ def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeo
     except NoText:
         text = None
     result.seconds, result.bounded_ok = seconds, accepted
-    settled = all(check.holds is not None for check in result.checks) and result.verdict not in ("undecided", "error")
-    whole = settled and result.complete and result.listed_all
     return Row(
         test_hash=entry.identity,
         question=identity,
         name=result.name,
-        path=entry.path,
+        path=str(entry),
         test=entry.data.decode("utf-8", "backslashreplace"),
         model=asked.model,
         options=asked.options,
@@ -125,7 +131,7 @@ def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeo
         states=json.dumps(result.states),
         positive=result.positive,
         negative=result.negative,
-        whole=int(whole),
+        whole=int(_is_whole(result)),
         timeout=timeout,
         error=result.error,
         outcome=text,
@@ -133,6 +139,13 @@ def row_of(entry: Entry, asked: Question, identity: str, outcome: Outcome, timeo
         seconds=round(seconds, 6),
         decided=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     ).sealed()
+
+
+def _is_whole(result: Result) -> bool:
+    """Whether more time could add nothing to it: there was enough to look at everything, and to list all that was asked for."""
+    settled = all(check.holds is not None for check in result.checks) and result.verdict not in ("undecided", "error")
+    listed = result.listed_all and (result.executions is None or result.executions.listed_all)
+    return settled and listed and result.complete and not result.stopped
 
 
 _NO_FINDINGS: tuple[Finding, ...] = ()

@@ -1,41 +1,89 @@
-"""The report of a campaign as one HTML page that stands alone: it loads nothing, follows the reader's colours, and sorts its
-tables by a click on their heads."""
+"""The report of a campaign as one HTML page that stands alone: it loads nothing, follows the reader's colours, and without a
+server sorts its tables by their heads and shows what one looks for."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 
-from ptxmm.campaigns.report import Summary, word_of
+from ptxmm.campaigns.report import Line, Summary, reason
+from ptxmm.report.checks import state_of
 
 _SLOWEST = 50
+_LONG = 15  # rows, from which on a table can be searched
+_STATES = 4  # of an outcome that not all allow, in one cell
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8881; --no: #b3261e; --ok: #1b7f3b; --open: #9a6700; }
-@media (prefers-color-scheme: dark) { :root { --no: #ff8a80; --ok: #7ddc96; --open: #e3b341; } }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; } .wide { overflow-x: auto; }
+:root { color-scheme: light dark; --line: #8886; --soft: #8882;
+  --no: #b3261e; --ok: #1b7f3b; --open: #8a5a00; --some: #6a3fb5; --all: #0a6e8a; }
+@media (prefers-color-scheme: dark) {
+  :root { --no: #ff8a80; --ok: #7ddc96; --open: #e3b341; --some: #c4a7ff; --all: #7fd3ea; } }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; }
+h1 { font-size: 1.4rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
+nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; }
+table { border-collapse: collapse; } .wide { overflow-x: auto; } .long { max-height: 80vh; overflow: auto; }
 th, td { text-align: left; padding: .2rem .7rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { cursor: pointer; position: sticky; top: 0; background: Canvas; }
-th[aria-sort=ascending]::after { content: " \\2191"; } th[aria-sort=descending]::after { content: " \\2193"; }
+th { position: sticky; top: 0; background: Canvas; white-space: nowrap; }
+td { overflow-wrap: anywhere; min-width: 4rem; }
+th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
 tbody tr:hover { background: var(--soft); } td.n { text-align: right; font-variant-numeric: tabular-nums; }
-code, pre { font: 13px/1.4 ui-monospace, monospace; } pre { margin: 0; white-space: pre-wrap; }
-.never, .ok { color: var(--ok); } .always, .sometimes, .no, .error { color: var(--no); }
-.undecided, .bounded, .undefined { color: var(--open); }
+code { font: 13px/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
+td.w { white-space: nowrap; } td.why { white-space: pre-wrap; font: 13px/1.4 ui-monospace, monospace; }
+td button { font: inherit; padding: 0 .6rem; }
+.ok { color: var(--ok); } .no, .error { color: var(--no); } .sometimes { color: var(--some); } .always { color: var(--all); }
+.undecided, .bounded, .undefined, .open { color: var(--open); }
+.find { display: flex; flex-wrap: wrap; gap: .3rem 1rem; margin: .3rem 0; align-items: center; }
+.find input { font: inherit; width: 20rem; max-width: 100%; } .find select { font: inherit; }
 """
 
+# A row shows where it has every word that is looked for, none behind a "-", and the chosen words in its columns.
 _SCRIPT = """
-document.querySelectorAll("th").forEach(th => th.addEventListener("click", () => {
-  const table = th.closest("table"), at = [...th.parentNode.children].indexOf(th), body = table.tBodies[0];
-  const down = th.getAttribute("aria-sort") === "ascending", key = tr => {
-    const td = tr.children[at]; return td.dataset.v === undefined ? td.textContent : Number(td.dataset.v); };
-  const rows = [...body.rows].map(tr => [key(tr), tr]);
-  rows.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0) * (down ? -1 : 1));
-  table.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
-  th.setAttribute("aria-sort", down ? "descending" : "ascending");
-  body.append(...rows.map(row => row[1]));
-}));
+const textOf = tr => tr.dataset.t ??= tr.textContent.toLowerCase();
+document.querySelectorAll("th").forEach(th => {
+  const button = document.createElement("button");
+  button.type = "button"; button.append(...th.childNodes); th.append(button);
+  button.addEventListener("click", () => {
+    const table = th.closest("table"), at = th.cellIndex, body = table.tBodies[0], before = th.getAttribute("aria-sort");
+    const key = tr => { const td = tr.cells[at]; return td.dataset.v === undefined ? td.textContent : Number(td.dataset.v); };
+    const rows = [...body.rows].map(tr => [key(tr), tr]);
+    const down = before ? before === "ascending" : rows.length > 0 && typeof rows[0][0] === "number";
+    rows.sort((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0) * (down ? -1 : 1));
+    table.querySelectorAll("th").forEach(other => other.removeAttribute("aria-sort"));
+    th.setAttribute("aria-sort", down ? "descending" : "ascending");
+    body.append(...rows.map(row => row[1]));
+  });
+});
+document.querySelectorAll(".find").forEach(bar => {
+  const body = document.getElementById(bar.dataset.table).tBodies[0], rows = [...body.rows];
+  const input = bar.querySelector("input"), selects = [...bar.querySelectorAll("select")], count = bar.querySelector("output");
+  const show = () => {
+    const words = input.value.toLowerCase().split(/\\s+/).filter(word => word && word !== "-");
+    let shown = 0;
+    for (const tr of rows) {
+      const text = textOf(tr);
+      const fits = words.every(word => word[0] === "-" ? !text.includes(word.slice(1)) : text.includes(word))
+        && selects.every(select => !select.value || tr.cells[select.dataset.at].textContent === select.value);
+      tr.hidden = !fits; shown += fits;
+    }
+    count.textContent = shown.toLocaleString("en") + " of " + rows.length.toLocaleString("en");
+  };
+  input.addEventListener("input", show); selects.forEach(select => select.addEventListener("change", show));
+  bar.hidden = false; bar.show = show; show();
+});
+document.querySelectorAll("tr[data-words]").forEach(tr => {
+  const bar = document.querySelector(".find[data-table=tests]"), button = document.createElement("button");
+  if (!bar) return;
+  button.type = "button"; button.textContent = "show"; tr.lastElementChild.append(button);
+  button.addEventListener("click", () => {
+    bar.querySelector("input").value = "";
+    const words = JSON.parse(tr.dataset.words);
+    bar.querySelectorAll("select").forEach((select, i) => { select.value = words[i] ?? ""; });
+    bar.show(); document.getElementById("tests-title").scrollIntoView();
+  });
+});
 """
 
 
@@ -46,13 +94,10 @@ class Cell:
         self.text, self.number, self.kind = text, number, kind
 
     def html(self) -> str:
-        if self.number is not None:
-            return f'<td class="n" data-v="{self.number}">{escape(self.text)}</td>'
-        return (
-            f'<td class="{escape(self.kind)}">{escape(self.text)}</td>'
-            if self.kind
-            else f"<td>{escape(self.text)}</td>"
-        )
+        kinds = f"n {self.kind}".strip() if self.number is not None else self.kind
+        kind = f' class="{escape(kinds)}"' if kinds else ""
+        value = "" if self.number is None else f' data-v="{self.number}"'
+        return f"<td{kind}{value}>{escape(self.text)}</td>"
 
 
 def _count(count: int) -> Cell:
@@ -60,35 +105,62 @@ def _count(count: int) -> Cell:
 
 
 def _word(word: str) -> Cell:
-    return Cell(word, kind=word.split(" ")[0])
+    return Cell(word, kind=f"w {'open' if ' ' in word else word}")
+
+
+class Table(NamedTuple):
+    """A table under a title. `name` is how it is linked to; `chosen` are the columns whose words can be chosen among; `words`
+    has, for each row, what is to be chosen in the table of all tests to see what the row counts."""
+
+    name: str
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    chosen: range = range(0)
+    words: Sequence[Sequence[str]] = ()
+
+    def html(self) -> str:
+        heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.head)
+        long = len(self.rows) > _LONG
+        parts = [f'<h2 id="{self.name}-title">{escape(self.title)}</h2>']
+        if long:
+            parts.append(self._find())
+        parts.append(
+            f'<div class="wide{" long" * long}"><table id="{self.name}"><thead><tr>{heads}</tr></thead>\n<tbody>'
+        )
+        for number, row in enumerate(self.rows):
+            words = f' data-words="{escape(json.dumps(self.words[number]))}"' if self.words else ""
+            parts.append(f"<tr{words}>{''.join(cell.html() for cell in row)}</tr>")
+        parts.append("</tbody></table></div>")
+        return "\n".join(parts)
+
+    def _find(self) -> str:
+        choices = []
+        for at in self.chosen:
+            there = sorted({row[at].text for row in self.rows} - {""})
+            options = "".join(f"<option>{escape(word)}</option>" for word in there)
+            choices.append(
+                f'<label>{escape(self.head[at])} <select data-at="{at}"><option value="">any</option>{options}</select></label>'
+            )
+        field = '<input type="search" placeholder="words, or -word for none of these">'
+        return (
+            f'<div class="find" data-table="{self.name}" hidden><label>find {field}</label>{"".join(choices)}'
+            "<output></output></div>"
+        )
 
 
 def page(summary: Summary) -> str:
     """The page, with every test."""
-    names = [column.name for column in summary.columns]
     title = f"Campaign {summary.path}"
+    tables = [table for table in _tables(summary) if table.rows]
+    links = "".join(f'<a href="#{table.name}-title">{escape(table.title)}</a>' for table in tables)
     parts = [
         f"<h1>{escape(title)}</h1>",
         f"<p>{escape(_head(summary))}</p>",
         f"<p><code>{escape(summary.command)}</code></p>",
+        f"<nav>{links}</nav>",
+        *(table.html() for table in tables),
     ]
-    verdicts = [[_word(word), *map(_count, counts)] for word, counts in summary.verdicts()]
-    parts += _section("Verdicts", ["verdict", *names], verdicts)
-    observed = [[_word(word), *map(_count, counts)] for word, counts in summary.observations()]
-    parts += _section("How often the condition is satisfied", ["", *names], observed)
-    if len(names) > 1:
-        together = [[_count(count), *map(_word, pattern)] for pattern, count in summary.patterns()]
-        parts += _section("What the models say together", ["tests", *names], together)
-    parts += _section("Slowest", ["seconds", "test", "model", "file"], _slowest(summary))
-    troubles = [
-        [_word(row.verdict), Cell(line.path), Cell(column.name), Cell(row.error or "")]
-        for line, column, row in summary.troubles()
-    ]
-    parts += _section("Without an answer", ["verdict", "file", "model", "why"], troubles)
-    parts += _section("Not tests", ["path", "why"], [[Cell(p.path), Cell(p.problem)] for p in summary.problems])
-    parts += _section("All tests", ["test", *names, "states", "seconds", "file"], _tests(summary))
-    columns = [[Cell(c.name), Cell(c.model), Cell(c.options), Cell(c.version)] for c in summary.columns]
-    parts += _section("Models", ["column", "model", "options", "ptxmm"], columns)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n'
@@ -97,35 +169,79 @@ def page(summary: Summary) -> str:
     )
 
 
+def _tables(summary: Summary) -> Iterable[Table]:
+    names = [column.name for column in summary.columns]
+    verdicts = [[_word(word), *map(_count, counts)] for word, counts in summary.verdicts()]
+    yield Table("verdicts", "Verdicts", ["verdict", *names], verdicts)
+    observed = [[_word(word), *map(_count, counts)] for word, counts in summary.observations()]
+    yield Table("observed", "How often the condition is satisfied", ["satisfied", *names], observed)
+    if len(names) > 1:
+        patterns = summary.patterns()
+        together = [[_count(count), *map(_word, pattern), Cell("")] for pattern, count in patterns]
+        words = [pattern for pattern, _ in patterns]
+        yield Table("together", "What the models say together", ["tests", *names, ""], together, words=words)
+        yield Table(
+            "differ",
+            "Where the models differ",
+            ["test", *names, "outcomes that not all allow", "file"],
+            _differing(summary),
+        )
+    slow = [
+        [Cell(f"{s.row.seconds:.3f}", s.row.seconds), Cell(s.line.name), Cell(s.column.name), Cell(s.line.path)]
+        for s in summary.slowest(_SLOWEST)
+    ]
+    yield Table("slowest", "Slowest", ["seconds", "test", "model", "file"], slow)
+    troubles = [
+        [_word(row.verdict), Cell(line.path), Cell(column.name), Cell(row.error or reason(row), kind="why")]
+        for line, column, row in summary.troubles()
+    ]
+    yield Table("open", "Without a whole answer", ["verdict", "file", "model", "why"], troubles)
+    problems = [[Cell(line.path), Cell(line.problem)] for line in summary.problems]
+    yield Table("problems", "Not tests", ["path", "why"], problems)
+    chosen = range(1, 1 + len(names))
+    head = ["test", *names, *(f"outcomes, {name}" for name in names), "seconds", "file"]
+    yield Table(
+        "tests", "All tests", head, list(map(_test, (line for line in summary.lines if not line.problem))), chosen
+    )
+    columns = [[Cell(c.name), Cell(c.model), Cell(c.options), Cell(c.version)] for c in summary.columns]
+    yield Table("models", "Models", ["column", "model", "options", "ptxmm"], columns)
+
+
 def _head(summary: Summary) -> str:
     tests = len(summary.lines) - len(summary.problems)
     ended = "" if summary.ended else " The campaign did not come to its end."
     return f"{tests:,} tests, {len(summary.rows):,} of {summary.asked:,} answers, {summary.seconds:.1f} seconds of work.{ended}"
 
 
-def _slowest(summary: Summary) -> Iterable[Sequence[Cell]]:
-    for line, column, row in summary.slowest(_SLOWEST):
-        yield [Cell(f"{row.seconds:.3f}", row.seconds), Cell(line.name), Cell(column.name), Cell(line.path)]
+def _test(line: Line) -> Sequence[Cell]:
+    seconds = sum(row.seconds for row in line.rows if row is not None)
+    outcomes = [Cell("-", -1) if row is None else _count(row.positive + row.negative) for row in line.rows]
+    return [Cell(line.name), *map(_word, line.words), *outcomes, Cell(f"{seconds:.3f}", seconds), Cell(line.path)]
 
 
-def _tests(summary: Summary) -> Iterable[Sequence[Cell]]:
-    for line in summary.lines:
-        if not line.problem:
-            states = " / ".join("-" if row is None else str(row.positive + row.negative) for row in line.rows)
-            seconds = sum(row.seconds for row in line.rows if row is not None)
-            words = [_word(word_of(row)) for row in line.rows]
-            yield [Cell(line.name), *words, Cell(states), Cell(f"{seconds:.3f}", seconds), Cell(line.path)]
-
-
-def _section(title: str, head: Sequence[str], rows: Iterable[Sequence[Cell]]) -> list[str]:
-    """A table under a title; nothing where it is empty."""
-    body = ["<tr>" + "".join(cell.html() for cell in row) + "</tr>" for row in rows]
-    if not body:
-        return []
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+def _differing(summary: Summary) -> Sequence[Sequence[Cell]]:
+    names = [column.name for column in summary.columns]
     return [
-        f"<h2>{escape(title)}</h2>",
-        f'<div class="wide"><table><thead><tr>{heads}</tr></thead>\n<tbody>',
-        *body,
-        "</tbody></table></div>",
+        [Cell(line.name), *map(_word, line.words), Cell(_apart(line, names)), Cell(line.path)]
+        for line in summary.differing()
     ]
+
+
+def _apart(line: Line, names: Sequence[str]) -> str:
+    """The outcomes that only some columns allow, by the columns that allow them; empty where one of them has none."""
+    if any(row is None or not row.whole for row in line.rows):
+        return ""
+    allowed: dict[str, list[str]] = {}
+    for name, row in zip(names, line.rows, strict=True):
+        for state in json.loads(row.states) if row is not None else ():
+            allowed.setdefault(state_of(state), []).append(name)
+    found: dict[tuple[str, ...], list[str]] = {}
+    for state, who in allowed.items():
+        if len(who) < len(names):
+            found.setdefault(tuple(who), []).append(state)
+    return ". ".join(f"{', '.join(who)}: {_some(states)}" for who, states in found.items())
+
+
+def _some(states: Sequence[str]) -> str:
+    more = len(states) - _STATES
+    return "; ".join(states[:_STATES]) + (f"; and {more:,} more" if more > 0 else "")

@@ -9,9 +9,12 @@ from typing import NamedTuple
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.result import VERDICTS
 
-_OBSERVATIONS = ("never", "sometimes", "always")
-#: What is told of an answer that is not there.
-NOT_YET = "not yet"
+NO_EXECUTION = "no execution"
+#: What is told of an answer that is not there, and behind one that a bound or the end of the time may have cut short.
+NOT_YET, SO_FAR = "not yet", " so far"
+_OBSERVATIONS = ("never", "sometimes", "always", f"never{SO_FAR}", f"always{SO_FAR}", NO_EXECUTION)
+#: Words that leave open what the answer is.
+_OPEN = frozenset({NOT_YET, "error", "undecided", "bounded", f"never{SO_FAR}", f"always{SO_FAR}"})
 
 
 class Column(NamedTuple):
@@ -30,6 +33,20 @@ class Line(NamedTuple):
     name: str
     rows: tuple[Row | None, ...]
     problem: str = ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What each column says."""
+        return tuple(map(word_of, self.rows))
+
+    @property
+    def differs(self) -> str:
+        """In what columns differ: `answer` where they say other things; `states` where the outcomes that they allow are other
+        ones, and the answer is the same; empty where they do not, as far as is known."""
+        if len(set(self.words) - _OPEN) > 1:
+            return "answer"
+        states = {row.states for row in self.rows if row is not None and row.whole}
+        return "states" if len(states) > 1 else ""
 
 
 class Slow(NamedTuple):
@@ -71,7 +88,7 @@ class Summary:
 
     def observations(self) -> list[tuple[str, list[int]]]:
         """Likewise, of what the condition asks for."""
-        return _counted(_OBSERVATIONS, self._each(lambda row: "" if row is None else row.observation or ""))
+        return _counted(_OBSERVATIONS, self._each(lambda row: "" if row is None else observed(row)))
 
     def _each(self, word: object) -> list[Counter[str]]:
         lines = [line for line in self.lines if not line.problem]
@@ -79,8 +96,13 @@ class Summary:
 
     def patterns(self) -> list[tuple[tuple[str, ...], int]]:
         """What the columns say together, and of how many tests, the most frequent first."""
-        found = Counter(tuple(map(word_of, line.rows)) for line in self.lines if not line.problem)
+        found = Counter(line.words for line in self.lines if not line.problem)
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    def differing(self) -> list[Line]:
+        """The tests on which columns differ, those that differ in their answers first."""
+        found = [(line.differs, line) for line in self.lines if not line.problem]
+        return [line for how in ("answer", "states") for differs, line in found if differs == how]
 
     def slowest(self, count: int) -> list[Slow]:
         found = [
@@ -92,21 +114,38 @@ class Summary:
         return sorted(found, key=lambda slow: (-slow.row.seconds, slow.line.path, slow.column.name))[:count]
 
     def troubles(self) -> list[tuple[Line, Column, Row]]:
-        """The results without an answer."""
+        """The results without a whole answer."""
         return [
             (line, column, row)
             for line in self.lines
             for column, row in zip(self.columns, line.rows, strict=False)
-            if row is not None and row.verdict in ("error", "undecided")
+            if row is not None and row.verdict in ("error", "undecided", "bounded")
         ]
 
 
 def word_of(row: Row | None) -> str:
-    """A result in a word or two: what was observed, where there is a plain verdict; else the verdict."""
+    """A result in a few words: what was observed, where there is a plain verdict; else the verdict."""
     if row is None:
         return NOT_YET
     plain = row.verdict in ("ok", "no") and row.observation is not None
-    return str(row.observation) if plain else row.verdict
+    return observed(row) if plain else row.verdict
+
+
+def reason(row: Row) -> str:
+    """Why it is no whole answer, in a line."""
+    if row.verdict == "bounded":
+        return "holds within the bounds of loops, which cut executions off"
+    return (row.error or "").split("\n")[0]
+
+
+def observed(row: Row) -> str:
+    """How often the condition is satisfied. `sometimes` is known once one execution satisfies it, and another does not; the
+    others only when all were looked at."""
+    if row.observation is None or row.verdict in ("error", "undefined"):
+        return ""
+    if not row.positive + row.negative:
+        return NO_EXECUTION
+    return row.observation + SO_FAR * (not row.whole and row.observation != "sometimes")
 
 
 def _counted(words: Sequence[str], each: Sequence[Counter[str]]) -> list[tuple[str, list[int]]]:

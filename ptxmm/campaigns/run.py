@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from litmus.formats.files import LONGEST_TEST, Found
-from ptxcore.sources import STANDARD_INPUT, read_bytes, read_standard_input
+from litmus.formats.files import Wanted, find
+from ptxmm import api
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
+from ptxmm.kernels.files import TESTS, Item, expand, is_toml
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -21,25 +22,35 @@ _PULSE = 0.25  # seconds
 
 
 class Given(NamedTuple):
-    """A test that is given, or a `path` and what is wrong with it."""
+    """A test that is given, or where one should be and what is wrong there."""
 
-    path: str
-    data: bytes
+    entry: Entry
     problem: str = ""
 
 
-def given(found: Iterable[Found]) -> Iterator[Given]:
+#: What is a test in a folder.
+_WANTED = Wanted(lambda name: name.lower().endswith((".litmus", ".test")), TESTS.holds, "no litmus test in this folder")
+
+
+def looked_up(paths: Iterable[str]) -> list[tuple[Item, str | None]]:
+    """The tests that paths mean, and what is wrong with those that mean none; see `litmus.formats.files.find`."""
+    return expand(find(paths, _WANTED))
+
+
+def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[Given]:
     """The tests in files, read one after another."""
-    for path, problem in found:
-        if problem is None and path.lower().endswith(".toml"):
+    for item, problem in items:
+        path, instance = (item, "") if isinstance(item, str) else item
+        entry = Entry(path, b"", instance)
+        if problem is None and is_toml(path):
             problem = "a campaign takes litmus tests, and this is named as a kernel test is"
         if problem is not None:
-            yield Given(path, b"", problem)
+            yield Given(entry, problem)
             continue
         try:
-            yield Given(path, _read(path))
+            yield Given(entry._replace(data=api.text_of(path)))
         except OSError as error:
-            yield Given(path, b"", f"cannot read: {error.strerror or error}")
+            yield Given(entry, f"cannot read: {error.strerror or error}")
 
 
 def generated(tests: Iterable[Test]) -> Iterator[Given]:
@@ -47,14 +58,7 @@ def generated(tests: Iterable[Test]) -> Iterator[Given]:
     from litmus.formats.printer import write
 
     for test in tests:
-        yield Given(f"{test.name}.litmus", write(test).encode())
-
-
-def _read(path: str) -> bytes:
-    """Raises OSError."""
-    if path == STANDARD_INPUT:
-        return read_standard_input(LONGEST_TEST, "a litmus test")
-    return read_bytes(path, LONGEST_TEST, "a litmus test")
+        yield Given(Entry(f"{test.name}.litmus", write(test).encode()))
 
 
 class Counts:
@@ -70,7 +74,8 @@ class Counts:
 
 
 class Campaign:
-    """One command. `make` makes a pool for what is asked; `tell` is called whenever something came in."""
+    """One command. `make` makes a pool for what is asked; `tell` is called whenever something came in; `retry`: see
+    `Row.answers`."""
 
     def __init__(
         self,
@@ -78,7 +83,9 @@ class Campaign:
         decider: Decider,
         make: Callable[[Decider, Iterable[Asked]], Pool],
         tell: Callable[[Counts], None] = lambda counts: None,
+        retry: str = "error",
     ) -> None:
+        self._retry = retry
         self._database, self._decider, self._make, self._tell = database, decider, make, tell
         self.counts = Counts()
         self._rows: list[Row] = []
@@ -121,11 +128,10 @@ class Campaign:
     def _unknown(self, tests: Iterable[Given]) -> Iterator[Asked]:
         """What has to be decided."""
         settings, identities = self._decider.settings, self._decider.identities
-        for place, (path, data, problem) in enumerate(tests):
+        for place, (entry, problem) in enumerate(tests):
             self.counts.tests += 1
-            entry = Entry(path, data)
             name = "" if problem else entry.identity
-            self._tests.append((place, path, name, problem))
+            self._tests.append((place, str(entry), name, problem))
             if problem:
                 self.counts.problems += 1
                 continue
@@ -135,7 +141,7 @@ class Campaign:
                     continue
                 row = self._database.result(name, question)
                 self._out.add((name, number))
-                if row is not None and row.answers(settings[number].timeout):
+                if row is not None and row.answers(settings[number].timeout, self._retry):
                     self.counts.known += 1
                     self._tell(self.counts)
                 else:

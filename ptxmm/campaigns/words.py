@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ptxmm.campaigns.report import Summary
+from ptxmm.campaigns.report import Summary, reason
 from ptxmm.report import plain
 
 _SLOWEST, _MOST = 10, 20
@@ -21,6 +21,7 @@ def told(summary: Summary) -> str:
     if len(names) > 1:
         rows = [[_number(count), *pattern] for pattern, count in summary.patterns()]
         parts.append(_table(["tests", *names], rows))
+        parts += _differing(summary)
     slow = [[f"{s.row.seconds:.3f} s", plain(s.line.name), s.column.name] for s in summary.slowest(_SLOWEST)]
     if slow:
         parts.append("slowest\n" + _lines(slow))
@@ -40,10 +41,18 @@ def _head(summary: Summary) -> str:
     return f"{head}, {_number(count)} answers, {summary.seconds:.1f} s of work"
 
 
+def _differing(summary: Summary) -> Iterable[str]:
+    found = summary.differing()
+    for how, title in (("answer", "the models differ"), ("states", "the models differ in outcomes only")):
+        rows = [[plain(line.path), *line.words] for line in found if line.differs == how]
+        if rows:
+            yield f"{title}: {_number(len(rows))} of {_number(len(summary.lines) - len(summary.problems))}\n{_lines(rows)}"
+
+
 def _troubles(summary: Summary) -> Iterable[str]:
-    for verdict, title in (("undecided", "undecided"), ("error", "errors")):
+    for verdict, title in (("undecided", "undecided"), ("bounded", "bounded"), ("error", "errors")):
         found = [
-            [plain(line.path), column.name, plain((row.error or "").split("\n")[0])]
+            [plain(line.path), column.name, plain(reason(row))]
             for line, column, row in summary.troubles()
             if row.verdict == verdict
         ]

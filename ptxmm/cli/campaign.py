@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from ptxmm.campaigns.database import Database, DatabaseError
 from ptxmm.campaigns.deciding import Asked, Decider, processors
 from ptxmm.campaigns.identity import words
 from ptxmm.campaigns.pool import Dask, Pool, PoolError, Processes
-from ptxmm.campaigns.run import Campaign, Counts, Given, generated, given
+from ptxmm.campaigns.run import Campaign, Counts, Given, generated, given, looked_up
 from ptxmm.checker import Settings
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _DEFAULT = "ptx-9.0"
 _BETWEEN_LINES = 60.0  # seconds, where nobody watches
+_MARK, _LOOK_BACK = 1.0, 120.0  # seconds: of what was decided lately an estimate is made
 
 
 def campaign(options: Namespace) -> int:
@@ -77,11 +79,9 @@ def _decide(options: Namespace) -> None:
 
 def _tests(options: Namespace) -> tuple[Iterable[Given], int | None]:
     """The tests, and how many they are, where that is known before they are there. Raises BadInput."""
-    from litmus.formats import find
-
     if options.edges is None:
-        found = find(options.paths)
-        return given(found), len(found)
+        items = looked_up(options.paths)
+        return given(items), len(items)
     from ptxcore.diagnostics import InputError
     from ptxmm.cli.cycles import cycle_tests
 
@@ -99,10 +99,10 @@ def _tests(options: Namespace) -> tuple[Iterable[Given], int | None]:
 
 def _run(options: Namespace, database: Database, decider: Decider, tests: Iterable[Given], total: int | None) -> None:
     with _Progress(None if total is None else total * len(decider.settings)) as progress:
-        run = Campaign(database, decider, lambda d, asked: _pool(options, d, asked), progress.tell)
+        run = Campaign(database, decider, lambda d, asked: _pool(options, d, asked), progress.tell, options.retry)
         try:
             run.run(_command(options, decider.settings), tests)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # the latter when it is told to stop
             progress.stop()
             _tell(f"interrupted: {_so_far(run.counts)}; the same command goes on")
             raise
@@ -167,14 +167,16 @@ def _report(options: Namespace) -> int:
             write_whole(options.html, page(found))
         except OSError as error:
             return _tell(f"{options.html}: error: cannot write: {error.strerror or error}")
-    return _status(found)
+    return _status(found, options.bounded_ok)
 
 
-def _status(found: Summary) -> int:
+def _status(found: Summary, bounded_ok: bool) -> int:
+    """See docs/campaigns.md. Nothing that was not looked at makes it 0, nor what was looked at in part."""
     verdicts = {row.verdict for row in found.rows}
     if found.problems or "error" in verdicts:
         return 2
-    return 3 if "undecided" in verdicts or len(found.rows) < found.asked else 0
+    open_ = {"undecided"} if bounded_ok else {"undecided", "bounded"}
+    return 3 if verdicts & open_ or len(found.rows) < found.asked or not found.ended else 0
 
 
 class _Progress:
@@ -184,7 +186,8 @@ class _Progress:
     def __init__(self, total: int | None) -> None:
         self._total, self._bar = total, _bar(total)
         self._start = self._told = time.monotonic()
-        self._begun: float | None = None  # when the first one was decided: what was known already tells nothing
+        # When so many were decided, since the first one: what was known already tells nothing, nor what was long ago.
+        self._marks: deque[tuple[float, int]] = deque()
 
     def __enter__(self) -> _Progress:
         if self._bar:
@@ -201,8 +204,10 @@ class _Progress:
 
     def tell(self, counts: Counts) -> None:
         now = time.monotonic()
-        if counts.decided and self._begun is None:
-            self._begun = now
+        if counts.decided and (not self._marks or now - self._marks[-1][0] >= _MARK):
+            self._marks.append((now, counts.decided))
+            if now - self._marks[0][0] > _LOOK_BACK:
+                self._marks.popleft()
         if self._bar:
             self._bar.at(counts.done, self._note(counts, now))
         elif now - self._told > _BETWEEN_LINES:
@@ -212,9 +217,10 @@ class _Progress:
             sys.stderr.flush()
 
     def _note(self, counts: Counts, now: float) -> str:
-        if self._begun is None or now - self._begun < 1:
+        begun, already = self._marks[0] if self._marks else (now, 0)
+        if now - begun < _MARK:
             return ""
-        rate = counts.decided / (now - self._begun)
+        rate = (counts.decided - already) / (now - begun)
         note = f"{rate:.0f} a second" if rate >= 10 else f"{rate:.2g} a second"
         if self._total is not None and rate:
             note += f", {in_words((self._total - counts.done) / rate)} left"

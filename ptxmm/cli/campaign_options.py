@@ -25,6 +25,7 @@ class _Intermixed(argparse.ArgumentParser):
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from litmus.test import PROPERTIES
+    from ptxmm.campaigns.database import RETRIES
     from ptxmm.cli.cycles import add_cycle_options
 
     usual, commands._parser_class = commands._parser_class, _Intermixed
@@ -35,8 +36,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "is not decided again, so the same command goes on where it ended, whatever ended it. --report tells what the last "
         "command came to.",
         epilog=shared._ending(
-            "0 every test has an answer, whatever it is; 2 bad input or usage, or a test without an answer; 3 something stayed "
-            "undecided; 130 interrupted",
+            "0 every test has a whole answer, whatever it is; 2 bad input or usage, or an error in a test; 3 something is "
+            "undecided, bounded, or not decided yet; 130 interrupted",
             "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
             "ptxmm campaign runs.db --edges 'Pod**,Rfe,Fre,Coe,Fence.sc.*' --size 4 --places all",
             "ptxmm campaign runs.db --report --html runs.html",
@@ -75,6 +76,14 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     campaign.add_argument("--races", action="store_true", help="search for races of every kind; one fails the test")
     campaign.add_argument(
         "--check", action="append", default=[], choices=PROPERTIES, metavar="NAME", help="check this of every test, too"
+    )
+    campaign.add_argument("--bounded-ok", action="store_true", help="exit with 0 also where answers are bounded")
+    campaign.add_argument(
+        "--retry",
+        choices=RETRIES,
+        default="error",
+        help="which tests of the database to decide again: those with errors, or with errors or undecided ones, or none "
+        "(default: %(default)s)",
     )
     campaign.add_argument("--report", action="store_true", help="decide nothing; tell what the last command came to")
     campaign.add_argument("--html", metavar="FILE", help="write the report there, too, as a page with every test")

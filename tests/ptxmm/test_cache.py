@@ -8,6 +8,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from test_campaign_answers import TEMPLATE
 from test_campaigns import LIBRARY, campaign, folder_of_tests
 
 from ptxmm.campaigns.cache import Cache
@@ -116,3 +117,148 @@ def test_what_is_no_cache_is_told(tests: Path, tmp_path: Path, capsys: pytest.Ca
     assert (status, out) == (2, "") and err.startswith(f"{base}: error: ") and err.count("\n") == 1
     status, _, err = check(capsys, tests, "--cache", tmp_path / "new.db", "--svg", tmp_path)
     assert status == 2 and "--cache keeps no pictures" in err
+
+
+# Nothing that an answer hangs on is left out of what it is looked up by.
+
+MODEL = 'm\ninclude "part.cat"\nacyclic po-loc | rf | co | fr as coherence\n'
+LOOP = """PTX loop
+{ x = 0; y = 0; }
+P0@cta 0,gpu 0 {
+  again:
+    atom.relaxed.gpu.exch.b32 %r0, [y], 1;
+    ld.relaxed.gpu.u32 %r1, [x];
+    setp.eq.u32 %p0, %r1, 0;
+    @%p0 bra again;
+}
+P1@cta 1,gpu 0 {
+    st.relaxed.gpu.u32 [x], 1;
+}
+forall (0:r1 = 1)
+"""
+
+
+def known(base: Path) -> int:
+    """How many answers there are in a cache."""
+    with sqlite3.connect(base) as database:
+        return int(database.execute("SELECT count(*) FROM results").fetchone()[0])
+
+
+ASKED_OTHERWISE = [
+    ["--model", "ptx-6.0"],
+    ["--model", "ptx-9.0/-causality"],
+    ["--model", "ptx-9.0 --dep data"],
+    ["--dep", "data"],
+    ["--unroll", "3"],
+    ["--engine", "enumerate"],
+    ["--backend", "z3"],
+    ["--all-registers"],
+    ["--races"],
+    ["--check", "terminates"],
+    ["--progress", "fair"],
+    ["--resident", "2"],
+    ["--executions", "2"],
+    ["--why"],
+    ["--format", "herd"],
+]
+
+
+def test_whatever_is_asked_otherwise_is_another_question(
+    tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, test = tmp_path / "runs.db", tests / "MP+rel+acq.litmus"
+    for count, options in enumerate([[], *ASKED_OTHERWISE], 1):
+        without = check(capsys, test, *options)
+        assert check(capsys, test, *options, "--cache", base) == without, options
+        assert known(base) == count, options
+    monkeypatch.setattr(Texts, "_check", undecidable)  # and all of them are known now
+    for options in ([], *ASKED_OTHERWISE):
+        assert "is decided" not in "".join(check(capsys, test, *options, "--cache", base)[1:]), options
+
+
+def test_whoever_answers_is_a_part_of_the_question(
+    tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, test = tmp_path / "runs.db", tests / "MP+rel+acq.litmus"
+    for count, version in enumerate(("0.1.0+aa", "0.1.0+ab", "0.2.0+aa"), 1):
+        monkeypatch.setattr("ptxmm.campaigns.identity.version", lambda version=version: version)
+        check(capsys, test, "--cache", base)
+        assert known(base) == count
+
+
+def test_what_a_model_includes_is_a_part_of_the_question(
+    tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same name and the same option mean other text, in each step by another way; and at last they mean the first again."""
+    weak, strong = "let unused = po\n", "acyclic po | rf | co | fr as sc\n"
+    model, one, two = tmp_path / "m.cat", tmp_path / "one", tmp_path / "two"
+    base, test = tmp_path / "runs.db", tests / "MP+volatile.litmus"
+    for folder, text in ((one, weak), (two, strong)):
+        folder.mkdir()
+        (folder / "part.cat").write_text(text)
+    model.write_text(MODEL)
+    deep = 'include "deep.cat"\n'
+    steps = [
+        (lambda: None, one, 0),
+        (lambda: None, two, 1),  # another folder
+        (lambda: (one / "part.cat").write_text(strong), one, 1),
+        (lambda: (one / "part.cat").write_text(deep), one, 2),  # of which there is none
+        (lambda: (one / "deep.cat").write_text(strong), one, 1),  # there is one now
+        (lambda: (one / "deep.cat").write_text(weak), one, 0),  # what is included by what is included
+        (lambda: (tmp_path / "part.cat").write_text(strong), one, 1),  # the model's own folder comes first
+        (lambda: (tmp_path / "part.cat").unlink(), one, 0),
+        (lambda: (one / "part.cat").write_text(weak), one, 0),
+    ]
+    for change, folder, status in steps:
+        change()
+        asked = [test, "--model", model, "-I", folder]
+        without = check(capsys, *asked)
+        assert check(capsys, *asked, "--cache", base) == without and without[0] == status
+        assert check(capsys, test, "--model", f"{model} -I {folder}", "--cache", base)[0] == status
+    assert known(base) == 5, "no question was asked twice under another name"
+
+
+def test_axioms_that_a_model_of_a_file_lacks_are_a_part_of_the_question(
+    tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, base, test = tmp_path / "m.cat", tmp_path / "runs.db", tests / "MP+volatile.litmus"
+    model.write_text("m\nacyclic po-loc | rf | co | fr as coherence\nacyclic po | rf | co | fr as sc\n")
+    found = []
+    for name in (f"{model}", f"{model}/-sc", f"{model}/-coherence", f"{model}/-sc", f"{model}"):
+        without = check(capsys, test, "--model", name)
+        assert check(capsys, test, "--model", name, "--cache", base) == without
+        found.append(without[0])
+    assert known(base) == 3 and found[0] != found[1] and found == found[::-1]
+
+
+def test_a_bounded_answer_passes_where_that_is_accepted_and_only_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (test := tmp_path / "loop.litmus").write_text(LOOP)
+    for number, order in enumerate(((3, 0, 3), (0, 3, 0))):
+        base = tmp_path / f"{number}.db"
+        for status in order:
+            options = [] if status else ["--bounded-ok"]
+            with_cache = check(capsys, test, *options, "--cache", base)
+            assert with_cache == check(capsys, test, *options) and with_cache[0] == status
+        assert known(base) == 1
+
+
+def test_more_time_is_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base, test = tmp_path / "runs.db", LIBRARY / "asynchronous" / "bulk+distributed-shared-memory.litmus"
+    assert check(capsys, test, "--timeout", "0.001", "--format", "json", "--cache", base)[0] == 3
+    assert check(capsys, test, "--format", "json", "--cache", base)[0] == 0
+    assert check(capsys, test, "--timeout", "0.001", "--format", "json", "--cache", base)[0] == 0, (
+        "and what it led to is known"
+    )
+
+
+def test_a_test_of_a_template_is_kept_by_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, template = tmp_path / "runs.db", tmp_path / "surface.test"
+    template.write_text(TEMPLATE)
+    without = check(capsys, template, "--format", "json")
+    assert check(capsys, template, "--format", "json", "--cache", base) == without and known(base) == 2
+    monkeypatch.setattr(Texts, "_check", undecidable)
+    assert check(capsys, template, "--format", "json", "--cache", base) == without

@@ -1,0 +1,162 @@
+"""The file of a campaign where others have it, where it cannot be written, and where the clock is wrong."""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_campaigns import campaign, decided, folder_of_tests, row, table
+
+from ptxmm.campaigns import database, deciding
+from ptxmm.campaigns.database import Database, DatabaseError, Row
+from ptxmm.campaigns.holders import holders
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of_tests(tmp_path_factory.mktemp("tests") / "few", 6)
+
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells who holds a lock")
+
+
+@contextmanager
+def another_program(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    """A process that does something, says so, and waits."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{code}\nprint(flush=True); input()", *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+LOCKS = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN EXCLUSIVE')"
+READS = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); r = c.execute('SELECT * FROM tests'); next(r)"
+
+
+@LINUX
+@pytest.mark.parametrize(("code", "reads"), [(LOCKS, False), (READS, True)])
+def test_who_holds_the_file_is_told(
+    code: str,
+    reads: bool,
+    few: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    base = tmp_path / "runs.db"
+    assert campaign(base, few) == 0 and decided(capsys) == 6
+    before = table(base)
+    for name in ("_PATIENCE", "_WRITERS_PATIENCE"):
+        monkeypatch.setattr(database, name, 0.1)
+    with another_program(code, base) as process:
+        who = f"({holders(str(base))[0]})"
+        assert f"process {process.pid} ({sys.executable} -c " in who
+        for arguments in ([few, "--races"], ["--report"]):
+            if arguments == ["--report"] and reads:
+                assert campaign(base, *arguments) == 0
+                continue
+            assert campaign(base, *arguments) == 2
+            err = capsys.readouterr().err
+            assert f"{base}: error: another program holds the file {who}: wait for its end" in err
+            assert "Traceback" not in err and "locked" not in err
+    assert campaign(base, few) == 0 and decided(capsys) == 0 and table(base) == before
+
+
+@LINUX
+def test_the_other_campaign_is_named(few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = tmp_path / "runs.db"
+    code = "import fcntl, os, sys; fcntl.flock(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)"
+    with another_program(code, base, "\x1b[31m") as process:
+        assert campaign(base, few) == 2
+    err = capsys.readouterr().err
+    assert f"another campaign, or check --cache, writes to it (process {process.pid} (" in err and "\x1b" not in err
+
+
+@pytest.mark.parametrize("locks", ["", "nothing that is known\n", "1: FLOCK ADVISORY WRITE x fe:00:1 0 EOF\n"])
+def test_where_nobody_tells_nobody_is_named(locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "locks").write_text(locks)
+    monkeypatch.setattr("ptxmm.campaigns.holders._LOCKS", str(tmp_path / "locks"))
+    assert holders(str(tmp_path / "locks")) == []
+    monkeypatch.setattr("ptxmm.campaigns.holders._LOCKS", str(tmp_path / "none"))
+    assert holders(str(tmp_path / "locks")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("SQLITE_READONLY_DBMOVED", "its folder, where SQLite keeps a journal, cannot be written"),
+        ("SQLITE_CANTOPEN", "may this user write to its folder?"),
+        ("SQLITE_IOERR_DELETE", "the journal beside it cannot be removed"),
+        ("SQLITE_IOERR_WRITE", "the disk, or a limit on sizes of files"),
+        ("SQLITE_FULL", "the disk is full"),
+        ("SQLITE_ELSE", "as SQLite has it"),
+    ],
+)
+def test_what_stands_in_the_way_is_told_with_what_to_do(name: str, told: str, tmp_path: Path) -> None:
+    base = str(tmp_path / "runs.db")
+    with (
+        Database(base, writes=True) as found,
+        pytest.raises(DatabaseError, match="error: ") as caught,
+        found._explained(),
+    ):
+        error = sqlite3.OperationalError("as SQLite has it")
+        error.sqlite_errorname = name
+        raise error
+    assert str(caught.value).startswith(f"{base}: error: ") and told in str(caught.value)
+
+
+def test_results_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them, each once, and those that are asked for only, wherever a part ends."""
+    base = str(tmp_path / "runs.db")
+    with Database(base, writes=True) as found:
+        asked, other = deciding.Decider([deciding.Settings(), deciding.Settings(races=True)]).questions
+        found.begin("x", [asked])
+        rows = [row(test_hash=f"{i:02}", question=q.identity) for i in range(7) for q in (asked, other)]
+        found.add(rows, [(i, "x", f"{i:02}", "") for i in range(6)])
+        for at_once in (1, 2, 3, 6, 7, 100):
+            monkeypatch.setattr(database, "_AT_ONCE", at_once)
+            assert [r.test_hash for r in found.results()] == [f"{i:02}" for i in range(6)]
+
+
+def test_a_clock_that_goes_backward_changes_nothing(
+    few: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Clock(datetime.datetime):
+        year_now = 2040
+
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> Clock:
+            Clock.year_now -= 1
+            return cls(Clock.year_now, 1, 1, tzinfo=tz)
+
+    base, usual = tmp_path / "runs.db", tmp_path / "usual.db"
+    assert campaign(usual, few) == 0
+    monkeypatch.setattr(deciding.datetime, "datetime", Clock)
+    assert campaign(base, few, "--jobs", "1") == 0
+    with Database(str(base), writes=False) as found:
+        years = {row.decided[:4] for row in found.results()}
+    assert max(years) < "2040" and len(years) > 1
+    monkeypatch.undo()
+    capsys.readouterr()
+    assert campaign(base, few) == 0 and decided(capsys) == 0 and table(base) == table(usual)
+
+
+def test_a_row_is_sealed_but_for_when_it_was_decided() -> None:
+    found: Row = row()
+    assert found._replace(decided="1970").intact and not found._replace(whole=0).intact

@@ -194,7 +194,7 @@ def _late(d: Draw) -> Failure:
 def _syntax(d: Draw) -> Failure:
     text = d.test(d.passing("release", "acquire"), f"~exists {d.missed}")
     place = d.random.choice([m for m, c in enumerate(text) if c == ";" and "{" in text[:m]][3:])
-    wrong = d.random.choice([" bogus.op %r0", " ld.weak.u32 %r0, [nowhere]", " st.wek.u32 [x], 1", " @", " }", " ]"])
+    wrong = d.random.choice([" bogus.op %r0", " ld.weak.u32 %r0, [", " st.wek.u32 [x], 1", " @", " }", " ]"])
     return _litmus("syntax", f"{text[: place + 1]}{wrong};{text[place + 1 :]}", "error", verdicts=("error",))
 
 

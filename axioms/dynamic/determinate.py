@@ -26,6 +26,8 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Semantics by which an access may order others.
 _ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
+#: Instructions that access memory by elements as wide as they say.
+_SCALARS = frozenset(("ld", "st"))
 #: Accesses that are one step of the work.
 _LOOK = 16
 
@@ -88,9 +90,10 @@ class Determinate:
         """`size`: the threads of a CTA."""
         self.clocks = Clocks(size)
         self.size = size
-        self.ctas: dict[int, int] = {}
+        #: By the identity of a segment of memory, which lasts as long as this says something of it.
         self.shadows: dict[int, Shadow] = {}
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
+        self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
         self.masks: dict[int, int] = {}
         self.accesses = self.meetings = 0
@@ -100,22 +103,27 @@ class Determinate:
         #: By the number of an instruction, what its accesses are.
         self._strong: dict[int, str] = {}
         self._commutes: dict[int, str] = {}
+        self._commuted = False
 
     @property
     def commuted(self) -> bool:
         """Whether some atomic operations may come in any order."""
-        return any(shadow.commuted for shadow in self.shadows.values())
+        return self._commuted or any(shadow.commuted for shadow in self.shadows.values())
 
     # Threads.
 
     def enters(self, cta: Any) -> int:
         return self.clocks.enter()
 
+    def ends(self, cta: Any) -> None:
+        shadow = self.shadows.pop(id(cta.shared), None)
+        self._commuted = self._commuted or (shadow is not None and shadow.commuted)
+
     def _party(self, thread: WatchedThread) -> Party:
         return Party(thread.number, thread.instruction)
 
     def _open(self, thread: WatchedThread, what: str) -> Stopped:
-        return Stopped(Open(what, self._party(thread)))
+        return Stopped(Open(what, Party(thread.number, thread.launch.running() or thread.instruction)))
 
     # Accesses.
 
@@ -165,25 +173,25 @@ class Determinate:
             self.exact = False
             raise self._open(thread, "ordering")
         strong = "" if use.sem == "weak" else use.scope or "sys"
-        if use.proxy == "texture":
+        if use.proxy == "texture" or use.form.mnemonic == "ldu":
             strong = CONSTANT
         self._strong[thread.op] = strong
         return strong
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
         """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
-        weak and of one size."""
+        weak and of one size, element by element."""
         party = self._party(thread)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if before.strong or access.strong:
             return Open("order", party)
-        if not self.exact or (before.first, before.size) != (access.first, access.size):
+        if not self.exact or not _alike(other.op, party.op) or (before.first, before.size) != (access.first, access.size):
             return Open("unordered", party)
         return Race(other, party, where, access.first, access.first + access.size - 1)
 
     # Threads together.
 
-    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool) -> None:
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         if level != "cta":
             raise self._open(thread, "cluster")
         number = thread.number
@@ -193,7 +201,11 @@ class Determinate:
             ordered = self.clocks.ordered
             if not all(ordered(number, other, time) for other, _, time in before.arrivals):
                 raise self._open(thread, "instance")
-        self.arrived.setdefault(key, []).append((self.clocks.release(number), waits))
+        come = self.arrived.setdefault(key, [])
+        if come and self.counts[key] != count:
+            raise self._open(thread, "counts")
+        self.counts[key] = count
+        come.append((self.clocks.release(number), waits))
 
     def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
         if not whole:
@@ -210,7 +222,8 @@ class Determinate:
     def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
         self.meetings += 1
         if not masked:
-            raise self._open(threads[0], "unmasked")
+            op = threads[0].launch.running()
+            raise Stopped(Open("unmasked", Party(threads[0].number, op) if op else None))
         if how.form.mnemonic == "bar":
             arrivals = [self.clocks.release(thread.number) for thread in threads]
             self.clocks.acquire([a[0] for a in arrivals], self.clocks.join(arrivals))
@@ -223,9 +236,14 @@ class Determinate:
             self.exact = False
             return
         if what == "unknown":
-            self.unknown = self.unknown or Open(what, self._party(thread))
+            self.unknown = self.unknown or Open(what)
             return
         raise self._open(thread, what)
+
+
+def _alike(a: Op, b: Op) -> bool:
+    """Whether two instructions that access the same bytes access the same elements: vectors do so one by one."""
+    return {a.use.form.mnemonic, b.use.form.mnemonic} <= _SCALARS and a.use.width == b.use.width
 
 
 def results_unused(program: Program, op: Op) -> bool:

@@ -31,8 +31,20 @@ class Access(NamedTuple):
     commutes: str = ""
 
 
+    @property
+    def alike(self) -> Kind:
+        """The thread, and what decides which operations of others commute with this one: the last of those that have it in
+        common stands for those before it."""
+        return self.thread, self.commutes, self.strong, self.first, self.size
+
+
+#: See `Access.alike`.
+Kind = tuple[int, str, str, int, int]
+
+
 class Cell:
-    """The accesses to some bytes that can matter. `reads` and `atomics` by thread; `constant`: a read by the texture proxy."""
+    """The accesses to some bytes that can matter. `reads` by thread, `atomics` by thread and by what they are; `constant`: a
+    read by the texture proxy."""
 
     __slots__ = ("atomics", "constant", "reads", "write")
 
@@ -40,7 +52,7 @@ class Cell:
         self.write: Access | None = None
         self.constant: Access | None = None
         self.reads: dict[int, Access] = {}
-        self.atomics: dict[int, Access] = {}
+        self.atomics: dict[Kind, Access] = {}
 
 
 class Shadow:
@@ -133,7 +145,7 @@ class Shadow:
                         self.commuted = True
                     else:
                         found = a
-            cell.atomics[thread] = access
+            cell.atomics[access.alike] = access
         return found
 
     def _commute(self, a: Access, b: Access) -> bool:

@@ -18,7 +18,7 @@ from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import decide_whole, may_be_whole
+from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -78,7 +78,7 @@ def check(
     open_ = ""
     try:
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
-            open_ = decide_whole(test, result, deadline)
+            open_ = decide_whole(test, result, deadline, racing=tells_races(model))
             if not open_:
                 return result
         question = Question(

@@ -18,7 +18,7 @@ from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target, Targets
 from ptxcore.machine.run.expressions import Printer
-from ptxcore.machine.run.special import OF_THREAD
+from ptxcore.machine.run.special import OF_THREAD, TOLD
 from ptxcore.values.terms import Term, Value, mask, symbol
 
 #: What ends a thread.
@@ -219,7 +219,7 @@ class Compiler:
         elif kind == "special":
             text = (
                 f"T.ask({source.name!r})"
-                if source.name in CHANGING
+                if source.name in CHANGING or (self.watched and source.name not in TOLD)
                 else f"{_keeper(source.name)}.special[{source.name!r}]"
             )
             return f"({text} & {mask(source.width)})" if source.has > source.width else text

@@ -182,6 +182,8 @@ class Cta:
 
     def end(self) -> None:
         """All threads have ended: nothing of them is needed any more."""
+        if self.launch.watcher is not None:
+            self.launch.watcher.ends(self)
         self.threads, self.warps = [], {}
 
     # Barriers (section 9.7.13.1).
@@ -202,7 +204,7 @@ class Cta:
         """A thread comes to a barrier; gives the result of a reduction at once for the last one. Raises Suspended."""
         watcher = self.launch.watcher
         if watcher is not None:
-            watcher.arrives(thread, level, identity, action != "arrive")
+            watcher.arrives(thread, level, identity, action != "arrive", count)
         if level == "cluster":
             return self.meet_cluster(thread, action)
         self._check_barrier(identity, count)
@@ -213,6 +215,8 @@ class Cta:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
             )
+        if barrier.arrived and (barrier.operator == "") is not (operator == ""):
+            raise fault("barrier-divergence", f"threads come to barrier {identity} to reduce, and others do not")
         barrier.count = count if count is not None else barrier.count
         self._check_warp(thread, how, identity, barrier)
         barrier.arrived += 1

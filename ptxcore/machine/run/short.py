@@ -16,6 +16,8 @@ Load = Callable[[Any, int], int]
 Store = Callable[[Any, int, int], None]
 
 _OFFSET = (1 << GLOBAL_BITS) - 1
+#: Bytes of an address.
+_POINTER = 8
 #: Binary logarithms of the numbers of bytes.
 _SHIFTS = range(4)
 
@@ -125,6 +127,8 @@ def watched_store(base: type, name: str, size: int) -> Store:
 
     def store(thread: Any, address: int, value: int) -> None:
         thread.watcher.writes(thread, address, size)
+        if size == _POINTER and type(value) is int:
+            thread.hands_on(address, value)
         whole(thread, address, value)
 
     return store

@@ -103,3 +103,7 @@ def of_cta(shape: Shape, index: Triple) -> Registers:
         "reserved_smem_offset_0": reserved, "reserved_smem_offset_1": reserved + RESERVED // 2,
     }  # fmt: skip
     return Registers(registers)
+
+
+#: Special registers that the place of a thread in its launch determines; of others nothing is known.
+TOLD = OF_THREAD | of_cta(Shape((1, 1, 1), (1, 1, 1), (1, 1, 1), 0, 0), (0, 0, 0)).keys()

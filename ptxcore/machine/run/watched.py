@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
 from ptxcore.machine.run.special import Place
@@ -18,11 +19,19 @@ from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.thread import Thread
 
 
+_OFFSET = (1 << WINDOW_BITS) - 1
+_POINTER = (1 << 64) - 1
+
+
 class Watcher(Protocol):
     """Who is told. What it raises ends the run; a `BaseException` that is no `Exception` passes through unchanged."""
 
     def enters(self, cta: Cta) -> int:
         """A thread of a CTA begins; gives its number."""
+        ...
+
+    def ends(self, cta: Cta) -> None:
+        """All threads of a CTA have ended; its shared memory is gone."""
         ...
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> None:
@@ -37,8 +46,8 @@ class Watcher(Protocol):
         """A thread is about to execute an atomic operation on `size` bytes."""
         ...
 
-    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool) -> None:
-        """A thread has come to a barrier of its CTA or its cluster."""
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        """A thread has come to a barrier of its CTA or its cluster, which takes `count` threads (None: all)."""
         ...
 
     def released(self, cta: Cta, level: str, identity: int, whole: bool) -> None:
@@ -82,7 +91,15 @@ class WatchedThread(Thread):
 
     def write(self, address: int, size: int, value: int) -> None:
         self.watcher.writes(self, address, size)
+        if type(value) is int:
+            for shift in range(0, 8 * size, 64):
+                self.hands_on(address, value >> shift & _POINTER)
         super().write(address, size, value)
+
+    def hands_on(self, address: int, value: int) -> None:
+        """The thread writes 8 bytes: others may read there where its stack is, and find their own at that address."""
+        if 0 <= value - LOCAL < self.top and address & ~_OFFSET != LOCAL:
+            self.watcher.other(self, "stack")
 
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         if kind not in ("atom", "red"):

@@ -1,0 +1,108 @@
+"""Launches that are undefined, or that race in another way than it seems, of which one run of all threads must not say more than
+the formula does; each case is a few lines of two threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import decide_whole, tells_races
+from ptxmm.result import Checked, Result
+
+_HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<4>; .reg .b16 %h<3>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ .shared .align 16 .b8 s[256]; .local .align 8 .b8 l[16];
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u64 %rd2, s; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 1;
+"""
+
+#: What one run leaves to the formula (or `same`, where it may say what the formula says), and the lines.
+_CASES = {
+    "a vector and a wide store": ("unordered", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.u64 [%rd1], 7;"),
+    "vectors of other elements": ("unordered", "mov.u16 %h1, 1; @%p1 st.global.v2.u32 [%rd1], {1, 2};"
+                                               "@%p2 st.global.v4.u16 [%rd1], {%h1, %h1, %h1, %h1};"),
+    "vectors": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.v2.u32 [%rd1], {3, 4};"),
+    "an addition behind which a maximum comes": ("order", "@%p1 red.global.add.u32 [%rd1], 1; red.global.max.u32 [%rd1], 7;"),
+    "an addition of other bytes before": ("order", "@%p1 red.global.add.u64 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
+    "an addition in another scope before": ("same", "@%p1 red.relaxed.cta.global.add.u32 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
+    "ldu of what was written": ("order", "@%p1 st.global.u32 [%rd1], 7; bar.sync 0; @%p2 ldu.global.u32 %r4, [%rd1];"),
+    "ldu of what will be written": ("order", "@%p1 ldu.global.u32 %r4, [%rd1]; bar.sync 0; @%p2 st.global.u32 [%rd1], 7;"),
+    "ldu": ("same", "ldu.global.u32 %r4, [%rd1]; @%p2 st.global.u32 [%rd1+4], 7;"),
+    "a register of which nothing is known": ("clock", "mov.u32 %r4, %pm0; @%p1 st.global.u32 [%rd1], %r4;"),
+    "the stack of another thread": ("stack", "mov.u64 %rd4, l; cvta.local.u64 %rd4, %rd4; st.u32 [%rd4], %r1;"
+                                    "@%p1 st.shared.u64 [%rd2], %rd4; bar.sync 0; @%p2 ld.shared.u64 %rd5, [%rd2];"
+                                    "@%p2 ld.u32 %r5, [%rd5]; @%p2 st.global.u32 [%rd1], %r5;"),
+    "the stack of another thread, in a vector": ("stack", "mov.u64 %rd4, l; cvta.local.u64 %rd4, %rd4; st.u32 [%rd4], %r1;"
+                                                 "@%p1 st.shared.v2.u64 [%rd2], {%rd2, %rd4}; bar.sync 0;"
+                                                 "@%p2 ld.shared.u64 %rd5, [%rd2+8]; @%p2 ld.u32 %r5, [%rd5];"),
+    "a barrier of all and of some": ("counts", "@%p1 bra A; barrier.sync 1; bra E; A: barrier.sync 1, 32; E: mov.u32 %r4, 1;"),
+    "a reduction at a barrier of others": ("error", "@%p1 bra A; barrier.sync 0; bra E; A: barrier.red.popc.u32 %r5, 0, %p1;"
+                                           "E: @%p1 st.global.u32 [%rd1], 3;"),
+}  # fmt: skip
+
+
+def _test(text: str, threads: int = 2, grid: int = 1, elements: int = 8) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": threads,
+        "params": {"x": {"type": "u32", "elements": elements, "init": [5]}},
+        "check": {"forall": "x[0] < 100 || x[1] > 0", "race_free": True, "terminates": True, "no_trap": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+def _by_one_run(test: KernelTest, racing: bool = True) -> tuple[str, Result]:
+    checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
+    result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
+    return decide_whole(test, result, None, racing=racing), result
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_one_run_says_no_more_than_the_formula(case: str) -> None:
+    """Two threads are few enough for the formula, which is asked as always."""
+    from ptxmm.report.whole import left_open
+
+    wanted, lines = _CASES[case]
+    test = _test(_HEAD + lines + "\n ret;\n}")
+    open_, found = _by_one_run(test)
+    if wanted != "same":
+        assert open_.startswith(left_open(wanted, ""))
+        return
+    expected = checking.check(test, model_named("ptx-9.0"))
+    assert not open_ and found.verdict == expected.verdict
+    assert not found.states or found.states == expected.states
+
+
+@pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5"])
+def test_a_model_that_tells_no_races_has_none(model: str) -> None:
+    chosen = model_named(model)
+    test = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=40)
+    small = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=2)
+    assert not tells_races(chosen) and tells_races(model_named("ptx-9.0"))
+    open_, _ = _by_one_run(test, racing=False)
+    assert open_
+    assert checking.check(small, chosen).verdict == "ok"
+
+
+_SHARED = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 16 .b8 s[128];
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u64 %rd2, s; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3;
+ st.shared.u32 [%rd4], %r1; bar.sync 0; xor.b32 %r2, %r1, 1; mul.wide.u32 %rd5, %r2, 4; add.u64 %rd5, %rd2, %rd5;
+ ld.shared.u32 %r3, [%rd5]; red.global.add.u32 [%rd1], %r3; ret;
+}"""
+
+
+def test_ctas_that_end_leave_nothing_behind_in_shared_memory() -> None:
+    """CTAs that begin when others have ended: more than are under way at once, so that memory is used again."""
+    open_, found = _by_one_run(_test(_SHARED, threads=32, grid=200))
+    assert not open_ and not found.races
+    assert [c.holds for c in found.checks if c.kind == "race_free"] == [True]

@@ -185,7 +185,8 @@ class Determinate:
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         if before.strong or access.strong:
             return Open("order", party)
-        if not self.exact or not _alike(other.op, party.op) or (before.first, before.size) != (access.first, access.size):
+        same = (before.first, before.size) == (access.first, access.size) and _alike(other.op, party.op)
+        if not self.exact or not same:
             return Open("unordered", party)
         return Race(other, party, where, access.first, access.first + access.size - 1)
 

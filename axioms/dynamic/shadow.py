@@ -30,7 +30,6 @@ class Access(NamedTuple):
     #: Of an atomic operation: what it does, where any order of such operations has one result; empty where not.
     commutes: str = ""
 
-
     @property
     def alike(self) -> Kind:
         """The thread, and what decides which operations of others commute with this one: the last of those that have it in

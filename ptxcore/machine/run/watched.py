@@ -18,7 +18,6 @@ from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.thread import Thread
 
-
 _OFFSET = (1 << WINDOW_BITS) - 1
 _POINTER = (1 << 64) - 1
 

@@ -19,9 +19,10 @@ _NOBODY: Table = {}
 class Clocks:
     """The clocks of the threads of a launch, which are numbered CTA by CTA; all CTAs have `size` threads."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, own: list[int] | None = None) -> None:
+        """`own`: the threads' own times, where other clocks have them too."""
         self.size = size
-        self.own: list[int] = []
+        self.own: list[int] = [] if own is None else own
         self.known: list[Table] = []
 
     def enter(self) -> int:
@@ -65,6 +66,10 @@ class Clocks:
             times = found.setdefault(cta, [0] * self.size)
             times[place] = max(times[place], time)
         return found
+
+    def merge(self, thread: int, tables: Iterable[Table]) -> None:
+        """A thread learns what tables say, besides what it knows."""
+        self.known[thread] = self.join([(thread, table, 0) for table in (self.known[thread], *tables)])
 
     def acquire(self, threads: Iterable[int], table: Table) -> None:
         """Threads come behind a point at which a table is known, and know of nothing more than it says but their own past."""

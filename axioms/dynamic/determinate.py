@@ -7,15 +7,18 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Clocks
+from axioms.dynamic.live import Live, results_unused
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
 from ptxcore.clock import OutOfTime, tick
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
-from ptxcore.machine.lower.ops import Op, Program, Target
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
 
 #: Below lie the state spaces but `.global`.
@@ -30,6 +33,8 @@ _ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
 _SCALARS = frozenset(("ld", "st"))
 #: Accesses that are one step of the work.
 _LOOK = 16
+#: What levels of `membar` are as scopes.
+_LEVELS = {"gl": "gpu"}
 
 
 class Party(NamedTuple):
@@ -95,11 +100,18 @@ class Determinate:
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
-        self.masks: dict[int, int] = {}
         self.accesses = self.meetings = 0
         self.exact = True
         #: A value that nothing determines was met: nothing is settled, but a race that comes up is one.
         self.unknown: Open | None = None
+        #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
+        #: one; where threads look, and the liveness of registers there.
+        self.places: dict[int, dict[int, tuple[int, Place]]] = {}
+        self.fenced: dict[int, Hand] = {}
+        self.offered: dict[int, list[tuple[Hand, str]]] = {}
+        self.looked: dict[int, Look] = {}
+        self.live: Live | None = None
+        self.waits = 0
         #: By the number of an instruction, what its accesses are.
         self._strong: dict[int, str] = {}
         self._commutes: dict[int, str] = {}
@@ -117,6 +129,7 @@ class Determinate:
 
     def ends(self, cta: Any) -> None:
         shadow = self.shadows.pop(id(cta.shared), None)
+        self.places.pop(id(cta.shared), None)
         self._commuted = self._commuted or (shadow is not None and shadow.commuted)
 
     def _party(self, thread: WatchedThread) -> Party:
@@ -130,18 +143,23 @@ class Determinate:
     def reads(self, thread: WatchedThread, address: int, size: int) -> None:
         self._access(thread, "R", address, size)
 
-    def writes(self, thread: WatchedThread, address: int, size: int) -> None:
-        self._access(thread, "W", address, size)
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        self._access(thread, "W", address, size, value=value)
 
-    def updates(self, thread: WatchedThread, how: Use, address: int, size: int) -> None:
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
         commutes = self._commutes.get(thread.op)
         if commutes is None:
             whole = how.type[:1] in ("u", "s", "b") and how.op in _COMMUTE
-            dropped = whole and results_unused(thread.launch.program, thread.instruction)
+            dropped = whole and results_unused(thread.launch.program.functions.values(), thread.instruction)
             commutes = self._commutes[thread.op] = f"{how.op}.{how.type}" if dropped else ""
-        self._access(thread, "A", address, size, commutes)
+        value = write(0)[0] if how.op == "add" and commutes else None
+        self._access(thread, "A", address, size, commutes, value)
 
-    def _access(self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "") -> None:
+    def _access(
+        self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
+    ) -> None:
         if address < _WINDOWS:
             if address & ~_OFFSET != SHARED:
                 return  # the thread's own, or constant
@@ -160,6 +178,121 @@ class Determinate:
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
         if before is not None:
             raise Stopped(self._conflict(thread, before, access, shadow.name))
+        if (strong or kind != "R") and strong != CONSTANT and (strong or id(segment) in self.places):
+            self._communicate(thread, access, segment, value)
+
+    # Threads that wait for each other.
+
+    def _communicate(self, thread: WatchedThread, access: Access, segment: Segment, value: Any) -> None:
+        """A strong access, or a write of bytes that strong ones access. The elements of a vector are accesses of their own, in
+        no order (section 8.2.4), of which nothing is known here."""
+        if access.strong and thread.instruction.use.words["vec"]:
+            raise self._open(thread, "vector")
+        place = self._place(thread, access, segment)
+        if place is None:
+            return
+        if access.kind == "R":
+            self._find(thread, access, segment, place)
+        elif not place.write(self._written(thread, access, value), self.clocks):
+            raise self._open(thread, "order")
+
+    def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> Place | None:
+        """What is known of the bytes of an access; None where no strong operation is about any of them."""
+        places = self.places.setdefault(id(segment), {})
+        found = places.get(access.first)
+        if found is not None and found == (access.first, found[1]) and found[1].size == access.size:
+            return found[1]
+        inside = range(access.first, access.first + access.size)
+        if any(byte in places for byte in inside):
+            raise self._open(thread, "unordered")
+        if not access.strong:
+            return None
+        first = segment.read(access.first, access.size)
+        if type(first) is not int:
+            raise self._open(thread, "unknown")
+        place = Place(access.size, first)
+        places.update((byte, (access.first, place)) for byte in inside)
+        return place
+
+    def _written(self, thread: WatchedThread, access: Access, value: Any) -> Written:
+        number, clocks = thread.number, self.clocks
+        if type(value) is not int and access.kind == "W":
+            raise self._open(thread, "unknown")
+        known, time, hands = clocks.known[number], clocks.own[number], []
+        if access.strong:
+            if thread.instruction.use.sem in ("release", "acq_rel", "sc"):
+                hands.append(Hand(clocks.join([clocks.release(number)]), access.strong, number))
+            if number in self.fenced:
+                hands.append(self.fenced[number])
+        kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
+        return Written(number, time, value if type(value) is int else 0, kind, access.strong, known, tuple(hands))
+
+    def _find(self, thread: WatchedThread, access: Access, segment: Segment, place: Place) -> None:
+        """A strong read: what it may find, and what is certain then."""
+        number, value = thread.number, segment.read(access.first, access.size)
+        if type(value) is not int:
+            raise self._open(thread, "unknown")
+        look, op, live = self.looked.get(number), thread.op, self._live(thread)
+        known: dict[int, object] = {}
+
+        def leads(found: int) -> object:
+            if found not in known:
+                known[found] = (
+                    look.leads(live, op, (segment, access.first, access.size), found) if look is not None else (found,)
+                )
+            return known[found]
+
+        if leads(value) is None:
+            return  # it looks again
+        read = Read(number, access.time, value, access.strong, leads)
+        if not place.read(read, self.clocks):
+            raise self._open(thread, "order")
+        fresh = read.certain - read.before
+        self.waits += bool(fresh)
+        hands = [hand for n in sorted(fresh) for hand in self._handed(place, n, read)]
+        if thread.instruction.use.sem in ("acquire", "acq_rel", "sc"):
+            self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
+        else:
+            self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
+
+    def _handed(self, place: Place, n: int, read: Read) -> tuple[Hand, ...]:
+        """What a write hands on to a read that sees it, or an atomic operation behind it, each in the other's scope."""
+        within = self.clocks.within
+        seen = [w for m, w in enumerate(place.writes) if m not in read.before]
+        strong = all(
+            w.scope and within(w.scope, w.thread, read.thread) and within(read.scope, w.thread, read.thread)
+            for w in seen
+        )
+        return place.writes[n].hands if strong else ()
+
+    def _acquire(self, number: int, offered: list[tuple[Hand, str]], scope: str) -> None:
+        """A thread acquires in a scope what heads of release patterns hand on."""
+        within = self.clocks.within
+        tables = [
+            hand.table
+            for hand, _ in offered
+            if within(hand.scope, hand.thread, number) and within(scope, hand.thread, number)
+        ]
+        if tables:
+            self.clocks.merge(number, tables)
+
+    def _live(self, thread: WatchedThread) -> Live:
+        if self.live is None:
+            self.live = Live(thread.launch.compiled)
+        return self.live
+
+    def looks(self, thread: WatchedThread, block: int) -> None:
+        self.looked[thread.number] = Look(thread, block)
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        if how.words["restrict"] or how.words["operation"]:
+            raise self._open(thread, "fence")
+        number, scope = thread.number, _LEVELS.get(how.scope or "", how.scope or "")
+        self.exact = False
+        if how.sem != "release":
+            self._acquire(number, self.offered.pop(number, []), scope)
+        if how.sem != "acquire":
+            self.fenced[number] = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)
 
     def _scope_of(self, thread: WatchedThread) -> str:
         """The scope of a strong access, empty of a weak one; refuses those that this way does not know."""
@@ -171,7 +304,6 @@ class Determinate:
             raise self._open(thread, "proxy")
         if use.sem in _ORDERING:
             self.exact = False
-            raise self._open(thread, "ordering")
         strong = "" if use.sem == "weak" else use.scope or "sys"
         if use.proxy == "texture" or use.form.mnemonic == "ldu":
             strong = CONSTANT
@@ -233,8 +365,8 @@ class Determinate:
         raise Stopped(Open("unknown"))
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
-        if what == "fence":
-            self.exact = False
+        if what == "fence" and how is not None:
+            self._fence(thread, how)
             return
         if what == "unknown":
             self.unknown = self.unknown or Open(what)
@@ -245,24 +377,3 @@ class Determinate:
 def _alike(a: Op, b: Op) -> bool:
     """Whether two instructions that access the same bytes access the same elements: vectors do so one by one."""
     return {a.use.form.mnemonic, b.use.form.mnemonic} <= _SCALARS and a.use.width == b.use.width
-
-
-def results_unused(program: Program, op: Op) -> bool:
-    """Whether no instruction of its function reads a register that an instruction writes."""
-    written = {target.slot for target in op.targets if isinstance(target, Target)}
-    if not written:
-        return all(target is None for target in op.targets)
-    code = next(c for c in program.functions.values() if any(o is op for o in c.ops))
-    read = {result.slot for result in code.results if result.slot is not None}
-    for o in code.ops:
-        waiting = [s for s in o.sources if s is not None]
-        if o.call is not None:
-            waiting += [s for s in (o.call.pointer, *(a.source for a in o.call.arguments)) if s is not None]
-        while waiting:
-            source = waiting.pop()
-            waiting += source.parts
-            if source.kind == "register":
-                read.add(source.value)
-        if o.guard is not None:
-            read.add(o.guard[0])
-    return written.isdisjoint(read) and all(target is None or isinstance(target, Target) for target in op.targets)

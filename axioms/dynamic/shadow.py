@@ -30,28 +30,22 @@ class Access(NamedTuple):
     #: Of an atomic operation: what it does, where any order of such operations has one result; empty where not.
     commutes: str = ""
 
-    @property
-    def alike(self) -> Kind:
-        """The thread, and what decides which operations of others commute with this one: the last of those that have it in
-        common stands for those before it."""
-        return self.thread, self.commutes, self.strong, self.first, self.size
 
-
-#: See `Access.alike`.
-Kind = tuple[int, str, str, int, int]
+#: What accesses have in common of which a later one stands for an earlier one that is ordered before it: it is as strong, of
+#: the same bytes, and by the same thread, or for writes by a thread of the same CTA.
+Class = tuple[int, str, int, int]
 
 
 class Cell:
-    """The accesses to some bytes that can matter. `reads` by thread, `atomics` by thread and by what they are; `constant`: a
-    read by the texture proxy."""
+    """The accesses to some bytes that can matter, by their classes; `constant`: a read by the texture proxy."""
 
-    __slots__ = ("atomics", "constant", "reads", "write")
+    __slots__ = ("atomics", "constant", "reads", "writes")
 
     def __init__(self) -> None:
-        self.write: Access | None = None
+        self.writes: dict[Class, Access] = {}
         self.constant: Access | None = None
-        self.reads: dict[int, Access] = {}
-        self.atomics: dict[Kind, Access] = {}
+        self.reads: dict[Class, Access] = {}
+        self.atomics: dict[Class, Access] = {}
 
 
 class Shadow:
@@ -84,46 +78,50 @@ class Shadow:
         for i, cell in old.items():
             for half in (2 * i, 2 * i + 1):
                 new = self.cells[half] = Cell()
-                new.write, new.constant = cell.write, cell.constant
+                new.writes, new.constant = dict(cell.writes), cell.constant
                 new.reads, new.atomics = dict(cell.reads), dict(cell.atomics)
 
     def read(self, access: Access) -> Access | None:
         """A read; gives a conflicting access that is not ordered before it, where there is one."""
         thread, ordered, found = access.thread, self.clocks.ordered, None
         constant = access.strong == CONSTANT
+        kind = (thread, access.strong, access.first, access.size)
         for cell in self._of(access):
-            w = cell.write
-            if w is not None and (constant or not ordered(thread, w.thread, w.time)):
-                found = w
+            for w in cell.writes.values():
+                if constant or not (ordered(thread, w.thread, w.time) or self._contend(w, access)):
+                    found = w
             if constant:
                 found = next(iter(cell.atomics.values()), found)
                 cell.constant = access
                 continue
             for a in cell.atomics.values():
-                if not ordered(thread, a.thread, a.time):
+                if not (ordered(thread, a.thread, a.time) or self._contend(a, access)):
                     found = a
             reads = cell.reads
-            if len(reads) == 1 and thread not in reads:
-                (r,) = reads.values()
-                if ordered(thread, r.thread, r.time):
+            if len(reads) == 1:
+                ((other, r),) = reads.items()
+                if (not access.strong or other[1:] == kind[1:]) and ordered(thread, r.thread, r.time):
                     reads.clear()
-            reads[thread] = access
+            reads[kind] = access
         return found
 
     def write(self, access: Access) -> Access | None:
         """A write; gives a conflicting access that is not ordered before it, where there is one."""
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
-            w = cell.write
-            if w is not None and not ordered(thread, w.thread, w.time):
-                found = w
+            for other in (*cell.writes.values(), *cell.atomics.values()):
+                if not ordered(thread, other.thread, other.time):
+                    found = other
             found = cell.constant or found
-            for others in (cell.reads, cell.atomics):
-                for o in others.values():
-                    if o.thread != thread and not ordered(thread, o.thread, o.time):
-                        found = o
-                others.clear()
-            cell.write = access
+            for kind, r in list(cell.reads.items()):
+                if ordered(thread, r.thread, r.time):
+                    del cell.reads[kind]
+                elif not self._contend(r, access):
+                    found = r
+            if not access.strong:
+                cell.writes.clear()
+                cell.atomics.clear()
+            cell.writes[thread // self.clocks.size, access.strong, access.first, access.size] = access
         return found
 
     def update(self, access: Access) -> Access | None:
@@ -131,26 +129,29 @@ class Shadow:
         operations that commute may come in any order, where each is in the other's scope."""
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
-            w = cell.write
-            if w is not None and not ordered(thread, w.thread, w.time):
-                found = w
             found = cell.constant or found
+            for w in cell.writes.values():
+                if not ordered(thread, w.thread, w.time):
+                    found = w
             for r in cell.reads.values():
-                if not ordered(thread, r.thread, r.time):
+                if not (ordered(thread, r.thread, r.time) or self._contend(r, access)):
                     found = r
             for a in cell.atomics.values():
                 if not ordered(thread, a.thread, a.time):
-                    if self._commute(a, access):
+                    if a.commutes == access.commutes != "" and self._alike(a, access):
                         self.commuted = True
                     else:
                         found = a
-            cell.atomics[access.alike] = access
+            cell.atomics[thread, f"{access.commutes} {access.strong}", access.first, access.size] = access
         return found
 
-    def _commute(self, a: Access, b: Access) -> bool:
-        alike = a.commutes == b.commutes != "" and (a.first, a.size) == (b.first, b.size)
-        return (
-            alike
-            and self.clocks.within(a.strong, a.thread, b.thread)
-            and self.clocks.within(b.strong, a.thread, b.thread)
-        )
+    def _contend(self, a: Access, b: Access) -> bool:
+        """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere
+        (`axioms.dynamic.waiting`)."""
+        return a.strong != "" != b.strong and self._alike(a, b)
+
+    def _alike(self, a: Access, b: Access) -> bool:
+        """Whether two accesses are to the same bytes, each in the other's scope."""
+        within = self.clocks.within
+        same = (a.first, a.size) == (b.first, b.size)
+        return same and within(a.strong, a.thread, b.thread) and within(b.strong, a.thread, b.thread)

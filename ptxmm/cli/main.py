@@ -64,7 +64,8 @@ def _heard(lost: sys.UnraisableHookArgs) -> None:
     else:
         sys.__unraisablehook__(lost)
         return
-    again = threading.Timer(_SOON, os.kill, (os.getpid(), number))
+    # To the main thread: one that another takes does not end what that waits for.
+    again = threading.Timer(_SOON, signal.pthread_kill, (threading.main_thread().ident, number))
     again.daemon = True
     again.start()
 

@@ -88,9 +88,9 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
     if unknown is not None:
         return told.left_open(unknown.what, "")
     _tell(test, result, state)
-    accesses, meetings = (sum(getattr(w, name) for w in watchers) for name in ("accesses", "meetings"))
+    accesses, meetings, waits = (sum(getattr(w, n) for w in watchers) for n in ("accesses", "meetings", "waits"))
     commuted = any(w.commuted for w in watchers)
-    result.notes.append(told.counted(threads_of(test), accesses, meetings, commuted=commuted))
+    result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, commuted=commuted))
     return ""
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 OPEN = {
     "order": "unordered strong accesses to the same bytes",
     "unordered": "accesses to the same bytes, of which it is open whether anything orders them",
-    "ordering": "an access with acquire or release semantics",
+    "vector": "a strong access to several elements",
     "proxy": "an access through another proxy",
     "fence": "a fence",
     "proxy_fence": "a proxy fence",
@@ -27,12 +27,15 @@ OPEN = {
 }
 
 
-def counted(threads: int, accesses: int, meetings: int, *, commuted: bool) -> str:
+def counted(threads: int, accesses: int, meetings: int, waits: int, *, commuted: bool) -> str:
     """The note of a test that one run decides."""
+    order = ["program order", *["barriers"] * bool(meetings), *[f"{waits:,} waits for what others write"] * bool(waits)]
+    ordered = " and ".join(filter(None, (", ".join(order[:-1]), order[-1])))
+    one = "s" * (len(order) == 1)
     but = ", but atomic operations that commute" if commuted else ""
     met = f"; who takes part in each of {meetings:,} meetings of threads is determinate" if meetings else ""
     return (
-        f"one run of all {threads:,} threads stands for all executions: program order and barriers order every pair of its "
+        f"one run of all {threads:,} threads stands for all executions: {ordered} order{one} every pair of its "
         f"{accesses:,} accesses that conflict{but}{met}"
     )
 

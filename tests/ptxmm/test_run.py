@@ -265,13 +265,13 @@ def test_a_random_schedule_tells_its_seed(module: Path, capsys: pytest.CaptureFi
 #: The command, which leaves a file where a kernel begins to run.
 TELLS = """
 import sys
-from ptxcore.machine.run.launch import Device
+from ptxcore.machine.vector import choice
 from ptxmm.cli.main import entry
-marker, before = sys.argv.pop(1), Device.launch
-def launch(self, *given, **options):
+marker, before = sys.argv.pop(1), choice.launch
+def launch(*given, **options):
     open(marker, "w").close()
-    return before(self, *given, **options)
-Device.launch = launch
+    return before(*given, **options)
+choice.launch = launch
 entry()
 """
 ENDLESS = """.version 8.0

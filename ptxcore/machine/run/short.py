@@ -126,7 +126,7 @@ def watched_store(base: type, name: str, size: int) -> Store:
     whole: Store = getattr(base, name)
 
     def store(thread: Any, address: int, value: int) -> None:
-        thread.watcher.writes(thread, address, size)
+        thread.watcher.writes(thread, address, size, value)
         if size == _POINTER and type(value) is int:
             thread.hands_on(address, value)
         whole(thread, address, value)

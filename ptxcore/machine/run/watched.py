@@ -37,12 +37,19 @@ class Watcher(Protocol):
         """A thread is about to read `size` bytes; `thread.op` is the number of the instruction."""
         ...
 
-    def writes(self, thread: WatchedThread, address: int, size: int) -> None:
-        """A thread is about to write `size` bytes."""
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        """A thread is about to write a value to `size` bytes; None where it is more than one."""
         ...
 
-    def updates(self, thread: WatchedThread, how: Use, address: int, size: int) -> None:
-        """A thread is about to execute an atomic operation on `size` bytes."""
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
+        """A thread is about to execute an atomic operation on `size` bytes; `write` gives the new value for the old one, and
+        whether it is written."""
+        ...
+
+    def looks(self, thread: WatchedThread, block: int) -> None:
+        """A thread begins a block in which it looks at what others may write."""
         ...
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
@@ -89,7 +96,7 @@ class WatchedThread(Thread):
         return super().read(address, size)
 
     def write(self, address: int, size: int, value: int) -> None:
-        self.watcher.writes(self, address, size)
+        self.watcher.writes(self, address, size, value)
         if type(value) is int:
             for shift in range(0, 8 * size, 64):
                 self.hands_on(address, value >> shift & _POINTER)
@@ -100,11 +107,15 @@ class WatchedThread(Thread):
         if 0 <= value - LOCAL < self.top and address & ~_OFFSET != LOCAL:
             self.watcher.other(self, "stack")
 
+    def polls(self, block: int) -> None:
+        super().polls(block)
+        self.watcher.looks(self, block)
+
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
         if kind not in ("atom", "red"):
             self.watcher.other(self, "mbarrier", how)
         size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
-        self.watcher.updates(self, how, address, size)
+        self.watcher.updates(self, how, address, size, write)
         quiet, self.watcher = self.watcher, _QUIET
         try:
             return super().modify(kind, how, address, write)
@@ -128,7 +139,7 @@ class WatchedThread(Thread):
         super().copy(how, to, source, size, **fields)
 
     def clear(self, how: Use, address: int, size: int) -> None:
-        self.watcher.writes(self, address, size)
+        self.watcher.writes(self, address, size, None)
         super().clear(how, address, size)
 
     def cancel_cluster(self, how: Use) -> tuple[int, int, int] | None:
@@ -172,7 +183,8 @@ class _Quiet:
     def reads(self, thread: WatchedThread, address: int, size: int) -> None:
         pass
 
-    writes = reads
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        pass
 
 
 _QUIET: Any = _Quiet()

@@ -1,0 +1,255 @@
+"""Threads that wait for what others write: what a strong read that nothing orders with a write may find, and what is certain.
+
+Where a thread looks again and again, each value that it may find leads it back to look again, or on. What a value leads to is
+found by going on with it, on a copy of the thread, up to the next thing that others see. A read that leads on is *determinate*
+where every value that leads on leads to the same, and it is certain of those writes that every such value needs.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple, NoReturn
+
+from axioms.dynamic.clocks import Clocks, Table
+from axioms.dynamic.live import Live
+from ptxcore.machine.run.watched import WatchedThread
+
+#: Blocks that a copy of a thread runs at most to find out what a value leads to.
+_MOST_BLOCKS = 64
+#: Values that are looked at for one read.
+_MOST_VALUES = 4096
+
+
+class Written(NamedTuple):
+    """A write of the run: `kind` is `store` (of `value`), `add` (the operand), or `other`; `scope` is empty where it is weak.
+    `known`: what was ordered before it, and `time` its thread's own; `hands`: what it hands on to who acquires it."""
+
+    thread: int
+    time: int
+    value: int
+    kind: str
+    scope: str
+    known: Table
+    hands: tuple[Hand, ...] = ()
+
+
+class Hand(NamedTuple):
+    """What the head of a release pattern hands on: what is ordered before it, its scope, and its thread."""
+
+    table: Table
+    scope: str
+    thread: int
+
+
+class Read:
+    """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
+    value: None, back to look again."""
+
+    __slots__ = ("before", "certain", "leads", "scope", "thread", "time", "value")
+
+    def __init__(self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object]) -> None:
+        self.thread, self.time, self.value, self.scope, self.leads = thread, time, value, scope, leads
+        #: The numbers of writes that are ordered before it, and of those that every value that leads on needs.
+        self.before: frozenset[int] = frozenset()
+        self.certain: frozenset[int] = frozenset()
+
+
+class Place:
+    """Some bytes that strong operations access: their first value, the writes in the order of the run, and the reads that led
+    on."""
+
+    def __init__(self, size: int, first: int) -> None:
+        self.size, self.first = size, first
+        self.writes: list[Written] = []
+        self.reads: list[Read] = []
+
+    def read(self, read: Read, clocks: Clocks) -> bool:
+        """A thread goes on; whether it is determinate with the writes so far."""
+        read.before = frozenset(n for n, w in enumerate(self.writes) if clocks.ordered(read.thread, w.thread, w.time))
+        found = self._certain(read, clocks)
+        if found is None:
+            return False
+        read.certain = found
+        self.reads.append(read)
+        return True
+
+    def write(self, written: Written, clocks: Clocks) -> bool:
+        """One more write; whether all reads that led on stay determinate, and certain of what they were."""
+        self.writes.append(written)
+        for read in self.reads:
+            if not _knows(written, read.thread, read.time, clocks):
+                found = self._certain(read, clocks)
+                if found is None or not read.certain <= found:
+                    return False
+        return True
+
+    def _certain(self, read: Read, clocks: Clocks) -> frozenset[int] | None:
+        """The writes without which no value leads the thread on; None where its way is open."""
+        writes = self.writes
+        beside = [
+            n for n, w in enumerate(writes)
+            if n not in read.before and not _knows(w, read.thread, read.time, clocks)
+        ]  # fmt: skip
+        value, last = self.first, -1
+        for n in sorted(read.before):
+            w = writes[n]
+            value, last = (value + w.value, last) if w.kind == "add" else (w.value, n)
+        if not beside:
+            return read.before
+        kinds = {writes[n].kind for n in beside}
+        if "other" in {writes[n].kind for n in read.before}:
+            return None
+        if kinds == {"add"}:
+            reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
+            return self._sums(read, value, beside, clocks) if reset else None
+        return self._stores(read, value, beside, clocks) if kinds == {"store"} else None
+
+    def _sums(self, read: Read, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
+        """Of additions in any order: the values are sums of some of them."""
+        wanted = read.leads(self._cut(read.value))
+        every = self._values(base, beside)
+        if every is None or wanted is None:
+            return None
+        ways = {value: read.leads(value) for value in every}
+        total = self._cut(base + sum(self.writes[n].value for n in beside))
+        if any(way not in (None, wanted) for way in ways.values()) or ways[total] is None:
+            return None
+        certain = set(read.before)
+        for n in beside:
+            others = [m for m in beside if m != n and not self._follows(m, n, clocks)]
+            if all(ways[value] is None for value in self._values(base, others) or ()):
+                certain.add(n)
+        return frozenset(certain)
+
+    def _values(self, base: int, numbers: list[int]) -> set[int] | None:
+        """All sums of some additions; None where there are too many."""
+        operands = Counter(self.writes[n].value for n in numbers)
+        if prod(count + 1 for count in operands.values()) > _MOST_VALUES:
+            return None
+        chosen = product(*([k * operand for k in range(count + 1)] for operand, count in operands.items()))
+        return {self._cut(base + sum(parts)) for parts in chosen}
+
+    def _stores(self, read: Read, base: int, beside: list[int], clocks: Clocks) -> frozenset[int] | None:
+        """Of stores: what the first of those gives that lead on, where the others that do are ordered behind it, and those that
+        do not before it."""
+        wanted = read.leads(self._cut(read.value))
+        ways = {n: read.leads(self._cut(self.writes[n].value)) for n in beside}
+        if wanted is None or any(way not in (None, wanted) for way in ways.values()):
+            return None
+        if read.leads(self._cut(base)) is not None:
+            return None  # it need not have waited
+        leading = [n for n in beside if ways[n] is not None]
+        if not leading:
+            return None
+        first = leading[0]
+        for n in beside:
+            in_order = self._follows(n, first, clocks) if ways[n] is not None else self._follows(first, n, clocks)
+            if n != first and not in_order:
+                return None
+        return read.before | {first}
+
+    def _follows(self, n: int, m: int, clocks: Clocks) -> bool:
+        """Whether one write is ordered behind another."""
+        one, other = self.writes[n], self.writes[m]
+        return n > m if one.thread == other.thread else _knows(one, other.thread, other.time, clocks)
+
+    def _cut(self, value: int) -> int:
+        return value & ((1 << 8 * self.size) - 1)
+
+
+def _knows(w: Written, thread: int, time: int, clocks: Clocks) -> bool:
+    """Whether what a thread did at a time is ordered before a write."""
+    if w.thread == thread:
+        return w.time >= time
+    cta, place = divmod(thread, clocks.size)
+    times = w.known.get(cta)
+    return times is not None and times[place] >= time
+
+
+class _Effect(BaseException):
+    """A copy of a thread has come to what others would see."""
+
+
+class _Still:
+    """Watches a copy of a thread: whatever others would see, or what it might find otherwise, ends it."""
+
+    def __init__(self, op: int) -> None:
+        self.op = op
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+        if thread.op != self.op:
+            raise _Effect
+
+    def __getattr__(self, name: str) -> Any:
+        def ended(*_: object, **__: object) -> None:
+            raise _Effect
+
+        return ended
+
+
+def _ended(*_: Any, **__: Any) -> NoReturn:
+    raise _Effect
+
+
+class _Copy(WatchedThread):
+    """A thread that goes on by itself: up to whatever others take part in or see, and up to its end."""
+
+    __slots__ = ()
+
+    def polls(self, block: int) -> None:
+        pass
+
+    barrier = collective = modify = effect = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
+    stop = commit = wait = after_copies = allocate = refuse = jump = _ended
+
+
+class Look:
+    """A thread at the beginning of a block in which it looks: its registers then."""
+
+    __slots__ = ("block", "depth", "registers", "thread")
+
+    def __init__(self, thread: WatchedThread, block: int) -> None:
+        self.thread, self.block, self.registers = copy.copy(thread), block, list(thread.R)
+        self.thread.frames = list(thread.frames)
+        self.depth = len(thread.frames)
+
+    def leads(self, live: Live, op: int, place: tuple[Any, int, int], value: int) -> object:
+        """Where the thread goes on if its instruction `op` reads a value at `place`, a segment with an offset and a size: None
+        where it looks again just so; else something that is equal where it goes on equally."""
+        segment, offset, size = place
+        kept = bytes(segment.data[offset : offset + size])
+        segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        try:
+            return self._run(live, op)
+        finally:
+            segment.data[offset : offset + size] = kept
+
+    def _run(self, live: Live, op: int) -> object:
+        thread = copy.copy(self.thread)
+        thread.__class__ = _Copy
+        thread.watcher = _Still(op)
+        thread.R, thread.frames = list(self.registers), list(self.thread.frames)
+        blocks, parameters = thread.launch.compiled.blocks, thread.launch.read_parameters  # type: ignore[attr-defined]
+        at, way = self.block, [self.block]
+        for _ in range(_MOST_BLOCKS):
+            before = list(thread.R)
+            try:
+                at = blocks[at](thread, thread.R, parameters)
+            except _Effect:
+                thread.R = before
+                break
+            except Exception:  # whatever goes wrong goes wrong there, and not here
+                thread.R = before
+                break
+            if at < 0 or len(thread.frames) != self.depth:
+                break
+            if at == self.block:
+                if live.same(at, thread.R, self.registers):
+                    return None
+                break
+            way.append(at)
+        return at, live.of(at, thread.R) if at >= 0 else ()

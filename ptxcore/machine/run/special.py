@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
@@ -47,6 +48,7 @@ class Place(NamedTuple):
     special: Registers
 
 
+@lru_cache(maxsize=16)
 def places(block: Triple) -> list[Place]:
     """The threads of a CTA, in order."""
     bx, by, bz = block

@@ -34,6 +34,7 @@ class Asked:
     dynamic: int
     first: int
     count: int
+    everyone: Any
     watcher: Watcher | None
     order: Order | None
     _special: dict[tuple[str, Any], Any]
@@ -41,7 +42,7 @@ class Asked:
 
     def numbers(self, who: Any) -> Any:
         """The numbers of threads in the group."""
-        return np.arange(self.count) if who is None else who
+        return self.everyone if who is None else who
 
     def special(self, name: str, kind: Any, who: Any) -> Any:
         """A special register: an array, or one number where it is the same for all."""

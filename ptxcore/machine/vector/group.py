@@ -19,7 +19,17 @@ from ptxcore.machine.vector.arrays import array_type
 from ptxcore.machine.vector.arrays import numbers as leaves_of
 from ptxcore.machine.vector.asked import Asked, part
 from ptxcore.machine.vector.codegen import Blocks
-from ptxcore.machine.vector.meeting import CLUSTER, Arrivals, Barriers, ClusterBarrier, Crew, Lanes, Released, together
+from ptxcore.machine.vector.meeting import (
+    BARRIERS,
+    CLUSTER,
+    Arrivals,
+    Barriers,
+    ClusterBarrier,
+    Crew,
+    Lanes,
+    Released,
+    together,
+)
 from ptxcore.machine.vector.memory import GroupMemory
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import ALL, Irregular, Registers, select
@@ -29,6 +39,8 @@ from ptxcore.machine.vector.watching import Watcher
 
 #: Blocks after which other paths have a turn, and after which it is looked whether anything changes.
 _TURN = 1680
+#: Instructions of all threads at a step, below which single threads are faster, and how many turns may pass so.
+_LEAST, _PATIENCE = 16, 4
 
 
 class Group(Asked):
@@ -43,6 +55,7 @@ class Group(Asked):
         self.ctas, self.shape, self.places = ctas, shape, places
         self.count = len(places) * len(ctas)
         self.registers = Registers(blocks.slots, self.count)
+        self.everyone = np.arange(self.count)
         self.executed = 0
         #: Threads that can go on, by block; None: all of the group.
         self.paths: dict[int, Any] = {}
@@ -61,8 +74,8 @@ class Group(Asked):
             self.order = Order(self.crew, memory.shared.size, blocks.granule)
         self._special: dict[tuple[str, Any], Any] = {}
         self._variables: dict[tuple[Any, ...], Any] = {}
-        self._steps = 0
-        self._seen: tuple[Any, ...] = ()
+        self._steps = self._counted = self._narrow = 0
+        self._seen: dict[int, tuple[Any, list[Any]]] = {}
         #: The registers of a path when it looked last at what others write, by block; and paths that did so in vain, which
         #: go on when others have done something.
         self._polled: dict[int, tuple[Any, list[Any]]] = {}
@@ -77,16 +90,20 @@ class Group(Asked):
     def run(self) -> None:
         """All threads to their ends. Raises Irregular."""
         self.paths[0] = None
-        while self.paths or self._resting or self._perform():
-            if not self.paths and not self._resting:
+        while True:
+            if self.paths:
+                block = min(self.paths)
+                self._advance(block, self.paths.pop(block))
                 continue
-            if not self.paths:
-                self._moved = self._perform() or self._moved
-                if not self._moved or (self._looked > 2 * self.count and self.watcher is None):
+            if self._settle():
+                continue
+            performed = self._perform()
+            if self._resting:
+                if not (self._moved or performed) or (self._looked > 2 * self.count and self.watcher is None):
                     raise Irregular("threads that wait for others")
                 self.paths, self._resting, self._moved = self._resting, {}, False
-            block = min(self.paths)
-            self._advance(block, self.paths.pop(block))
+            elif not performed:
+                break
         if self.ended < self.count:
             raise Irregular("no thread can go on")
 
@@ -104,13 +121,15 @@ class Group(Asked):
                 self.registers.own.clear()
             following = run[block](self, who, count)
             self._steps += 1
-            if self._steps % _TURN == 0:
-                self._check(block, who)
             if type(following) is int:
                 if following < 0:
                     self._exit(who)
                     return
                 block = following
+                if self._steps % _TURN == 0 and self._check(block, who):
+                    self._moved = True
+                    self._rest(block, self.numbers(who))
+                    return
                 if self.paths and block >= min(self.paths):
                     self._add(block, who)
                     return
@@ -173,17 +192,21 @@ class Group(Asked):
         del self._polled[block]
         return True
 
-    def _check(self, block: int, who: Any) -> None:
-        """Many steps later: whether there were too many, and whether anything has changed."""
+    def _check(self, block: int, who: Any) -> bool:
+        """Many steps later: whether there were too many, whether anything has changed, and whether arrays gain at all. Gives
+        whether other paths are to go on meanwhile."""
         if self.allowed is not None and self.executed > self.allowed:
             raise Irregular("more instructions than are allowed")
-        if self.paths or self.parked or self._resting:
-            raise Irregular("a path that others wait for, for long")
-        values = self.registers.values
-        now = [v if who is None else v if not getattr(v, "ndim", 0) else v[who] for v in values]
-        before, self._seen = self._seen, (block, now)
-        if before and before[0] == block and all(_same(a, b) for a, b in zip(before[1], now, strict=True)):
+        self._narrow = self._narrow + 1 if self.executed - self._counted < _LEAST * _TURN else 0
+        self._counted = self.executed
+        if self._narrow > _PATIENCE and self.watcher is None:
+            raise Irregular("few threads at a time")
+        numbers = self.numbers(who)
+        now = numbers, [select(self.registers.values[slot], numbers) for slot in sorted(self.blocks.wanted[block])]
+        before, self._seen[block] = self._seen.get(block), now
+        if before is not None and _same(before[0], numbers) and all(map(_same, before[1], now[1])):
             raise Irregular("a loop in which nothing changes")
+        return bool(self.paths)
 
     # Meetings.
 
@@ -306,6 +329,11 @@ class Group(Asked):
         many = 0 if count is None else int(count.min())
         if self.barriers is None:
             self.barriers = Barriers(self.crew)
+        if self.singles is not None and self.singles.pending:
+            try:
+                self.singles.age()
+            except Fault as error:
+                raise Irregular(str(error.args[0])) from None
         self._moved = True
         self.memory.settle()
         waits = meet.action != "arrive"
@@ -314,7 +342,12 @@ class Group(Asked):
         if self.operators.setdefault(number, meet.operator) != meet.operator and number in self.barriers.pending:
             raise Irregular("two reductions at one barrier")
         self.operators[number] = meet.operator
-        done = self.barriers.arrive(number, many, meet.operator, Arrivals(op, threads, following, operand, waits))
+        arrivals = Arrivals(op, threads, following, operand, waits)
+        everybody = threads.size == self.count - self.ended and number not in self.barriers.pending
+        if everybody and waits and count is None and not meet.operator and number < BARRIERS:
+            self._release([(number, [Released(arrivals, threads, None)], threads)])
+            return
+        done = self.barriers.arrive(number, many, meet.operator, arrivals)
         if not waits:
             self._add(following, threads) if following >= 0 else self._exit(threads)
         self._release(done)
@@ -338,17 +371,33 @@ class Group(Asked):
                 following = r.arrivals.following
                 self._add(following, r.threads) if following >= 0 else self._exit(r.threads)
 
+    def _settle(self) -> bool:
+        """Nobody can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
+        for block in sorted(self.parked):
+            op, threads, operands, following = self.parked[block]
+            if self.blocks.meets[id(op)].mask is None:
+                del self.parked[block]
+                self._met(op, threads, operands, following)
+                return True
+        return False
+
     def _converge(self, block: int, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
         """Threads are at an instruction of warps: those whose warps are complete go on."""
         meet = self.blocks.meets[id(op)]
         if meet.mask is None:
-            raise Irregular("whoever comes")
+            self.parked[block] = op, threads, operands, following
+            return
         ready = Lanes.ready(self.crew, threads, operands[meet.mask])
         if not ready.all():
             self.parked[block] = op, threads[~ready], tuple(part(o, ~ready) for o in operands), following
             if not ready.any():
                 return
             threads, operands = threads[ready], tuple(part(o, ready) for o in operands)
+        self._met(op, threads, operands, following)
+
+    def _met(self, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
+        """Threads execute an instruction of warps."""
+        meet = self.blocks.meets[id(op)]
         self._moved = True
         if self.watcher is not None:
             self.watcher.converge(op, threads + self.first)
@@ -372,10 +421,10 @@ def _same(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def _by_mask(threads: Any, operands: tuple[Any, ...], position: int) -> list[tuple[Any, tuple[Any, ...]]]:
+def _by_mask(threads: Any, operands: tuple[Any, ...], position: int | None) -> list[tuple[Any, tuple[Any, ...]]]:
     """Threads with their operands, by the member masks that they have."""
-    masks = operands[position]
-    if not masks.ndim or (masks == masks[0]).all():
+    masks = None if position is None else operands[position]
+    if masks is None or not masks.ndim or (masks == masks[0]).all():
         return [(threads, operands)]
     found = []
     for mask in np.unique(masks):

@@ -14,7 +14,7 @@ from ptxcore.machine.vector.arrays import NAMES, ArrayPrinter, Unprintable, arra
 from ptxcore.machine.vector.registers import Irregular
 from ptxcore.values.terms import Term, Value, symbol
 
-_BARRIERS = 16
+BARRIERS = 16
 #: What watchers are told for the number of a cluster's barrier.
 CLUSTER = -1
 
@@ -71,7 +71,7 @@ class Barriers:
     ) -> list[tuple[int, list[Released], Any]]:
         """Threads come to a barrier. Gives what is complete: the number, who goes on, and who had come; see `_complete`."""
         crew = self.crew
-        if number >= _BARRIERS or count % WARP:
+        if number >= BARRIERS or count % WARP:
             raise Irregular("a barrier that does not exist, or a count that cannot be")
         barrier = self.pending.get(number)
         if barrier is None:
@@ -275,7 +275,7 @@ def together(crew: Crew, how: Use, threads: Any, operands: tuple[Any, ...], widt
             given = tuple(None if w is None else tuple(w[:size].tolist()) for w in whole[1:])
             plan = _plan(how, tuple(same[0].tolist()), given)
             if plan is not None:
-                data = None if whole[0] is None else whole[0].reshape(shape)
+                data = None if not whole or whole[0] is None else whole[0].reshape(shape)
                 plan(data, [r.reshape(shape) for r in results])
                 return results
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):

@@ -24,6 +24,9 @@ _WINDOWS = {"local": LOCAL, "const": CONST, "param": PARAM}
 _PAGE = 16
 
 
+_any_bit = np.bitwise_or.reduce
+
+
 class Several(Exception):
     """Addresses lie in several stretches of memory: to be looked at one by one."""
 
@@ -31,7 +34,7 @@ class Several(Exception):
 class Area:
     """A stretch of memory. `known` has 0xFF for each byte that was written, None where all were."""
 
-    __slots__ = ("bytes", "data", "known", "pages", "rows", "saved", "size", "writable")
+    __slots__ = ("bytes", "data", "known", "pages", "rows", "saved", "size", "unsaved", "writable")
 
     def __init__(self, data: Any, *, known: Any = None, writable: bool = True, saved: bool = False) -> None:
         self.data = data
@@ -39,6 +42,8 @@ class Area:
         self.size, self.known, self.writable = len(data), known, writable
         self.pages: dict[int, bytes] = {}
         self.saved = bytearray(-(-self.size >> _PAGE)) if saved else None
+        #: Pages of which it is not kept yet what they held.
+        self.unsaved = len(self.saved or b"")
         self.rows: dict[tuple[int, int], Any] = {}
 
     def view(self, size: int, parts: int = 1) -> Any:
@@ -58,6 +63,7 @@ class Area:
             page, last = low >> _PAGE, -(-end >> _PAGE)
             while (page := self.saved.find(0, page, last)) >= 0:
                 self.saved[page] = 1
+                self.unsaved -= 1
                 self.pages[page] = bytes(self.data[page << _PAGE : page + 1 << _PAGE])
 
     def restore(self) -> None:
@@ -167,41 +173,35 @@ class GroupMemory:
             return "shared::cluster"
         return next((space for space, start in _WINDOWS.items() if start == window), "nowhere")
 
-    def _bounds(self, offset: Any, size: int, end: int) -> tuple[int, int]:
-        """The least and the greatest of offsets, which are aligned and inside."""
-        if offset.ndim:
-            low, high = int(offset.min()), int(offset.max())
-            bits = int(np.bitwise_or.reduce(offset)) if size > 1 else 0
-        else:
-            low = high = bits = int(offset)
-        if high + size > end or bits & size - 1:
+    def _bounds(self, offset: Any, size: int, end: int) -> None:
+        """Raises Irregular where offsets are not aligned, or not inside."""
+        bits = int(_any_bit(offset)) if offset.ndim else int(offset)  # no offset is larger
+        if bits & size - 1 or (bits + size > end and int(np.maximum.reduce(offset, axis=None)) + size > end):
             raise Irregular("out of bounds, or misaligned")
-        return low, high
 
     def _places(self, offset: Any, size: int) -> Any:
         places = offset >> offset.dtype.type(_SHIFTS[size]) if size > 1 else offset
         return places.astype(np.int64) if places.ndim else int(places)
 
     def _global(self, a: Any, size: int, writes: bool) -> tuple[Area, Any]:
-        if a.ndim:
-            low, high = int(a.min()), int(a.max())
-            bits = int(np.bitwise_or.reduce(a)) if size > 1 else 0
-        else:
-            low = high = bits = int(a)
-        number = high >> GLOBAL_BITS
-        if low >> GLOBAL_BITS != number:
+        number = int(a[0] if a.ndim else a) >> GLOBAL_BITS
+        offset = a - np.uint64(number << GLOBAL_BITS)
+        bits = int(_any_bit(offset)) if a.ndim else int(offset)
+        if bits > _OFFSET:
             raise Several
         area = self.launch.areas.get(number) or self.launch.area(number)
-        if (high & _OFFSET) + size > area.size or bits & size - 1:
+        if bits & size - 1 or (
+            bits + size > area.size and int(np.maximum.reduce(offset, axis=None)) + size > area.size
+        ):
             raise Irregular("out of bounds, or misaligned")
-        if writes:
-            area.written(low & _OFFSET, (high & _OFFSET) + size)
-        shift = _SHIFTS[size]
-        start = number << GLOBAL_BITS >> shift
+        if writes and (area.unsaved or not area.writable):
+            if a.ndim:
+                area.written(int(np.minimum.reduce(offset)), int(np.maximum.reduce(offset)) + size)
+            else:
+                area.written(bits, bits + size)
         if not a.ndim:
-            return area, (low >> shift) - start
-        places = (a >> np.uint64(shift)).view(np.int64) if shift else a.view(np.int64)
-        return area, places - start
+            return area, bits >> _SHIFTS[size]
+        return area, (offset >> np.uint64(_SHIFTS[size]) if size > 1 else offset).view(np.int64)
 
     def _shared(self, a: Any, size: int, threads: Any, writes: bool) -> tuple[Area, Any]:
         window = self.window

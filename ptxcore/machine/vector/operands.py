@@ -62,7 +62,7 @@ class Operands:
                 at = self.blocks.program.layout.shared_variables[source.value].offset
             return f"G.variable({at}, {source.offset}, {type_name(width)}, {self.who})"
         elif kind == "special":
-            if source.name in CHANGING or source.name.startswith("envreg"):
+            if source.name in CHANGING:
                 raise Untraceable(source.name)
             text = cast(f"G.special({source.name!r}, {type_name(source.has)}, {self.who})", source.has, width)
         else:

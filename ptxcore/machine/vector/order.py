@@ -48,9 +48,9 @@ class Order:
 
     def _unordered(self, last: Any, who: Any) -> Any:
         """Where other threads' accesses are not behind something that orders them; None where all are."""
-        when = last >> _WHEN
-        if int(when.max()) < self.least:
+        if int(np.maximum.reduce(last)) >> _WHEN < self.least:
             return None
+        when = last >> _WHEN
         by = last & _WHO
         warp = self.crew.warp[who]
         found = (when >= self.since[who]) & (by != who)
@@ -83,14 +83,15 @@ class Order:
         before = self.readers[at]
         others = self._unordered(before, who)
         mine = stamp | who
-        warp = self.crew.warp[who]
         if others is not None:
+            warp = self.crew.warp[who]
             alike = self.warp_of[before & _WHO] == warp
             mine = np.where(others, stamp | np.where(alike, self.first_warp + warp, self.several), mine)
         self.readers[at] = mine
         got = self.readers[at]
         twice = got != mine
         if twice.any():  # several in this batch
+            warp = self.crew.warp[who]
             place, by = at[twice], got[twice] & _WHO
             self.readers[place] = stamp | (self.first_warp + warp[twice])
             apart = (self.warp_of[by] != warp[twice]) | (mine[twice] & _WHO == self.several)

@@ -102,6 +102,8 @@ class Singles:
         self.constants = Segment(0, "constant memory", writable=False)
         self.parameters = self.constants
         self.pending: list[Operation] = []
+        #: How many of these were there at the last barrier.
+        self.aged = 0
         self.compiled = _Compiled([])
         self.current, self.quiet = 0, False
         self._threads: dict[int, Single] = {}
@@ -134,10 +136,18 @@ class Singles:
 
     def perform(self) -> bool:
         """Does what is asynchronous; whether there was anything. Raises Fault."""
-        begun, self.pending = self.pending, []
+        begun, self.pending, self.aged = self.pending, [], 0
         for operation in begun:
             operation.finish()
         return bool(begun)
+
+    def age(self) -> None:
+        """Threads meet at a barrier, behind which a round of single threads would be over: does what was begun before the
+        barrier before. Raises Fault."""
+        due, self.pending = self.pending[: self.aged], self.pending[self.aged :]
+        for operation in due:
+            operation.finish()
+        self.aged = len(self.pending)
 
     def buffer(self, number: int) -> Window:
         """A buffer of global memory."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from ptxcore.machine.lower.ops import Code
@@ -38,27 +39,37 @@ def launch(
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
     wants arrays however small the launch is. Raises UsageError, and KernelError for what goes wrong in the kernel."""
-    made = device.prepare(
-        entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
-        progress=progress,
-    )  # fmt: skip
-    if seed is None and (watcher is not None or gains(device, made)):
+    if seed is None and (watcher is not None or gains(device, entry, grid, block)):
+        made = device.prepare(
+            entry,
+            grid,
+            block,
+            arguments,
+            cluster=cluster,
+            dynamic_shared=dynamic_shared,
+            limit=limit,
+            progress=progress,
+        )
         from ptxcore.machine.vector.launch import run
 
         if run(device, made, watcher):
             return made
-    made.run()
-    return made
+    return device.launch(
+        entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
+        progress=progress,
+    )  # fmt: skip
 
 
-def gains(device: Device, made: Launch) -> bool:
+def gains(device: Device, entry: str, grid: Triple, block: Triple) -> bool:
     """Whether arrays are faster for a launch."""
-    code = device.program.functions[made.entry]
-    threads = made.grid[0] * made.grid[1] * made.grid[2] * len(made.places)
+    code = device.program.functions.get(entry)
+    if code is None:
+        return False  # which is said where it is launched
+    threads = prod(grid) * prod(block)
     rounds = _ROUNDS if _has_loops(code) else 1
     size = len(code.ops)
     cost = size * rounds * _EXECUTED
-    if made.entry not in device.kept:
+    if entry not in device.kept:
         cost += size * _MADE
     if "numpy" not in sys.modules:
         cost += _NUMPY

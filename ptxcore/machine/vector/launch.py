@@ -21,11 +21,18 @@ _SHARED = 4 << 20
 
 def run(device: Device, launch: Launch, watcher: Watcher | None = None) -> bool:
     """Runs a launch by arrays; whether that could be done, see `executed`. What could not be done is not tried again."""
+    try:
+        return _run(device, launch, watcher)
+    finally:
+        if launch.workspace:
+            launch.memory.free(launch.workspace)
+
+
+def _run(device: Device, launch: Launch, watcher: Watcher | None) -> bool:
     blocks = blocks_of(device, launch.entry)
     shape = launch.grid, launch.block, launch.cluster
-    if watcher is None and shape in blocks.refused:
-        return False
-    why = executed(launch, blocks, watcher)
+    refused = watcher is None and shape in blocks.refused
+    why = "it was refused before" if refused else executed(launch, blocks, watcher)
     if why:
         blocks.refused.add(shape)
     return not why
@@ -43,11 +50,9 @@ def executed(launch: Launch, blocks: Blocks, watcher: Watcher | None = None) -> 
     """Runs a launch by arrays; the result is as `Launch.run` leaves it. Gives "", or why it could not be done; memory is as
     before then."""
     memory = LaunchMemory(launch.memory, launch.constants, launch.parameters)
-    done = False
     try:
         with np.errstate(all="ignore"):
             _groups(launch, blocks, memory, watcher)
-        done = True
     except Irregular as error:
         memory.restore()
         launch.executed = 0
@@ -56,8 +61,6 @@ def executed(launch: Launch, blocks: Blocks, watcher: Watcher | None = None) -> 
         return str(error)
     finally:
         memory.release()
-        if done and launch.workspace:
-            launch.memory.free(launch.workspace)
     return ""
 
 

@@ -234,9 +234,8 @@ def test_a_watcher_learns_that_what_it_was_told_does_not_count() -> None:
 
 def test_numbers_decide_which_machine_executes() -> None:
     machine = kernel(PLACE + "st.global.u32 [%rd1], %r0;")
-    out = machine.memory.allocate(4 * 2048 * 256, "out")
-    assert not gains(machine, machine.prepare("k", (1, 1, 1), (32, 1, 1), [out]))
-    assert gains(machine, machine.prepare("k", (2048, 1, 1), (256, 1, 1), [out]))
+    assert not gains(machine, "k", (1, 1, 1), (32, 1, 1))
+    assert gains(machine, "k", (2048, 1, 1), (256, 1, 1))
 
 
 def test_small_launches_do_not_import_numpy() -> None:

@@ -27,6 +27,8 @@ _CASES = {
     "a vector and a wide store": ("unordered", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.u64 [%rd1], 7;"),
     "vectors of other elements": ("unordered", "mov.u16 %h1, 1; @%p1 st.global.v2.u32 [%rd1], {1, 2};"
                                                "@%p2 st.global.v4.u16 [%rd1], {%h1, %h1, %h1, %h1};"),
+    "an element that nobody wants": ("unordered", "@%p1 ld.shared.v2.u32 {_, %r4}, [%rd2+8];"
+                                     "@%p2 st.shared.u32 [%rd2+8], 1;"),
     "vectors": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.v2.u32 [%rd1], {3, 4};"),
     "an addition behind which a maximum comes": ("order", "@%p1 red.global.add.u32 [%rd1], 1; red.global.max.u32 [%rd1], 7;"),
     "an addition of other bytes before": ("unordered", "@%p1 red.global.add.u64 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),

@@ -184,8 +184,9 @@ def _load(thread: Thread, op: Op) -> None:
     address = reader.address(op)
     size = op.use.width // 8
     targets = op.targets[0] if isinstance(op.targets[0], list) else [op.targets[0]]
-    parts = [reader.noted(thread.read(address + i * size, size), 8 * size) for i in range(len(targets))]
-    for target, part in zip(targets, parts, strict=True):
+    wanted = [(i, target) for i, target in enumerate(targets) if target is not None]  # of `_` nothing is read
+    parts = [reader.noted(thread.read(address + i * size, size), 8 * size) for i, _ in wanted]
+    for (_, target), part in zip(wanted, parts, strict=True):
         _put(reader, target, part)
 
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from litmus.formats.files import LONGEST_TEST
 from ptxcore.sources import STANDARD_INPUT, read_bytes
 from ptxmm import api
-from ptxmm.campaigns.database import Database, Row
+from ptxmm.campaigns.database import CannotWrite, Database, DatabaseError, Row
 from ptxmm.campaigns.deciding import Entry, Texts, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.values import NoText, read
@@ -21,7 +21,8 @@ _SECONDS = 0.5  # between two transactions
 
 
 class Cache:
-    """A database, and what one command asks. `checker` decides tests as they were when they were looked up."""
+    """A database, and what one command asks. `checker` decides tests as they were when they were looked up. `note` says why
+    nothing is kept, where the database can only be read."""
 
     def __init__(self, path: str, settings: Settings) -> None:
         """Raises DatabaseError, and InputError for a model that cannot be taken."""
@@ -29,14 +30,27 @@ class Cache:
         self.checker = Texts(settings, model)
         self._settings, self._question = settings, question(settings, model)
         self._identity = self._question.identity
-        self._database = Database(path, writes=True)
-        try:
-            self._database.note(self._question)
-        except BaseException:
-            self._database.close()
-            raise
+        self.note = ""
+        self._database = self._opened(path)
         self._rows: list[Row] = []
         self._written = time.monotonic()
+
+    def _opened(self, path: str) -> Database:
+        try:
+            database = Database(path, writes=True)
+            try:
+                database.note(self._question)
+            except BaseException:
+                database.close()
+                raise
+            return database
+        except CannotWrite as error:
+            try:
+                database = Database(path, writes=False)
+            except DatabaseError:
+                raise error from None
+            self.note = f"{str(error).replace(': error:', ':', 1)}; what it knows is used, and nothing is kept"
+            return database
 
     def __enter__(self) -> Cache:
         return self
@@ -65,16 +79,20 @@ class Cache:
 
     def _known(self, entry: Entry) -> Outcome | None:
         row = self._database.result(entry.identity, self._identity)
-        if row is None or row.outcome is None or row.path != str(entry) or not row.answers(self._settings.timeout):
+        if row is None or row.outcome is None or not row.answers(self._settings.timeout):
             return None
         try:
             outcome = read(row.outcome)
         except NoText:
             return None
+        if outcome.result.path != str(entry):  # reports tell places in it
+            return None
         outcome.result.seconds, outcome.result.bounded_ok = row.seconds, self._settings.bounded_ok
         return outcome
 
     def _keep(self, entry: Entry, outcome: Outcome) -> None:
+        if self.note:
+            return
         self._rows.append(row_of(entry, self._question, self._identity, outcome, self._settings.timeout))
         if time.monotonic() - self._written > _SECONDS:
             self._write()

@@ -55,6 +55,15 @@ class DatabaseError(Exception):
     """What is wrong with a database, in a line."""
 
 
+class CannotWrite(DatabaseError):
+    """It cannot be written now, or by this user; it may well be read."""
+
+
+def storable(text: str) -> str:
+    """A text as a database can have it: names of files may have bytes that spell nothing."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Row(NamedTuple):
     """One result, as the table has it. `states` are JSON; `whole`: nothing of it hangs on the `timeout` that there was;
     `outcome`: see `values`, None where there is no text of it."""
@@ -82,7 +91,9 @@ class Row(NamedTuple):
     decided: str
 
     def sealed(self) -> Row:
-        return self._replace(seal=self._seal())
+        """Ready to be stored."""
+        found = Row._make(storable(value) if isinstance(value, str) else value for value in self)
+        return found._replace(seal=found._seal())
 
     def _seal(self) -> str:
         return hash_of(*map(repr, self[: Row._fields.index("seal")]))
@@ -121,12 +132,14 @@ class Database:
         self.path, self._lock = path, -1
         if not writes and not os.path.exists(path):
             raise DatabaseError(f"{path}: error: there is no such file: a campaign makes it")
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise DatabaseError(f"{path}: error: this is no regular file, as a database is")
         if writes:
             self._take_lock()
         try:
             with self._explained():
                 patience = _WRITERS_PATIENCE if writes else _PATIENCE
-                self._connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
+                self._connection = sqlite3.connect(os.path.abspath(path), timeout=patience, isolation_level=None)
                 try:
                     self._prepare(writes)
                 except BaseException:
@@ -183,7 +196,7 @@ class Database:
         try:
             self._lock = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise DatabaseError(f"{self.path}: error: cannot be opened for writing: {error.strerror}") from None
+            raise CannotWrite(f"{self.path}: error: cannot be opened for writing: {error.strerror}") from None
         until = time.monotonic() + _HANDOVER
         while True:
             try:
@@ -193,7 +206,7 @@ class Database:
                 if time.monotonic() > until:
                     who = _who(self.path)
                     self._free_lock()
-                    raise DatabaseError(
+                    raise CannotWrite(
                         f"{self.path}: error: another campaign, or check --cache, writes to it{who}: wait for its end, or use "
                         "another file"
                     ) from None
@@ -210,11 +223,12 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise DatabaseError(f"{self.path}: error: {_what_to_do(self.path, error)}") from None
+            kind = CannotWrite if _name(error).startswith(_NOT_NOW) else DatabaseError
+            raise kind(f"{self.path}: error: {_what_to_do(self.path, error)}") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise DatabaseError(
-                f"{self.path}: error: the file is damaged, or no database ({error}): what it had must be decided again, "
-                "into another file"
+                f"{self.path}: error: the file is damaged, or no database ({error}): DATABASE stands before the tests, and "
+                "what a damaged one had must be decided again, into another file"
             ) from None
 
     @contextlib.contextmanager
@@ -241,10 +255,10 @@ class Database:
         known = self._all("SELECT words FROM command")
         with self.transaction():
             do = self._connection.execute
-            if known != [(command,)]:
+            if known != [(storable(command),)]:
                 do("DELETE FROM tests")
             do("DELETE FROM command")
-            do("INSERT INTO command VALUES(?, 0)", (command,))
+            do("INSERT INTO command VALUES(?, 0)", (storable(command),))
             do("DELETE FROM asked")
             for place, asked in enumerate(questions):
                 do("INSERT INTO asked VALUES(?, ?)", (place, asked.identity))
@@ -264,6 +278,7 @@ class Database:
 
     def add(self, rows: Iterable[Row], tests: Iterable[tuple[int, str, str, str]] = ()) -> None:
         """Writes results, and which tests there are: place, path, identity, what is wrong with the path. One transaction."""
+        tests = [(place, storable(path), name, storable(problem)) for place, path, name, problem in tests]
         with self.transaction():
             self._connection.executemany("INSERT OR REPLACE INTO tests VALUES(?, ?, ?, ?)", tests)
             self._connection.executemany(f"INSERT OR REPLACE INTO results({_COLUMNS}) VALUES({_MARKS})", rows)
@@ -310,9 +325,12 @@ class Database:
             last = found[-1][:2]
 
 
+#: Errors after which a database may still be read.
+_NOT_NOW = ("SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_CANTOPEN")
 #: What an error of SQLite is about, by the beginning of its name, and what to do.
 _ERRORS = {
     "SQLITE_BUSY": "another program holds the file{who}: wait for its end, or end it, and ask again",
+    "SQLITE_READONLY_DBMOVED": "the file was moved or deleted meanwhile; what came in before is in it",
     "SQLITE_READONLY": "the file, or its folder, where SQLite keeps a journal, cannot be written ({error})",
     "SQLITE_CANTOPEN": "the file, or the journal beside it, cannot be opened: may this user write to its folder? ({error})",
     "SQLITE_IOERR_DELETE": "the journal beside it cannot be removed: may this user write to its folder? ({error})",
@@ -321,9 +339,12 @@ _ERRORS = {
 }
 
 
+def _name(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "")
+
+
 def _what_to_do(path: str, error: sqlite3.Error) -> str:
-    name = getattr(error, "sqlite_errorname", "")
-    text = next((text for start, text in _ERRORS.items() if name.startswith(start)), "{error}")
+    text = next((text for start, text in _ERRORS.items() if _name(error).startswith(start)), "{error}")
     return text.format(who=_who(path), error=error)
 
 

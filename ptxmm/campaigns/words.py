@@ -32,13 +32,13 @@ def told(summary: Summary) -> str:
 def _head(summary: Summary) -> str:
     tests = len(summary.lines) - len(summary.problems)
     count, asked = len(summary.rows), summary.asked
-    models = len(summary.columns)
+    models, answers = len(summary.columns), f"{_number(count)} answer{'s' * (count != 1)}"
     head = f"{plain(summary.path)}: {_number(tests)} test{'s' * (tests != 1)} under {models} model{'s' * (models != 1)}"
     if not summary.ended:
-        return f"{head}; the campaign did not come to its end, {_number(count)} answers are there"
+        return f"{head}; the campaign did not come to its end, {answers} {'is' if count == 1 else 'are'} there"
     if count < asked:
         return f"{head}; {_number(count)} of {_number(asked)} answers are there, the others were lost since"
-    return f"{head}, {_number(count)} answers, {summary.seconds:.1f} s of work"
+    return f"{head}, {answers}, {summary.seconds:.1f} s of work"
 
 
 def _differing(summary: Summary) -> Iterable[str]:

@@ -137,6 +137,8 @@ def _with_cache(
 
     try:
         with Cache(options.cache, settings) as cache:
+            if cache.note:
+                sys.stderr.write(f"{cache.note}\n")
             return _Run(options, cache.checker, None, baseline, cache).run(found)
     except DatabaseError as error:
         sys.stdout.flush()

@@ -166,7 +166,7 @@ def another(value: object) -> object:
 
 def test_an_identity_has_everything_that_an_answer_hangs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ptxmm.api.model_named("ptx-9.0")
-    usual = Settings()
+    usual = Settings(executions=1)  # without which nothing becomes of `documents`
     found = {question(usual, model).identity}
     others = [name for name in Settings._fields if name not in ("timeout", "bounded_ok")]
     for name in others:
@@ -175,7 +175,8 @@ def test_an_identity_has_everything_that_an_answer_hangs_on(monkeypatch: pytest.
     monkeypatch.setattr("ptxmm.campaigns.identity.version", lambda: "another")
     found.add(question(usual, model).identity)
     assert len(found) == len(others) + 3
-    assert words(usual._replace(timeout=3.0)) == "" and words(usual._replace(timeout=3.0, why=True)) != ""
+    assert words(Settings(timeout=3.0)) == "" and words(Settings(timeout=3.0, why=True)) != ""
+    assert words(Settings(documents=True)) == "" != words(Settings(documents=True, executions=1))
 
 
 def row(**fields: object) -> Row:
@@ -336,7 +337,7 @@ SPOILT = [
     ("truncated", "damaged, or no database"),
     ("another", "not the database of a campaign"),
     ("schema", "its format has number"),
-    ("folder", "cannot be opened for writing"),
+    ("folder", "no regular file"),
 ]
 
 
@@ -406,7 +407,7 @@ def test_a_report_of_what_did_not_end_says_so(tmp_path: Path, few: Path, capsys:
         entry = Entry(str(path), path.read_bytes())
         database.add([decider(Asked(entry, 0))], [(0, str(path), entry.identity, ""), (1, "other", "none", "")])
     assert campaign(base, "--report") == 3
-    assert "did not come to its end, 1 answers are there" in capsys.readouterr().out
+    assert "did not come to its end, 1 answer is there" in capsys.readouterr().out
 
 
 def test_a_page_stands_alone_and_takes_no_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import functools
 import importlib
+import logging
 import pickle
 import queue
 import threading
@@ -84,6 +87,7 @@ _BATCH_SECONDS = 0.5  # of work in a batch
 _FIRST_BATCH, _MOST_IN_BATCH = 4, 200
 _AHEAD = 3  # batches for each thread of the cluster
 _CONNECT = 20.0  # seconds
+_CANCELLED = (asyncio.CancelledError, concurrent.futures.CancelledError)
 
 
 class Dask:
@@ -96,6 +100,7 @@ class Dask:
             importlib.import_module("distributed.scheduler")
         except ImportError:
             raise PoolError("--dask needs the package distributed: pip install 'ptxmm[dask]'") from None
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what matters is told as ours
         self._killed = distributed.scheduler.KilledWorker
         self._decider, self._asked = decider, iter(asked)
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -151,22 +156,25 @@ class Dask:
 
     def _take(self, future: Any) -> None:
         batch = self._out.pop(future)
-        if future.status == "finished":
+        try:
             who, rows, seconds = future.result()
+        except _CANCELLED:  # which nobody here does
+            raise PoolError("the scheduler is gone, or has dropped what it was asked") from None
+        except self._killed:
+            if len(batch) == 1:
+                self._rows.append(self._decider.lost(batch[0], "died, more than once"))
+            for one in batch if len(batch) > 1 else ():
+                self._submit([one])
+        except Exception as error:  # whatever a worker may lack, or the way to it
+            if future.status == "error":
+                raise PoolError(f"a worker cannot decide tests: {error}") from None
+            raise PoolError(f"the scheduler is gone, or no way leads there: {error}") from None
+        else:
             if who != version():
                 raise PoolError(f"a worker runs ptxmm {who}, and this is {version()}: all must be the same")
             self._rows += rows
             self._each = seconds / len(batch) if not self._each else 0.7 * self._each + 0.3 * seconds / len(batch)
             self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
-            return
-        error = future.exception() if future.status == "error" else None
-        if isinstance(error, self._killed) and len(batch) > 1:
-            for one in batch:
-                self._submit([one])
-        elif isinstance(error, self._killed):
-            self._rows.append(self._decider.lost(batch[0], "died, more than once"))
-        else:
-            raise PoolError(f"a worker cannot decide tests: {error or future.status}")
 
 
 #: A worker may have several threads. Deciding shares what it remembers, and the interpreter runs one of them anyway.

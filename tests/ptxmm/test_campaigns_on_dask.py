@@ -71,6 +71,27 @@ def test_a_cluster_decides_as_processes_do_also_when_a_worker_is_killed(tmp_path
         assert database.execute("SELECT count(*) FROM results").fetchone() == (TESTS,)
 
 
+def test_a_scheduler_that_goes_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
+    tests, base = folder_of_tests(tmp_path / "tests", TESTS), tmp_path / "runs.db"
+    (tmp_path / "cluster").mkdir()
+    cluster = Cluster(tmp_path / "cluster")
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ptxmm", "campaign", str(base), str(tests), "--dask", cluster.address],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        wait_for(process, base, 0)
+        cluster.scheduler.send_signal(signal.SIGKILL)
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        cluster.stop()
+    had = count(base)
+    assert process.returncode == 2 and 0 < had < TESTS
+    assert err.startswith("ptxmm campaign: error: the scheduler is gone") and err.endswith(f"is in {base}\n"), err
+    assert err.count("\n") == 1
+    assert campaign(base, tests, "--jobs", "2") == 0 and count(base) == TESTS
+
+
 def test_where_no_scheduler_is_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

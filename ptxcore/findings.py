@@ -26,8 +26,9 @@ ERRORS = {
     "debugging": "debugging data: `.file`, `.loc`, `.section`",
 }
 
-#: Warnings for authors of concurrent code.
+#: Warnings: about the version, and for authors of concurrent code.
 WARNINGS = {
+    "later-version": "a `.version` later than 9.0, by whose rules the module is read, or a target that came with one",
     "volatile-synchronization": "a volatile load that a loop waits on, or a volatile store right behind a fence: volatile "
     "is relaxed at system scope, and orders nothing else (section 8.2.2)",
     "cta-scope-global": "an access with `.cta` scope to a `.global` location, which other CTAs reach too",

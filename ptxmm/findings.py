@@ -123,6 +123,7 @@ def assumptions(result: Result) -> list[Finding]:
     found = []
     if not result.complete:
         found.append(_bounded(result))
+    found += [_of(result, "assumption", message, spots=[(spot, "")]) for spot, message in result.warnings]
     return found + [_of(result, "assumption", note) for note in result.notes]
 
 

@@ -20,8 +20,8 @@ MODES = ("ptxas", "manual")
 def lint(
     path: str | PathLike[str], *, mode: str = "ptxas", warnings: bool = True, timeout: float | None = None
 ) -> list[Diagnostic]:
-    """What is wrong with the PTX module in the file `path`: errors and, with `warnings`, warnings about concurrent code, in the
-    order of their places. `mode`: judged as `ptxas` 13.0 does, or as the `manual` says, where the two differ. Raises OSError
+    """What is wrong with the PTX module in the file `path`: errors and, with `warnings`, warnings, in the order of their
+    places. `mode`: judged as `ptxas` 13.0 does, or as the `manual` says, where the two differ. Raises OSError
     where the file cannot be read, ValueError for another mode than `MODES`, and `ptxcore.clock.OutOfTime` where checking it
     takes longer than `timeout` seconds."""
     return lint_text(read(path), mode=mode, warnings=warnings, timeout=timeout)
@@ -42,6 +42,8 @@ def lint_text(
             from ptxcore.check.concurrency import warn
 
             found += warn(module)
+        else:
+            found = [d for d in found if d.severity == "error"]
         if clock is not None:
             clock.look()  # what came late is no answer, however little was left to do
     return sorted(found, key=lambda d: d.span)

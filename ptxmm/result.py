@@ -196,7 +196,9 @@ class Result:
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last iterations. `checks` has what
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
-    `notes` are what was assumed. `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
+    `notes` are what was assumed, `warnings` what the authors of modules should know, with the places.
+
+    `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
     lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that were asked for.
     """
@@ -231,6 +233,7 @@ class Result:
     stopped: bool = False
     loops: list[Loop] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    warnings: list[tuple[Spot, str]] = field(default_factory=list)
     spot: Spot | None = None
     known: bool = False
     places: list[tuple[Spot, str]] = field(default_factory=list)

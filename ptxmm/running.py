@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from os import PathLike
 
+    from ptxcore.diagnostics import Diagnostic
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.run.watched import Watcher
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Run:
     """A launch that came to its end: `executed` thread-instructions, what the kernel `printed`, and the `seed` of its
-    schedule (None: round-robin)."""
+    schedule (None: round-robin). `warnings` are what the author of the module should know."""
 
     executed: int
     printed: str
     seed: int | None
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def run(
@@ -101,7 +103,7 @@ def launch(
         given.update()
     finally:
         given.free()
-    return Run(done.executed, "".join(done.output), seed)
+    return Run(done.executed, "".join(done.output), seed, device.warnings)
 
 
 def _three(sizes: tuple[int, ...] | int) -> tuple[int, int, int]:

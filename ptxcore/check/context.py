@@ -31,11 +31,14 @@ class Context:
     """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
     the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64.
 
+    `later` is the version that the module says where it is later than all known ones: then `version` is the newest of these.
+
     `faulty` are the lines in which something could not be read; `headless` says that the head of the body that is open
     could not, so that names it may have declared are not known."""
 
     __slots__ = (
-        "_suggestions", "address_size", "faulty", "findings", "headless", "manual", "options", "scopes", "target", "version",
+        "_suggestions", "address_size", "faulty", "findings", "headless", "later", "manual", "options", "scopes", "target",
+        "version",
     )  # fmt: skip
 
     def __init__(self, manual: bool, faulty: frozenset[int] = frozenset()) -> None:
@@ -43,6 +46,7 @@ class Context:
         self.faulty = faulty
         self.headless = False
         self.version = NEWEST
+        self.later: tuple[int, int] | None = None
         self.target: Target | None = None
         self.options: frozenset[str] = frozenset()
         self.address_size = 64
@@ -53,6 +57,10 @@ class Context:
     def report(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
         """Note an error; `code` is its kind (`ptxcore.findings`)."""
         self.findings.append(Diagnostic(span, brief(message), hint and brief(hint), code=code))
+
+    def warn(self, code: str, span: Span, message: str, hint: str | None = None) -> None:
+        """Note what the author should know, and what is no error."""
+        self.findings.append(Diagnostic(span, brief(message), hint, "warning", code))
 
     def suggest(self, name: str, more: Iterable[str] = ()) -> str | None:
         """A declared name, or one of `more`, that is close to one that is not declared."""

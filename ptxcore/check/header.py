@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxcore.check.context import Context
+from ptxcore.check.context import NEWEST, Context
 from ptxcore.check.places import word_span
 from ptxcore.diagnostics import Span, nearest
 from ptxcore.isa.difference import Difference
@@ -23,6 +23,9 @@ OPTIONS = {"texmode_unified": "1.5", "texmode_independent": "1.5", "debug": "3.0
 _DOUBLES = 13
 #: From this architecture on there are no 32-bit addresses.
 _ONLY_64_BIT = 90
+
+#: Targets that versions to come may bring have numbers from here on.
+_LATER_TARGETS = 100
 
 _ORDER = ("version", "target", "address_size")
 _EXAMPLES = {"version": ".version 9.0", "target": ".target sm_90", "address_size": ".address_size 64"}
@@ -72,10 +75,13 @@ def _version(context: Context, directive: Directive) -> None:
     if found in VERSIONS:
         context.version = found
         return
-    newest = max(VERSIONS)
-    says = f"PTX ISA {found[0]}.{found[1]} is not known"
-    hint = f"the newest is {newest[0]}.{newest[1]}" if found > newest else _neighbours(found)
-    context.report("header", directive.span, says, hint)
+    if found > NEWEST:
+        context.later = found
+        known = f"{NEWEST[0]}.{NEWEST[1]}"
+        says = f"PTX ISA {found[0]}.{found[1]} is later than {known}: the module is read by the rules of {known}"
+        context.warn("later-version", directive.span, says, f"what came after {known} is refused where it is used")
+        return
+    context.report("header", directive.span, f"PTX ISA {found[0]}.{found[1]} is not known", _neighbours(found))
 
 
 def _neighbours(found: tuple[int, int]) -> str:
@@ -96,6 +102,11 @@ def _target(context: Context, directive: Directive) -> None:
                 context.report("header", span, "one architecture stands here, not two")
             architectures.append(architecture)
             _known_to_version(context, span, word)
+        elif context.later and (unknown := target(word)) is not None and unknown.number >= _LATER_TARGETS:
+            architectures.append(unknown)
+            newest = f"{NEWEST[0]}.{NEWEST[1]}"
+            says = f"'{word}' is no target of PTX ISA {newest}: it is taken for a later one without features of its own"
+            context.warn("later-version", span, says)
         elif word not in OPTIONS:
             context.report("header", span, f"unknown target '{word}'", nearest(word, {**TARGETS, **OPTIONS}))
         elif not architectures:
@@ -149,6 +160,12 @@ def _address_size(context: Context, directive: Directive) -> None:
 _CHECKS = {"version": _version, "target": _target, "address_size": _address_size}
 
 DIFFERENCES = (
+    Difference(
+        "11.1.1",
+        "Versions later than 9.0 are refused. The checker reads such modules by the rules of 9.0, with a warning.",
+        "There are none.",
+        checked=False,
+    ),
     Difference(
         "11.1.2",
         "A second `.target` is refused.",

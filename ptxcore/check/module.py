@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ptxcore.check import labels
 from ptxcore.check.calls import check_callees
-from ptxcore.check.context import Context
+from ptxcore.check.context import NEWEST, Context
 from ptxcore.check.debugging import Debugging
 from ptxcore.check.declarations import declare
 from ptxcore.check.functions import check_alias, check_gates, check_pragma, check_prototype, enter
@@ -17,7 +17,7 @@ from ptxcore.check.instructions import Instructions
 from ptxcore.check.places import word_span
 from ptxcore.check.symbols import Callable
 from ptxcore.clock import tick
-from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.diagnostics import Diagnostic, InputError, Span, brief
 from ptxcore.syntax.tree import (
     AnyStatement,
     Close,
@@ -33,6 +33,13 @@ from ptxcore.syntax.tree import (
     Section,
 )
 
+#: Errors that may be none in a later version.
+_MAY_BE_LATER = frozenset(
+    (
+        "syntax", "header", "target", "directive", "declaration", "function", "unknown-instruction", "unknown-modifier",
+        "modifiers", "operands", "value",
+    )
+)  # fmt: skip
 #: When the parameters of kernels moved from their bodies to their heads, and `.param` came to functions.
 _KERNEL_LISTS = (1, 4)
 _FUNCTION_PARAMS = (2, 0)
@@ -55,7 +62,18 @@ def read_and_check(text: str, *, manual: bool = False) -> tuple[Module, list[Dia
     from ptxcore.syntax.reader import read_module
 
     module, faults = read_module(text)
-    return module, sorted([*faults, *check(module, manual=manual, faults=faults)], key=lambda d: d.span)
+    checker = _Checker(manual, faults)
+    found = checker.run(module)
+    return module, sorted([*checker.hinted(faults), *found], key=lambda d: d.span)
+
+
+def accepted(text: str) -> tuple[Module, list[Diagnostic]]:
+    """A module that can be run or explored, and the warnings about it. Raises InputError with everything that is wrong."""
+    module, found = read_and_check(text)
+    errors = [d for d in found if d.severity == "error"]
+    if errors:
+        raise InputError(errors)
+    return module, found
 
 
 class _Checker:
@@ -98,7 +116,20 @@ class _Checker:
         self._check_groups()
         # A name that stands twice in a statement is wrong once, and a line that could not be read has its finding.
         found = [d for d in dict.fromkeys(context.findings) if d.span.line not in context.faulty]
-        return sorted(found, key=lambda d: d.span)
+        return sorted(self.hinted(found), key=lambda d: d.span)
+
+    def hinted(self, found: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """Findings with a hint where what is wrong may have come with the version that the module says."""
+        if self.context.later is None:
+            return list(found)
+        (major, minor), (newest, least) = self.context.later, NEWEST
+        told = f"the module is of PTX ISA {major}.{minor}, and what came after {newest}.{least} is not known"
+        return [
+            d._replace(hint=brief(f"{d.hint}; {told}" if d.hint else told))
+            if d.severity == "error" and d.code in _MAY_BE_LATER
+            else d
+            for d in found
+        ]
 
     # Blocks.
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxcore.machine.lower.ops import Parameter
+    from ptxcore.machine.run.launch import Device
 
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.
@@ -29,6 +30,7 @@ def run(options: Namespace) -> int:
 
     try:
         device = load(options.path)
+        _warn(device, options.path)
         parameters = device.kernel(options.entry)
         arguments = _arguments(options, parameters)
         outs = [_out(text, parameters) for text in options.out]
@@ -65,6 +67,15 @@ def run(options: Namespace) -> int:
         else:
             sys.stdout.write(f"{parameters[index].name} = {_shown(arguments[index])}\n")
     return 0
+
+
+def _warn(device: Device, path: str) -> None:
+    """Says what the author of the module should know."""
+    if device.warnings:
+        from ptxmm.linting import read
+
+        lines = read(path).split("\n")
+        sys.stderr.writelines(warning.render(path, lines) + "\n" for warning in device.warnings)
 
 
 def _refuse(message: str, status: int) -> int:

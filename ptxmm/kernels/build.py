@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from axioms.program import Asked, Observable, Program, Source
 from axioms.program import build as assembled
+from ptxcore.diagnostics import Diagnostic
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
 from ptxmm.kernels.launch import Final, Launch
@@ -27,6 +28,8 @@ class Built:
     lines: list[dict[int, tuple[str, int]]] = field(default_factory=list)
     #: Sentences about what was assumed or left out.
     assumed: list[str] = field(default_factory=list)
+    #: What the authors of modules should know, by the number of the first launch of each.
+    warnings: dict[int, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
 
 def build(
@@ -58,7 +61,7 @@ def build(
         )
         return assembled(source)
 
-    return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed))
+    return Built(holding(b"\0"), found.info, found.loops(), holding, found.lines, list(found.assumed), found.warnings)
 
 
 def _ends_matter(found: Explored) -> bool:

@@ -195,6 +195,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.stopped = decision.stopped is not None
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
     result.notes = [notes.ASSUMED[name] for name in question.built.assumed]
+    result.warnings = question.places.warnings(question.built.warnings)
     result.races = [entry(race, question.cast) for race in decision.races]
     result.race_witnesses = [
         Witness(replace(question.renamed(r.execution), title=f"{result.name}  ({result.model})  {r.kind} race"))

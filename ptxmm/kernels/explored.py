@@ -13,8 +13,8 @@ from axioms.events.event import Thread
 from axioms.events.launches import Kernel
 from axioms.models.options import passes_off
 from axioms.sat.proving import impossible
-from ptxcore.check.module import read_and_check
-from ptxcore.diagnostics import InputError
+from ptxcore.check.module import accepted
+from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.explorable import Explorable, explorable
 from ptxcore.machine.explore.instances import SHARED_BASE
@@ -64,11 +64,9 @@ class LoopNote(NamedTuple):
 
 #: A module made ready, by its text and its number; texts of several launches and variants are often the same.
 @lru_cache(maxsize=8)
-def _lowered(text: str, number: int) -> LoweredProgram:
-    module, found = read_and_check(text)
-    if found:
-        raise InputError(found)
-    return lower(module, number)
+def _lowered(text: str, number: int) -> tuple[LoweredProgram, tuple[Diagnostic, ...]]:
+    module, warnings = accepted(text)
+    return lower(module, number), tuple(warnings)
 
 
 class _One(NamedTuple):
@@ -94,6 +92,8 @@ class Explored:
         self.kernels: list[Kernel] = []
         self.definitions: dict[Term, Value] = {}
         self.lines: list[dict[int, tuple[str, int]]] = []
+        #: Of each module, by the first launch of it.
+        self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
         self.assumed: dict[str, None] = {}  # of `ptxmm.report.notes.ASSUMED`
         self.ctas = self.clusters = self.warps = 0
         for number, launch in enumerate(launches):
@@ -108,7 +108,9 @@ class Explored:
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
-        program = _lowered(launch.text, self.memory.module(launch.text))
+        program, warnings = _lowered(launch.text, self.memory.module(launch.text))
+        if all(launch.text != before.text for before in self.launches[:number]):
+            self.warnings[number] = warnings
         code = kernel_of(program, launch.entry)
         check_count(launch.entry, code.parameters, launch.params)
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 
+from ptxcore.diagnostics import Diagnostic
 from ptxmm.kernels.launch import Triple
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
@@ -24,6 +26,10 @@ class Places:
     def launch_spot(self, launch: int, line: int) -> Spot:
         """A line of the PTX of a launch."""
         return Spot(_from_here(self.test.launches[launch].path), line)
+
+    def warnings(self, found: Mapping[int, Iterable[Diagnostic]]) -> list[tuple[Spot, str]]:
+        """What the authors of modules should know, by the number of a launch of each."""
+        return [(self.launch_spot(n, d.span.line), d.message) for n, several in found.items() for d in several]
 
     def source_spot(self, launch: int, place: tuple[str, int]) -> Spot:
         """A place of the source, its file as it is found from here."""

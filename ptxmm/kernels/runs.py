@@ -12,6 +12,7 @@ from ptxmm.kernels.launch import Buffer, Launch, Scalar
 from ptxmm.kernels.test import KernelTest, observed
 
 if TYPE_CHECKING:
+    from ptxcore.diagnostics import Diagnostic
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.run.watched import Watcher
 
@@ -25,9 +26,12 @@ class Runs:
         """Raises InputError for a module that is wrong."""
         self.test = test
         self.devices: dict[str, Device] = {}
-        for one in test.launches:
+        #: What is said of each module, by the number of its first launch.
+        self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
+        for number, one in enumerate(test.launches):
             if one.text not in self.devices:
                 self.devices[one.text] = load(one.text, one.path, watched=watched)
+                self.warnings[number] = self.devices[one.text].warnings
 
     def run(
         self,

@@ -67,6 +67,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
         return watchers[-1]
 
     places = Places(test)
+    result.warnings = places.warnings(runs.warnings)
     try:
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             state = runs.run(limit=_LIMIT, watch=watch, progress=step)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from ptxmm.report.story import Cast
-    from ptxmm.result import Loop
+    from ptxmm.result import Loop, Result
 
 #: What is taken for granted of what a kernel uses, by a name for it.
 ASSUMED = {
@@ -26,6 +26,11 @@ def followed(loop: Loop) -> str:
     if loop.kind == "waiting":
         return f"the loop at {where} is a spin loop: its last iteration stands for all"
     return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"
+
+
+def warned(result: Result) -> list[str]:
+    """What the authors of modules should know, with the places."""
+    return [f"{spot}: warning: {message}" for spot, message in result.warnings]
 
 
 def unset(read: ExecutedEvent, cast: Cast) -> str:

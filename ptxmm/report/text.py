@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, event_text, undefined_by_race
 from ptxmm.report import plain
-from ptxmm.report.notes import followed
+from ptxmm.report.notes import followed, warned
 from ptxmm.result import VERDICTS, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
@@ -30,6 +30,7 @@ class TextReport:
         self._single, self._width = False, 0
         self._results: dict[str, int] = {}
         self._failed = self._known = 0
+        self._seen_warnings: set[str] = set()
         self._count = self._asked = 0
 
     def begin(self, paths: list[str]) -> None:
@@ -48,7 +49,7 @@ class TextReport:
             if result.verdict != "error":  # that is on standard error already
                 sys.stdout.write("\n".join([*self._page(result), *_partly_known(outcome)]) + "\n")
         else:
-            sys.stdout.write("\n".join([self._row(result), *self._brief(outcome)]) + "\n")
+            sys.stdout.write("\n".join([self._row(result), *self._brief(outcome), *self._warned(result)]) + "\n")
 
     def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
         if self._single:
@@ -155,7 +156,13 @@ class TextReport:
                 word, style = "bound", "open"
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
         lines += [f"    {plain(followed(loop))}" for loop in result.loops if loop.kind == "waiting"]
-        return lines + [f"    {plain(note)}" for note in result.notes]
+        return lines + [f"    {plain(note)}" for note in (*warned(result), *result.notes)]
+
+    def _warned(self, result: Result) -> list[str]:
+        """Warnings about modules, below the row of the first test that has each."""
+        new = [text for text in warned(result) if text not in self._seen_warnings]
+        self._seen_warnings.update(new)
+        return [f"    {plain(text)}" for text in new]
 
     def _brief(self, outcome: Outcome) -> list[str]:
         """Below the row of a test that fails: what is wrong, and where. Of a litmus test, what its row does not

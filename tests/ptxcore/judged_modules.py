@@ -43,7 +43,6 @@ HEADER: Table = (
     ("", ".target sm_90\n.version 9.0", "'.version' is missing: a module begins with it"),
     ("", ".entry k(){ret;}", "'.version' is missing: a module begins with it"),
     ("", "", "'.version' is missing: a module begins with it"),
-    ("", ".version 10.0\n.target sm_90", "PTX ISA 10.0 is not known"),
     ("", ".version 8.9\n.target sm_90", "PTX ISA 8.9 is not known"),
     ("", ".version 7.9\n.target sm_75", "PTX ISA 7.9 is not known"),
     ("", ".version 0.9\n.target sm_75", "PTX ISA 0.9 is not known"),

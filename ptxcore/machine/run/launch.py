@@ -8,8 +8,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ptxcore.check.module import read_and_check
-from ptxcore.diagnostics import InputError
+from ptxcore.check.module import accepted
+from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
 from ptxcore.machine.lower.module import lower
@@ -39,6 +39,8 @@ class Device:
     program: Program
     compiled: Compiled
     path: str
+    #: What the author of the module should know.
+    warnings: tuple[Diagnostic, ...] = ()
     memory: GlobalMemory = field(default_factory=GlobalMemory)
     constants: Segment = field(default_factory=lambda: Segment(0, "constant memory"))
     #: What other machines made of its kernels, by name.
@@ -204,23 +206,22 @@ def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
     """A module from its text, ready to launch; what was made of a text before is used again. `watched`: with watchers. Raises
     InputError with all that is wrong in it."""
     try:
-        program, compiled, kept = _made(text, watched)
+        program, compiled, warnings, kept = _made(text, watched)
     except InputError as error:
         error.path, error.text = path, text
         raise
-    device = Device(program, compiled, path, kept=kept)
+    device = Device(program, compiled, path, warnings, kept=kept)
     device.reset()
     return device
 
 
 @lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
-def _made(text: str, watched: bool) -> tuple[Program, Compiled, dict[str, Any]]:
-    """A module, compiled, and where other machines keep what they make of it. Raises InputError."""
-    module, found = read_and_check(text)
-    if found:
-        raise InputError(found, "<module>", text)
+def _made(text: str, watched: bool) -> tuple[Program, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
+    """A module, compiled, what its author should know, and where other machines keep what they make of it. Raises
+    InputError."""
+    module, warnings = accepted(text)
     program = lower(module)
-    return program, compile_program(program, watched), {}
+    return program, compile_program(program, watched), tuple(warnings), {}
 
 
 def size_of(parameter: Parameter) -> int:

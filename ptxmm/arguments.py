@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import LARGEST
@@ -12,6 +13,7 @@ from ptxcore.machine.run.memory import LARGEST
 if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import Parameter
     from ptxcore.machine.run.launch import Device
+    from ptxmm.kernels.launch import Structure
 
 _ADDRESS = 8  # bytes
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
@@ -19,6 +21,22 @@ _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 _FLOATS_BY_SIZE = {2: "<e", 4: "<f", 8: "<d"}
 #: Steps that NumPy may take to find out whether two arrays that interleave share an element.
 _MOST_WORK = 10_000
+
+
+class Aimed(NamedTuple):
+    """A pointer in a structure: at a byte of it, the address so many bytes behind the first one of an array."""
+
+    at: int
+    name: str
+    array: Any
+    offset: int
+
+
+class Packed(NamedTuple):
+    """A structure with pointers in it: its bytes, zeros where they stand."""
+
+    data: bytes
+    pointers: tuple[Aimed, ...]
 
 
 class Arguments:
@@ -30,11 +48,16 @@ class Arguments:
         #: Arrays in buffers: the address of the first element.
         self._arrays: list[tuple[Any, int]] = []
         self._buffers: list[int] = []
-        places = self._place([(p.name, a) for p, a in zip(parameters, arguments, strict=True) if _is_buffer(p, a)])
+        arguments = [
+            packed(p.name, a) if isinstance(a, Mapping) else a for p, a in zip(parameters, arguments, strict=True)
+        ]
+        places = self._place([named for p, a in zip(parameters, arguments, strict=True) for named in _arrays(p, a)])
         self.values: list[bytes] = []
         for parameter, argument in zip(parameters, arguments, strict=True):
             if _is_buffer(parameter, argument):
                 self.values.append(_address(parameter, argument, places[id(argument)]))
+            elif isinstance(argument, Packed):
+                self.values.append(_filled(parameter, argument, places))
             else:
                 self.values.append(_scalar(parameter, argument))
 
@@ -105,6 +128,73 @@ def _is_array(argument: Any) -> bool:
 def _is_buffer(parameter: Parameter, argument: Any) -> bool:
     """Whether an argument goes by reference: an array, unless it has just the bytes of a structure."""
     return _is_array(argument) and not (parameter.elements > 1 and argument.nbytes == parameter.size)
+
+
+def _arrays(parameter: Parameter, argument: Any) -> list[tuple[str, Any]]:
+    """The arrays that an argument leads to, with their names."""
+    if isinstance(argument, Packed):
+        return [(p.name, p.array) for p in argument.pointers]
+    return [(parameter.name, argument)] if _is_buffer(parameter, argument) else []
+
+
+def packed(name: str, table: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> Packed:
+    """A structure, or a pointer, that a table describes as those of kernel tests do; pointers are arrays, or names of `arrays`
+    with what is added (`&x+16`). Raises UsageError."""
+    from ptxmm.kernels.arguments import ArgumentTrouble, described
+    from ptxmm.kernels.launch import Buffer, Structure
+
+    known = dict(arrays or {})
+    plain = _without_arrays(table, known)
+    buffers = {key: Buffer(key, _type_of(array), max(1, array.size)) for key, array in known.items()}
+    try:
+        made = described(name, plain, buffers)
+    except ArgumentTrouble as trouble:
+        where = "".join(f"[{w}]" if isinstance(w, int) else f".{w}" for w in trouble.where)
+        hint = f" ({trouble.hint})" if trouble.hint else ""
+        raise UsageError(f"'{name}'{where}: {trouble.message}{hint}") from None
+    if not isinstance(made, Structure):
+        raise UsageError(f"'{name}': a structure has bytes and fields, a pointer a value such as &x")
+    return pack(made, known)
+
+
+def _type_of(array: Any) -> str:
+    """A type whose elements are as large as those of an array, as far as there is one."""
+    return {1: "u8", 2: "u16", 4: "u32", 8: "u64"}.get(array.dtype.itemsize, "u8")
+
+
+def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
+    """A table with names for its arrays."""
+    if _is_array(value):
+        name = f"array{len(arrays) + 1}"
+        arrays[name] = value
+        return f"&{name}"
+    if isinstance(value, Mapping):
+        return {key: _without_arrays(v, arrays) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_arrays(v, arrays) for v in value]
+    return value.item() if hasattr(value, "dtype") else value
+
+
+def pack(structure: Structure, arrays: Mapping[str, Any]) -> Packed:
+    """A structure of a kernel test, its buffers being arrays."""
+    from ptxmm.kernels.launch import Pointer
+
+    aimed = [
+        Aimed(f.at, f.value.buffer.name, arrays[f.value.buffer.name], f.value.offset)
+        for f in structure.fields
+        if isinstance(f.value, Pointer)
+    ]
+    plain = replace(structure, fields=tuple(f for f in structure.fields if not isinstance(f.value, Pointer)))
+    return Packed(plain.filled(lambda buffer: 0), tuple(aimed))
+
+
+def _filled(parameter: Parameter, argument: Packed, places: Mapping[int, int]) -> bytes:
+    if len(argument.data) != parameter.size:
+        raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, the argument {len(argument.data)}")
+    found = bytearray(argument.data)
+    for p in argument.pointers:
+        found[p.at : p.at + _ADDRESS] = (places[id(p.array)] + p.offset).to_bytes(_ADDRESS, "little")
+    return bytes(found)
 
 
 def _address(parameter: Parameter, array: Any, address: int) -> bytes:

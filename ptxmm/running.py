@@ -43,9 +43,9 @@ def run(
 
     `args` in the order of the parameters: a NumPy array becomes a buffer in global memory and is updated in place (one that
     is given twice, or in parts, is the same memory; one that is read-only cannot be written); a NumPy or Python number is
-    passed by value, in the parameter's format; None is a null pointer; bytes, and arrays and structures of just its size,
-    fill a parameter that is an array. `grid`, `block` and
-    `cluster` have one to three dimensions; `dynamic_shared` counts bytes. Threads take turns, round-robin, or in a random
+    passed by value, in the parameter's format; None is a null pointer; bytes, and arrays and structures of just its size, fill
+    a parameter that is an array; a dictionary describes a structure, whose pointers are arrays. `grid`, `block` and `cluster`
+    have one to three dimensions; `dynamic_shared` counts bytes. Threads take turns, round-robin, or in a random
     order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all, executed)` is told of CTAs
     and instructions, now and then.
 

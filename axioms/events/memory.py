@@ -16,6 +16,20 @@ from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
 
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """So many bytes: `data`, again and again. What is not looked at is never made."""
+
+    data: bytes
+    size: int
+
+    def __getitem__(self, stretch: slice) -> bytes:
+        first, last, step = stretch.indices(self.size)
+        begin = first % len(self.data)
+        count = max(0, last - first)
+        return (self.data * ((begin + count) // len(self.data) + 1))[begin : begin + count : step]
+
+
 class Object(NamedTuple):
     """A stretch of physical memory. `initial` are its first bytes, zeros follow. `width` and `elements` (None for a
     scalar) say what it was declared as and `owner` whose it is, for the names of its pieces only. `cta`: whose shared memory
@@ -24,7 +38,7 @@ class Object(NamedTuple):
 
     name: str
     size: int
-    initial: bytes = b""
+    initial: bytes | Repeated = b""
     width: int = 32
     elements: int | None = None
     owner: str = ""

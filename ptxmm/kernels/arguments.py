@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ptxcore.diagnostics import nearest
+from ptxcore.machine.run.memory import LARGEST
 from ptxcore.values.ieee import F64, FORMATS, convert
+from ptxmm.kernels.contents import Contents, FileTrouble, of_array, of_file
 from ptxmm.kernels.document import Document, Found, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
-from ptxmm.kernels.launch import Buffer, Scalar
+from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
-_KEYS = ("type", "elements", "init", "align", "value")
-_MOST_ELEMENTS = 1 << 16
+_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields")
+_FIELD_KEYS = ("at", "type", "value")
+#: Parameters of a kernel have no more bytes.
+_MOST_BYTES = 32764
+#: Elements that are all alike are kept once where there are more.
+_MANY = 64
 _DEFAULT_ALIGN = 16
 
 
@@ -29,75 +38,237 @@ class ArgumentTrouble(Exception):
         super().__init__(message)
 
 
-def argument(document: Document, name: str, entry: Found) -> Buffer | Scalar | None:
-    """The argument that an entry of `[params]` describes; None, with a finding, for one that describes none."""
+def argument(document: Document, name: str, entry: Found, buffers: Mapping[str, Argument]) -> Argument | None:
+    """The argument that an entry of `[params]` describes; None, with a finding, for one that describes none. `buffers`: what
+    pointers may lead to, by name."""
     if not isinstance(entry.value, dict):
         hint = f'as in {name} = {{type = "u32", value = 4}}, or {{type = "u32", elements = 1}}'
         document.note(entry.way, f"'{name}' must be a table, not {kind_of(entry.value)}", hint)
         return None
     try:
-        return described(name, entry.value)
+        return described(name, entry.value, buffers, os.path.dirname(document.path))
     except ArgumentTrouble as trouble:
         document.note((*entry.way, *trouble.where), trouble.message, trouble.hint, key=trouble.key)
         return None
 
 
-def described(name: str, table: Mapping[str, Any]) -> Buffer | Scalar:
-    """The argument that a table describes. Raises ArgumentTrouble."""
+def is_buffer(table: object) -> bool:
+    """Whether a table of `[params]` is that of a buffer, right or wrong."""
+    return isinstance(table, dict) and not {"value", "bytes", "fields"}.intersection(table)
+
+
+def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str = "") -> Argument:
+    """The argument that a table describes; files are seen from `folder`. Raises ArgumentTrouble."""
     for key in table:
         if key not in _KEYS:
             hint = suggested(key, _KEYS) or f"a parameter has {', '.join(_KEYS)}"
             raise ArgumentTrouble((key,), f"'{name}' has no '{key}'", hint, key=True)
-    written = table.get("type")
-    if written is None:
+    if "bytes" in table or "fields" in table:
+        return _structure(name, table, buffers)
+    if "value" in table:
+        return _passed(name, table, buffers)
+    if table.get("type") is None:
         raise ArgumentTrouble((), f"'{name}' has no type", 'as in type = "u32"')
+    return _buffer(name, *_type(table["type"], ("type",)), table, folder)
+
+
+def _type(written: object, where: tuple[str | int, ...]) -> tuple[str, Type]:
+    """A type by its name."""
     kind = TYPES.get(written.lstrip(".")) if isinstance(written, str) else None
-    if kind is None:
+    if kind is None or not isinstance(written, str):
         hint = (
             suggested(str(written), TYPES) if isinstance(written, str) else None
         ) or f"the types are {', '.join(TYPES)}"
         shown = f"'{written}'" if isinstance(written, str) else kind_of(written)
-        raise ArgumentTrouble(("type",), f"{shown} is no type", hint)
-    if "value" in table:
-        return _scalar(name, written.lstrip("."), kind, table)
-    return _buffer(name, written.lstrip("."), kind, table)
+        raise ArgumentTrouble(where, f"{shown} is no type", hint)
+    return written.lstrip("."), kind
 
 
-def _scalar(name: str, written: str, kind: Type, table: Mapping[str, Any]) -> Scalar:
+def _passed(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> Scalar | Structure:
+    """What is passed by value: a number, several of them, or pointers."""
     for key in ("elements", "init", "align"):
         if key in table:
             hint = "a buffer has elements and init, a scalar has a value"
             message = f"'{name}' has a value, so it is a scalar: '{key}' has no meaning"
             raise ArgumentTrouble((key,), message, hint, key=True)
     value = table["value"]
+    fields = _fields(name, 0, table, (), buffers)
+    if any(isinstance(f.value, Pointer) for f in fields):
+        return Structure(name, sum(f.size for f in fields), fields)
+    written = table["type"].lstrip(".")
     if not isinstance(value, list):
-        return Scalar(name, bits_of(value, kind, written, ("value",)), written)
-    size = kind.width // 8
-    parts = [bits_of(v, kind, written, ("value", i)) for i, v in enumerate(value)]
-    return Scalar(name, b"".join(p.to_bytes(size, "little") for p in parts), written)
+        (field,) = fields
+        assert isinstance(field.value, int)
+        return Scalar(name, field.value, written)
+    return Scalar(name, Structure(name, sum(f.size for f in fields), fields).filled(_nowhere), written)
 
 
-def _buffer(name: str, written: str, kind: Type, table: Mapping[str, Any]) -> Buffer:
-    init = table.get("init")
-    elements = table.get("elements", len(init) if isinstance(init, list) else None)
+def _nowhere(buffer: Buffer) -> int:
+    raise ValueError(f"no pointer leads to {buffer.name}")
+
+
+def _structure(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> Structure:
+    for key in ("elements", "init", "align", "value", "type"):
+        if key in table:
+            message = f"'{name}' is a structure: '{key}' has no meaning"
+            raise ArgumentTrouble((key,), message, "a structure has bytes and fields", key=True)
+    size = table.get("bytes")
+    if size is None:
+        raise ArgumentTrouble((), f"how many bytes does '{name}' have?", "as in bytes = 64")
+    if type(size) is not int or not 1 <= size <= _MOST_BYTES:
+        raise ArgumentTrouble(("bytes",), f"'bytes' is a number from 1 to {_MOST_BYTES}, not {_written(size)}")
+    listed = table.get("fields", [])
+    if not isinstance(listed, list):
+        hint = 'as in fields = [{at = 0, value = "&x"}, {at = 8, type = "u32", value = 4}]'
+        raise ArgumentTrouble(("fields",), f"an array of tables is wanted here, not {kind_of(listed)}", hint)
+    owners: dict[int, int] = {}  # of each byte: where the table that fills it says that it begins
+    fields: list[Field] = []
+    for number, one in enumerate(listed):
+        way = ("fields", number)
+        at = _at(one, way, name)
+        filled: dict[int, int] = {}
+        for field in _fields(name, at, one, way, buffers):
+            last = field.at + field.size - 1
+            if last >= size:
+                message = f"this fills bytes {field.at} to {last}, and '{name}' has bytes 0 to {size - 1}"
+                raise ArgumentTrouble((*way, "at"), message)
+            taken = next((owners[b] for b in range(field.at, last + 1) if b in owners), None)
+            if taken is not None:
+                message = f"this fills bytes {field.at} to {last}, of which the field at {taken} has some already"
+                raise ArgumentTrouble((*way, "at"), message)
+            fields.append(field)
+            filled.update(dict.fromkeys(range(field.at, last + 1), at))
+        owners.update(filled)
+    return Structure(name, size, tuple(fields))
+
+
+def _at(table: object, way: tuple[str | int, ...], name: str) -> int:
+    """Where a field begins."""
+    if not isinstance(table, dict):
+        raise ArgumentTrouble(way, f"a field is a table, not {kind_of(table)}", 'as in {at = 0, value = "&x"}')
+    for key in table:
+        if key not in _FIELD_KEYS:
+            hint = suggested(key, _FIELD_KEYS) or f"a field has {', '.join(_FIELD_KEYS)}"
+            raise ArgumentTrouble((*way, key), f"a field of '{name}' has no '{key}'", hint, key=True)
+    for key, example in (("at", "at = 8"), ("value", 'value = "&x"')):
+        if key not in table:
+            raise ArgumentTrouble(way, f"this field of '{name}' has no '{key}'", f"as in {example}")
+    at = table["at"]
+    if type(at) is not int or at < 0:
+        raise ArgumentTrouble((*way, "at"), f"a field begins at a byte from 0 on, not {_written(at)}")
+    return at
+
+
+def _written(value: object) -> str:
+    return repr(value) if isinstance(value, int) and not isinstance(value, bool) else kind_of(value)
+
+
+def _fields(
+    name: str, at: int, table: Mapping[str, Any], way: tuple[str | int, ...], buffers: Mapping[str, Argument]
+) -> tuple[Field, ...]:
+    """The fields that a value fills, one after another from a byte on."""
+    value, written = table["value"], table.get("type")
+    several = isinstance(value, list)
+    kind: tuple[str, Type] | None = None if written is None else _type(written, (*way, "type"))
+    found: list[Field] = []
+    for i, one in enumerate(value if several else [value]):
+        where = (*way, "value", i) if several else (*way, "value")
+        if isinstance(one, str):
+            pointer = _pointer(one, where, buffers)
+            if kind is not None and (kind[1].width != 8 * POINTER or kind[1].is_float):
+                raise ArgumentTrouble(
+                    (*way, "type"), f"a pointer has 64 bits: it is no {kind[0]}", 'as in type = "u64"'
+                )
+            found.append(Field(at, POINTER, pointer))
+        elif kind is None:
+            raise ArgumentTrouble(way, f"'{name}' has no type", 'as in type = "u32"')
+        else:
+            found.append(Field(at, kind[1].width // 8, bits_of(one, kind[1], kind[0], where)))
+        at += found[-1].size
+    if not found:
+        raise ArgumentTrouble((*way, "value"), "an empty array is no value")
+    return tuple(found)
+
+
+_POINTER = re.compile(
+    r"\s*+&\s*+(?P<name>[A-Za-z_]\w*+)\s*+(?:\[\s*+(?P<index>\d{1,19}+)\s*+\])?+\s*+"
+    r"(?:\+\s*+(?P<offset>0[xX][0-9a-fA-F]{1,16}+|\d{1,19}+))?+\s*+\Z",
+    re.ASCII,
+)
+
+
+def _pointer(text: str, where: tuple[str | int, ...], buffers: Mapping[str, Argument]) -> Pointer:
+    """`&x`, `&x+16` (bytes), `&x[4]`: an address within a buffer, or just behind it."""
+    found = _POINTER.match(text)
+    if found is None:
+        raise ArgumentTrouble(where, f"'{text}' is no pointer", 'as in "&x", "&x+16" (bytes) or "&x[4]"')
+    buffer = buffers.get(found["name"])
+    if not isinstance(buffer, Buffer):
+        of = "a scalar: it has no address" if buffer is not None else "no buffer"
+        names = [n for n, b in buffers.items() if isinstance(b, Buffer)]
+        hint = nearest(found["name"], names) or f"the buffers are {', '.join(names) or 'none'}"
+        raise ArgumentTrouble(where, f"'{found['name']}' is {of}", f"{hint}; [memory] has those that are no parameters")
+    width = TYPES[buffer.type].width // 8
+    behind = found["offset"] or "0"
+    offset = int(found["index"] or 0) * width + int(behind, 16 if behind[:2] in ("0x", "0X") else 10)
+    size = buffer.elements * width
+    if offset > size:
+        raise ArgumentTrouble(where, f"byte {offset} lies outside of '{buffer.name}', which has {size}")
+    return Pointer(buffer, offset)
+
+
+def _buffer(name: str, written: str, kind: Type, table: Mapping[str, Any], folder: str) -> Buffer:
+    values = _init(name, written, kind, table, folder)
+    elements = table.get(
+        "elements", len(values) if isinstance(table.get("init"), (list, str)) or _is_array(table.get("init")) else None
+    )
     if elements is None:
         raise ArgumentTrouble((), f"is '{name}' a buffer or a number?", "say how many elements it has, or which value")
-    if type(elements) is not int or not 1 <= elements <= _MOST_ELEMENTS:
-        raise ArgumentTrouble(("elements",), f"'elements' is a number from 1 to {_MOST_ELEMENTS}, not {elements!r}")
-    if init is None:
-        values: tuple[int, ...] = ()
-    elif isinstance(init, list):
-        if len(init) > elements:
-            raise ArgumentTrouble(("init",), f"{len(init)} values for {elements} element{'s' * (elements != 1)}")
-        values = tuple(bits_of(v, kind, written, ("init", i)) for i, v in enumerate(init))
-    else:
-        values = (bits_of(init, kind, written, ("init",)),) * elements
+    most = LARGEST // (kind.width // 8)
+    if type(elements) is not int or not 1 <= elements <= most:
+        hint = f"a buffer has at most {LARGEST} bytes" if type(elements) is int and elements > 0 else None
+        raise ArgumentTrouble(("elements",), f"'elements' is a number from 1 to {most}, not {_written(elements)}", hint)
+    if len(values) > elements:
+        raise ArgumentTrouble(("init",), f"{len(values)} values for {elements} element{'s' * (elements != 1)}")
     align = table.get("align", _DEFAULT_ALIGN)
     if type(align) is not int or align < 1 or align & (align - 1) or align > 1 << 16:
         raise ArgumentTrouble(("align",), f"an alignment is a power of two up to 65536, not {align!r}")
     if align < kind.width // 8:
         raise ArgumentTrouble(("align",), f"elements of {written} need an alignment of at least {kind.width // 8}")
     return Buffer(name, written, elements, values, align)
+
+
+def _is_array(value: object) -> bool:
+    """Whether this is an array of NumPy's."""
+    return hasattr(value, "dtype") and hasattr(value, "tobytes")
+
+
+def _init(name: str, written: str, kind: Type, table: Mapping[str, Any], folder: str) -> Sequence[int]:
+    """What a buffer holds at the start; zeros follow."""
+    init = table.get("init")
+    if init is None:
+        return ()
+    if isinstance(init, list):
+        return tuple(bits_of(v, kind, written, ("init", i)) for i, v in enumerate(init))
+    try:
+        if _is_array(init):
+            return of_array(init, f"'{name}'", written, kind)
+        if isinstance(init, str):
+            if not init.endswith(".npy"):
+                raise FileTrouble(
+                    f"'{init}' is no contents of a buffer", 'a number, an array of numbers, or "FILE.npy"'
+                )
+            return of_file(os.path.normpath(os.path.join(folder, init)), written, kind)
+    except FileTrouble as trouble:
+        raise ArgumentTrouble(("init",), trouble.message, trouble.hint) from None
+    value = bits_of(init, kind, written, ("init",))
+    elements = table.get("elements")
+    count = elements if type(elements) is int and elements > 0 else 0  # what is none is told of later
+    return (
+        (value,) * count
+        if count <= _MANY
+        else Contents(value.to_bytes(kind.width // 8, "little"), kind.width // 8, count)
+    )
 
 
 def bits_of(value: object, kind: Type, written: str, where: Sequence[str | int]) -> int:

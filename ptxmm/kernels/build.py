@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from axioms.events.memory import Repeated
 from axioms.program import Asked, Observable, Program, Source
 from axioms.program import build as assembled
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.values.terms import Value
 from ptxmm.kernels.explored import Explored, LoopNote, ThreadInfo, explored
-from ptxmm.kernels.launch import Final, Launch
+from ptxmm.kernels.launch import Buffer, Final, Launch
 
 
 @dataclass(slots=True)
@@ -37,15 +38,21 @@ def build(
     observe: Sequence[tuple[str, int]] = (),
     condition: Callable[[Final], Value] = lambda final: 1,
     options: frozenset[str] = frozenset(),
+    buffers: Sequence[Buffer] = (),
 ) -> Built:
     """The program of launches. States list the elements `observe` (buffer and number); `condition` makes the question's
-    truth value of final elements; `options` are those of `axioms.models.options.OF_PROGRAMS`.
+    truth value of final elements; `options` are those of `axioms.models.options.OF_PROGRAMS`. `buffers` are all that there are:
+    those that no launch is given keep what they hold.
 
     Raises InputError for modules that are wrong, `ptxcore.machine.run.launch.UsageError` for launches that cannot be made,
     UnsupportedProgram for what is not decided.
     """
     found = explored(launches, options)
     memory = found.memory
+    wanted = {name for name, _ in observe}
+    for buffer in buffers:  # those that no launch is given keep what they hold
+        if buffer.name in wanted:
+            memory.buffer(buffer)
     observed = tuple(
         Observable(e.label, e.value, e.width, e.signed)
         for e in (memory.final(name, number) for name, number in observe)
@@ -55,7 +62,7 @@ def build(
     kernels = tuple(found.kernels) if _ends_matter(found) else ()
 
     def holding(contents: bytes) -> Program:
-        objects = [o._replace(initial=(contents * o.size)[: o.size]) if o.unset else o for o in memory.objects]
+        objects = [o._replace(initial=Repeated(contents, o.size)) if o.unset else o for o in memory.objects]
         source = Source(
             found.threads, objects, memory.views, lambda threads: asked, unroll, found.definitions, kernels, options
         )

@@ -31,7 +31,7 @@ from ptxcore.machine.run.special import OF_RESERVED, WARP, Shape, of_cta, places
 from ptxcore.places import Place
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Term, Value
-from ptxmm.kernels.launch import Buffer, Launch, Triple
+from ptxmm.kernels.launch import Launch, Triple
 from ptxmm.kernels.memory import Memory
 from ptxmm.kernels.source import in_source
 
@@ -114,7 +114,7 @@ class Explored:
         code = kernel_of(program, launch.entry)
         check_count(launch.entry, code.parameters, launch.params)
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
-        arguments = [self.memory.buffer(p) if isinstance(p, Buffer) else p.value for p in launch.params]
+        arguments = [self.memory.passed(p) for p in launch.params]
         kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible, self.off)
         self.memory.variables(launch.text, program.layout, kernel.constant)
         self.lines.append(kernel.lines)

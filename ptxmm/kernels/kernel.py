@@ -39,6 +39,7 @@ class Kernel:
         ptx: str | PathLike[str] | None = None,
         *,
         params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None,
+        memory: Mapping[str, Any] | None = None,
         check: Mapping[str, Any] | None = None,
         bounds: Mapping[str, int] | int | None = None,
         expect: str | Sequence[str] = "ok",
@@ -47,11 +48,12 @@ class Kernel:
     ) -> None:
         """`ptx` is a path, or the text of a module; `cu` a source to compile. `params` are the kernel's parameters in their
         order, each as a table (`{"type": "u32", "elements": 4, "init": [1, 2]}`, `{"type": "u32", "value": 4}`), as a NumPy
-        array, which is a buffer, or as a NumPy number. `bounds` are iterations of loops, all of them or by label or line;
-        `check` has checks by name, `expect` is the verdict that is right, or several; `name` is the test's in reports.
-        `others` are what else the file may say: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`, `nvcc`, `kernel` (a
-        list of dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`, `exists`, `never`,
-        `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
+        array, which is a buffer, or as a NumPy number. `memory` are buffers that no parameter is, and pointers lead to:
+        `{"bytes": 16, "fields": [{"at": 0, "value": "&x"}]}`, `{"value": "&x+16"}`. `bounds` are iterations of loops, all of
+        them or by label or line; `check` has checks by name, `expect` is the verdict that is right, or several; `name` is the
+        test's in reports. `others` are what else the file may say: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`,
+        `nvcc`, `kernel` (a list of dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`,
+        `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
 
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
         """
@@ -59,8 +61,9 @@ class Kernel:
         tree: dict[str, Any] = {"check": _plain(check or {}), "expect": _plain(expect)}
         if ptx is not None:
             tree["ptx"] = _module(ptx, texts)
-        if params is not None:
-            tree["params"] = {key: _parameter(value) for key, value in dict(params).items()}
+        for key, given in (("params", params), ("memory", memory)):
+            if given is not None:
+                tree[key] = {name: _parameter(value) for name, value in dict(given).items()}
         if bounds is not None:
             tree["bounds"] = {"default": bounds} if isinstance(bounds, int) else dict(bounds)
         for key, value in others.items():
@@ -130,5 +133,4 @@ def _parameter(value: Any) -> Any:
     written = {"u": "u", "i": "s", "f": "f", "b": "u"}.get(dtype.kind, dtype.kind) + str(8 * dtype.itemsize)
     if value.ndim == 0:
         return {"type": written, "value": value.item()}
-    flat = value.ravel().tolist()
-    return {"type": written, "elements": max(1, len(flat)), "init": flat}
+    return {"type": written, "elements": max(1, value.size), "init": value if value.size else []}

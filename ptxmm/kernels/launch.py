@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ptxcore.values.terms import Value
@@ -13,7 +13,8 @@ Triple = tuple[int, int, int]
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """A buffer in global memory, whose address is the argument: `elements` of a PTX type (`u32`), with their values at
-    the start (`init`, filled up with zeros; floating-point values as bits), at an address that `align` divides.
+    the start (`init`, filled up with zeros; floating-point values as bits), at an address that `align` divides. Of large ones,
+    `init` is `ptxmm.kernels.contents.Contents`.
 
     Buffers of one name are one buffer, over all launches of a test.
     """
@@ -21,7 +22,7 @@ class Buffer:
     name: str
     type: str = "u32"
     elements: int = 1
-    init: tuple[int, ...] = ()
+    init: Sequence[int] = ()
     align: int = 16
 
 
@@ -32,6 +33,52 @@ class Scalar:
     name: str
     value: int | bytes
     type: str = "u32"
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The address so many bytes behind the first one of a buffer."""
+
+    buffer: Buffer
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A number (its bits), or a pointer, in the `size` bytes of a structure from byte `at` on."""
+
+    at: int
+    size: int
+    value: int | Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A parameter of `size` bytes that is passed by value: its fields, and zeros between them. A pointer alone is one of 8
+    bytes."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+    @property
+    def is_pointer(self) -> bool:
+        """Whether it is an address and nothing else."""
+        return self.size == POINTER and len(self.fields) == 1 and isinstance(self.fields[0].value, Pointer)
+
+    def filled(self, address: Callable[[Buffer], int]) -> bytes:
+        """Its bytes, when buffers are at these addresses."""
+        found = bytearray(self.size)
+        for field_ in self.fields:
+            value = field_.value
+            number = address(value.buffer) + value.offset if isinstance(value, Pointer) else value
+            found[field_.at : field_.at + field_.size] = number.to_bytes(field_.size, "little")
+        return bytes(found)
+
+
+#: Bytes of an address.
+POINTER = 8
+Argument = Buffer | Scalar | Structure
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +97,7 @@ class Launch:
     block: Triple = (1, 1, 1)
     cluster: Triple | None = None  # None: as the kernel asks for
     dynamic_shared: int = 0
-    params: tuple[Buffer | Scalar, ...] = ()
+    params: tuple[Argument, ...] = ()
     unroll: int = 4
     loops: Mapping[str, int] = field(default_factory=dict)
     stream: str = ""

@@ -7,6 +7,7 @@ its part of the window, where the threads of its cluster see it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import nearest
@@ -17,10 +18,11 @@ from ptxcore.machine.lower.layout import MOST_MODULES
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
-from ptxmm.kernels.launch import Buffer, Element
+from ptxmm.kernels.contents import Contents
+from ptxmm.kernels.launch import Argument, Buffer, Element, Structure
 
 if TYPE_CHECKING:
-    from axioms.events.memory import Object, View
+    from axioms.events.memory import Object, Repeated, View
     from ptxcore.machine.lower.layout import Layout
 
 #: Bytes of the buffer through which the threads of a grid synchronize.
@@ -42,6 +44,12 @@ class Memory:
 
     # Global memory.
 
+    def passed(self, argument: Argument) -> int | bytes:
+        """The number, or the bytes, that an argument is passed as. Raises UsageError."""
+        if isinstance(argument, Buffer):
+            return self.buffer(argument)
+        return argument.filled(self.buffer) if isinstance(argument, Structure) else argument.value
+
     def buffer(self, wanted: Buffer) -> int:
         """The address of a buffer. Raises UsageError for two different ones of one name."""
         known = self.buffers.get(wanted.name)
@@ -56,7 +64,7 @@ class Memory:
             raise UsageError(
                 f"'{wanted.name}' has {wanted.elements} elements, and {len(wanted.init)} values at the start"
             )
-        initial = b"".join((value & mask(width)).to_bytes(width // 8, "little") for value in wanted.init)
+        initial = _initial(wanted.init, width)
         elements = None if wanted.elements == 1 else wanted.elements
         address = self._global(max(1, wanted.align))
         self._place(wanted.name, wanted.elements * width // 8, initial, width, elements, address)
@@ -109,7 +117,7 @@ class Memory:
             )
 
     def _place(
-        self, name: str, size: int, initial: bytes, width: int, elements: int | None, address: int,
+        self, name: str, size: int, initial: bytes | Repeated, width: int, elements: int | None, address: int,
         owner: str = "", space: str = "global", threads: frozenset[int] | None = None, cta: int | None = None,
     ) -> None:  # fmt: skip
         from axioms.events.memory import Object, View
@@ -133,7 +141,7 @@ class Memory:
             thing = self.objects[view.object]
             if view.address <= address < view.address + thing.size:
                 begin = address - view.address
-                return int.from_bytes(bytes(thing.initial)[begin : begin + size], "little")
+                return thing.number(begin, size)
         return 0
 
     # Shared memory.
@@ -177,6 +185,18 @@ class Memory:
         width = _bits(buffer.type)
         label = f"{name}[{number}]"
         return Element(label, final_symbol(thing, number * width // 8, width), width, buffer.type[:1] == "s")
+
+
+def _initial(values: Sequence[int], width: int) -> bytes | Repeated:
+    """The bytes of values of so many bits."""
+    if isinstance(values, Contents) and 8 * values.size == width:
+        whole = values.length * values.size
+        if len(values.data) == whole:
+            return values.data
+        from axioms.events.memory import Repeated
+
+        return Repeated(values.data, whole)
+    return b"".join((value & mask(width)).to_bytes(width // 8, "little") for value in values)
 
 
 def _bits(kind: str) -> int:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: Kinds of checks that every outcome must be as wanted for; of the others, one that is will do.
 SAFE = ("forall", "never")
 
+#: With so many elements, states that list all of them can be read.
+_MOST_LISTED = 1 << 16
+
 
 class Question:
     """A test, its program, and how long there is to answer."""
@@ -57,19 +60,26 @@ class Question:
         self.misuse: Undefined | None = None
         self.stalled: judging.Stalled | None = None
         elements = observed(test.checks)
+        buffers = [p for p in test.parameters if isinstance(p, Buffer)]
         if all_elements:
-            every = ((p.name, i) for p in test.parameters if isinstance(p, Buffer) for i in range(p.elements))
+            count = sum(p.elements for p in buffers)
+            if count > _MOST_LISTED:
+                message = f"the buffers have {count} elements: all of them are listed up to {_MOST_LISTED}"
+                raise InputError([Diagnostic(Span(0, 0, 0), message)], test.path, test.text)
+            every = ((p.name, i) for p in buffers for i in range(p.elements))
             elements = list(dict.fromkeys([*elements, *every]))
         self.elements: dict[tuple[str, int], Element] = {}
         try:
-            self.built: Built = build(test.launches, elements, lambda final: self._condition(elements, final), options)
+            self.built: Built = build(
+                test.launches, elements, lambda final: self._condition(elements, final), options, buffers
+            )
         except UsageError as error:
             nowhere = Span(0, 0, 0)
             place = test.bounds.get(error.place, nowhere) if isinstance(error, NoLoop) else nowhere
             raise InputError([Diagnostic(place, str(error))], test.path, test.text) from None
         self.cast = Cast(self._name, self._spot, self._source, self._look)
         self.title = f"{test.name}  ({model.name})"
-        self.declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
+        self.declared = Declared(buffers)
 
     def _condition(self, elements: list[tuple[str, int]], final: Final) -> Value:
         self.elements = {key: final(*key) for key in elements}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.run.launch import load
 from ptxcore.values.terms import signed
+from ptxmm.arguments import pack
+from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer, Launch, Scalar
+from ptxmm.kernels.launch import Argument, Buffer, Launch, Scalar, Structure
 from ptxmm.kernels.test import KernelTest, observed
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class Runs:
         for device in self.devices.values():
             device.reset()
         for number, one in enumerate(self.test.launches):
-            given = [arrays[p.name] if isinstance(p, Buffer) else passed(p) for p in one.params]
+            given = [passed(p, arrays) for p in one.params]
             launch(
                 self.devices[one.text], one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
@@ -58,7 +60,7 @@ class Runs:
             )  # fmt: skip
         state = {}
         for name, index in observed(self.test.checks):
-            kind = TYPES[next(p.type for p in self.test.parameters if p.name == name)]
+            kind = TYPES[next(p.type for p in self.test.parameters if p.name == name and isinstance(p, Buffer))]
             value = int(arrays[name][index])
             state[f"{name}[{index}]"] = signed(value, kind.width) if kind.kind == "s" else value
         return state
@@ -68,11 +70,22 @@ def _array(buffer: Buffer) -> Any:
     import numpy
 
     width = TYPES[buffer.type].width
-    values = [*buffer.init, *[0] * (buffer.elements - len(buffer.init))]
-    return numpy.array(values, dtype=f"<u{width // 8}")
+    found = numpy.zeros(buffer.elements, dtype=f"<u{width // 8}")
+    if isinstance(buffer.init, Contents):
+        found[: len(buffer.init)] = numpy.resize(numpy.frombuffer(buffer.init.data, found.dtype), len(buffer.init))
+    else:
+        found[: len(buffer.init)] = buffer.init
+    return found
 
 
-def passed(scalar: Scalar) -> Any:
+def passed(argument: Argument, arrays: Mapping[str, Any]) -> Any:
+    """What a launch takes for an argument, buffers being arrays."""
+    if isinstance(argument, Buffer):
+        return arrays[argument.name]
+    return pack(argument, arrays) if isinstance(argument, Structure) else _bits(argument)
+
+
+def _bits(scalar: Scalar) -> Any:
     """The bits of a scalar as its parameter takes them."""
     if isinstance(scalar.value, bytes):
         return scalar.value

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer, Scalar, Triple
+from ptxmm.kernels.launch import Argument, Buffer, Structure, Triple
 from ptxmm.kernels.modules import Module, bare
 
 _PARAMETER = re.compile(
@@ -80,9 +80,7 @@ def entry_trouble(module: Module, name: str | None) -> tuple[str | None, str, st
     return None, f"the module has no kernel '{name}'", nearest(name, entries) or f"it has {shown}"
 
 
-def parameter_troubles(
-    module: Module, entry: str, given: Sequence[Buffer | Scalar]
-) -> Iterator[tuple[str, str, str | None]]:
+def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:
     """For each argument that does not fit: its name ("" for all together), what is wrong, and what would be right."""
     wanted = formals(module.text, entry)
     if wanted is None:
@@ -97,6 +95,12 @@ def parameter_troubles(
         if isinstance(argument, Buffer):
             if formal.elements is not None or formal.size != 8:
                 yield argument.name, f"{what}, which cannot take the address of the buffer '{argument.name}'", order
+        elif isinstance(argument, Structure):
+            if argument.size != formal.size:
+                message = f"{what}, of {formal.size} bytes, and '{argument.name}' has {argument.size}"
+                yield argument.name, message, order
+            elif formal.pointer and not argument.is_pointer:
+                yield argument.name, f"{what}, a pointer, and '{argument.name}' is a structure", order
         elif formal.pointer:
             yield argument.name, f"{what}, a pointer, and '{argument.name}' is a scalar", order
         elif isinstance(argument.value, bytes):

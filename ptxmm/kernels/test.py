@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
-from ptxmm.kernels.launch import Buffer, Final, Launch, Scalar
+from ptxmm.kernels.launch import Argument, Final, Launch, Scalar, Structure
 from ptxmm.kernels.names import identity
 from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot
@@ -17,7 +17,7 @@ from ptxmm.result import Spot
 QUANTIFIERS = ("forall", "exists", "never")
 PROPERTIES = ("race_free", "no_deadlock", "terminates", "no_trap")
 
-Parameter = Buffer | Scalar
+Parameter = Argument
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
 
     def resolve(element: Element) -> Typed:
         parameter = known[element.name]
+        assert not isinstance(parameter, Structure)
         kind = TYPES[parameter.type]
         if isinstance(parameter, Scalar):
             assert isinstance(parameter.value, int)
@@ -101,6 +102,9 @@ def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> E
         if parameter is None:
             hint = nearest(element.name, known) or f"the parameters are {', '.join(known) or 'none'}"
             raise ExpressionError(*place, f"no parameter is called '{element.name}'", hint)
+        if isinstance(parameter, Structure):
+            what = "an address" if parameter.is_pointer else "passed as bytes"
+            raise ExpressionError(*place, f"'{element.name}' is {what}: it has no value to compare")
         if isinstance(parameter, Scalar):
             if element.index is not None:
                 raise ExpressionError(*place, f"'{element.name}' is a scalar: it has no elements")

@@ -30,7 +30,7 @@ from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.arguments import argument
+from ptxmm.kernels.arguments import argument, is_buffer
 from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
 from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Launch, Triple
@@ -167,6 +167,7 @@ _TEST: _Schema = {
     "description": _text,
     **_LAUNCH,
     "params": _table,
+    "memory": _table,
     "check": _table,
     "bounds": _table,
     "kernel": _tables,
@@ -307,15 +308,30 @@ class KernelFile:
         return View([Found(tree["variant"][number], ("variant", number)), base])
 
     def _parameters(self, view: View) -> dict[str, Parameter]:
-        found: dict[str, Parameter] = {}
-        for name, entry in view.below("params").items():
+        """Everything that has a name: the parameters in their order, and behind them what only pointers lead to."""
+        params, memory = dict(view.below("params").items()), dict(view.below("memory").items())
+        for name, entry in memory.items():
+            if name in params:
+                self.document.note(
+                    entry.way, f"'{name}' is a parameter already", "it can be pointed to as it is", key=True
+                )
+            elif not is_buffer(entry.value):
+                self.document.note(
+                    entry.way, f"[memory] has buffers, and '{name}' is none", "as in elements = 4", key=True
+                )
+        listed = [*params.items(), *((name, entry) for name, entry in memory.items() if name not in params)]
+        made: dict[str, Parameter] = {}
+        before = self.document.findings
+        for name, entry in sorted(listed, key=lambda named: not is_buffer(named[1].value)):  # pointers lead to them
             if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in ("true", "false"):
                 self.document.note(entry.way, f"'{name}' is no name", "letters, digits and '_'", key=True)
                 continue
-            parameter = argument(self.document, name, entry)
+            if not is_buffer(entry.value) and self.document.findings > before:
+                break  # a pointer to what is wrong is not wrong
+            parameter = argument(self.document, name, entry, made)
             if parameter is not None:
-                found[name] = parameter
-        return found
+                made[name] = parameter
+        return {name: made[name] for name, _ in listed if name in made}
 
     def _checks(self, view: View, parameters: dict[str, Parameter]) -> tuple[Check, ...]:
         checks: list[Check] = []
@@ -407,7 +423,7 @@ class KernelFile:
             if module is None:
                 continue
             args = launch.get("args")
-            names = args.value if args else list(parameters)
+            names = args.value if args else [name for name, _ in view.below("params").items()]
             given = tuple(parameters[name] for name in names)
             entry = self._entry(launch, module)
             if entry is None:

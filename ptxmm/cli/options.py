@@ -392,8 +392,16 @@ def _add_run(commands: Commands) -> None:
         "--arg",
         action="append",
         default=[],
-        metavar="NAME=VALUE|NAME=TYPE[N]|NAME=FILE.npy",
-        help="an argument: a number, a buffer of N zeros of a type such as f32, or an array",
+        metavar="NAME=VALUE|NAME=TYPE[N]|NAME=FILE.npy|NAME={...}|NAME=&BUFFER+N",
+        help="an argument: a number, a buffer of N zeros of a type such as f32, an array, a structure as in kernel tests, or a "
+        "pointer into a buffer",
+    )
+    run.add_argument(
+        "--memory",
+        action="append",
+        default=[],
+        metavar="NAME=TYPE[N]|NAME=FILE.npy",
+        help="a buffer that is no argument, for pointers to lead to",
     )
     run.add_argument(
         "--out",

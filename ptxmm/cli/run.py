@@ -32,8 +32,8 @@ def run(options: Namespace) -> int:
         device = load(options.path)
         _warn(device, options.path)
         parameters = device.kernel(options.entry)
-        arguments = _arguments(options, parameters)
-        outs = [_out(text, parameters) for text in options.out]
+        arguments, arrays = _arguments(options, parameters)
+        outs = [_out(text, parameters, arrays) for text in options.out]
         with _Progress() as progress:
             done = launch(
                 device, options.entry, options.grid, options.block, arguments, cluster=options.cluster,
@@ -58,14 +58,14 @@ def run(options: Namespace) -> int:
     if isinstance(options.seed, DrawnSeed):
         sys.stderr.write(f"schedule: --seed {options.seed}\n")
     sys.stdout.write(done.printed)
-    for index, file in outs:
+    for name, array, file in outs:
         if file:
             try:
-                _numpy(file).save(file, arguments[index])
+                _numpy(file).save(file, array)
             except OSError as error:
                 return _refuse(f"{file}: error: cannot write: {error.strerror or error}", _BAD_INPUT)
         else:
-            sys.stdout.write(f"{parameters[index].name} = {_shown(arguments[index])}\n")
+            sys.stdout.write(f"{name} = {_shown(array)}\n")
     return 0
 
 
@@ -83,19 +83,64 @@ def _refuse(message: str, status: int) -> int:
     return status
 
 
-def _arguments(options: Namespace, parameters: list[Parameter]) -> list[Any]:
+def _arguments(options: Namespace, parameters: list[Parameter]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments in the order of the parameters, and everything that has a name, by it."""
     from ptxcore.machine.run.launch import UsageError
+    from ptxmm.arguments import packed
 
     found: dict[int, Any] = {}
+    aimed: dict[int, str] = {}  # what has pointers in it
     for text in options.arg:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--arg {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
-        found[_index(name, parameters)] = _value(value)
+        index = _index(name, parameters)
+        if value.lstrip()[:1] in ("{", "&"):
+            found[index] = aimed[index] = value
+        else:
+            found[index] = _value(value)
+            aimed.pop(index, None)
+    named = {parameters[index].name: value for index, value in found.items()}
+    named |= _memory(options.memory, named)
+    arrays = {name: value for name, value in named.items() if getattr(value, "ndim", 0)}
+    for index, text in aimed.items():
+        found[index] = packed(parameters[index].name, _table(text), arrays)
     missing = [p.name for i, p in enumerate(parameters) if i not in found]
     if missing:
         raise UsageError(f"no --arg for {', '.join(missing)}")
-    return [found[i] for i in range(len(parameters))]
+    return [found[i] for i in range(len(parameters))], named
+
+
+def _memory(texts: list[str], named: dict[str, Any]) -> dict[str, Any]:
+    """Buffers that are no arguments, by name."""
+    from ptxcore.machine.run.launch import UsageError
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in named or name in found:
+            raise UsageError(f"--memory {text}: write NAME=TYPE[N] or NAME=FILE.npy, with a name that nothing else has")
+        found[name] = _value(value)
+        if not getattr(found[name], "ndim", 0):
+            raise UsageError(f"--memory {text}: this is no buffer")
+    return found
+
+
+def _table(text: str) -> dict[str, Any]:
+    """What TOML reads in a structure; a pointer by itself."""
+    from ptxcore.machine.run.launch import UsageError
+    from ptxmm.kernels.document import tree_of
+
+    if text.lstrip().startswith("&"):
+        return {"value": text}
+    try:
+        tree = tree_of(f"structure = {text}")
+    except ValueError as error:
+        raise UsageError(f"{text}: no structure: {error}") from None
+    if tree.keys() != {"structure"}:
+        raise UsageError(f"{text}: a structure stands in one pair of braces")
+    table: dict[str, Any] = tree["structure"]
+    return table
 
 
 def _index(name: str, parameters: list[Parameter]) -> int:
@@ -112,14 +157,15 @@ def _index(name: str, parameters: list[Parameter]) -> int:
     raise UsageError(f"the kernel has no parameter '{name}'; {hint}")
 
 
-def _out(text: str, parameters: list[Parameter]) -> tuple[int, str]:
-    """What is to be told afterwards: a parameter, and the file that it goes to, empty for the output."""
+def _out(text: str, parameters: list[Parameter], named: dict[str, Any]) -> tuple[str, Any, str]:
+    """What is to be told afterwards: its name, the array, and the file that it goes to, empty for the output."""
     from ptxcore.machine.run.launch import UsageError
 
     name, _, file = text.partition("=")
     if file and not file.endswith(".npy"):
         raise UsageError(f"--out {text}: write NAME or NAME=FILE.npy")
-    return _index(name, parameters), file
+    name = name if name in named else parameters[_index(name, parameters)].name
+    return name, named[name], file
 
 
 def _value(text: str) -> Any:

@@ -10,6 +10,7 @@ import pytest
 
 import ptxmm
 from ptxcore.machine.run.launch import UsageError
+from ptxmm.cli.main import main
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.launch import Buffer, Field, Pointer, Structure
 from ptxmm.kernels.runs import Runs
@@ -145,6 +146,26 @@ def test_structures_for_run(folder: Path) -> None:
     ):
         with pytest.raises(UsageError, match=words):
             ptxmm.run("k.ptx", "k", (1,), (1,), [wrong, x])
+
+
+def test_structures_on_the_command_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    launch = ["run", "k.ptx", "--entry", "k", "--grid", "2", "--block", "1"]
+    given = ["--arg", f"s={S}", "--arg", "q=&x[2]", "--memory", "x=u32[3]", "--out", "x"]
+    assert main([*launch, *given]) == 0 and capsys.readouterr().out == "x = [10, 2, 4]\n"
+    numpy.save("x.npy", numpy.array([1, 1, 1], numpy.uint32))
+    assert main([*launch, "--arg", f"s={S.replace('&x', '&q')}", "--arg", "q=x.npy", "--out", "q"]) == 0
+    assert capsys.readouterr().out == "q = [15, 3, 1]\n"
+    for wrong, words in (
+        ([*given[:3], "q=&y", *given[4:]], "'y' is no buffer"),
+        ([*given[:3], "q={value = 3", *given[4:]], "no structure: "),
+        ([*given[:3], "q={}\nx = 3", *given[4:]], "one pair of braces"),
+        ([*given[:3], "q={value = 3}", *given[4:]], "'q' has no type"),
+        ([*given[:5], "x=3", *given[6:]], "--memory x=3: this is no buffer"),
+        ([*given[:5], "q=u32[3]", *given[6:]], "with a name that nothing else has"),
+        ([*given[:-1], "y"], "the kernel has no parameter 'y'"),
+    ):
+        assert main([*launch, *wrong]) == 2
+        assert words in capsys.readouterr().err
 
 
 def test_contents_come_from_arrays_in_files(folder: Path) -> None:

@@ -52,6 +52,7 @@ READERS = {
         ptxmm/kernels/document.py ptxmm/kernels/recognise.py ptxmm/kernels/positions.py ptxmm/kernels/toml.py
     """,
     "expressions of kernel tests": "ptxmm/kernels/expression_reader.py",
+    "pointers of kernel tests": "ptxmm/kernels/arguments.py",
     "arguments of a command": "ptxmm/cli/run.py",
     "names of files": "ptxmm/report/drawings.py",
     "XML, in which no line may be a command": "ptxmm/report/junit.py",

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FEWEST = 33
 #: Instructions after which a run of a test without a time limit is given up.
 _LIMIT = 100_000_000
+#: A run has buffers in full: with more bytes in all, only what is touched is looked at.
+_MOST_BYTES = 1 << 28
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 
@@ -45,10 +47,12 @@ def threads_of(test: KernelTest) -> int:
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
     """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
-    barrier for somebody who need not be does not terminate), the theorem speaks of the model, and there are enough threads."""
+    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads, and
+    buffers are not too large."""
     in_order = len({launch.stream for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
-    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST
+    size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
+    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:

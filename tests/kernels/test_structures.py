@@ -75,6 +75,11 @@ def test_pointers_lead_to_where_they_say_whether_explored_or_run(folder: Path) -
     )
     decided = ptxmm.check(load(whole.replace("[99999] == 11", "[99999] == 135"), folder))
     assert decided.verdict == "ok" and any("one run of all 64 threads" in note for note in decided.notes)
+    large = load(
+        whole.replace("elements = 100000", "elements = 500000000").replace("[99999] == 11", "[99999] == 135"), folder
+    )
+    explored = ptxmm.check(large)  # what is touched of 2 GB
+    assert explored.verdict == "ok" and not any("one run" in note for note in explored.notes)
     wrong = ptxmm.check(load(TOML.replace("x[1] == 3", "x[1] == 4"), folder))
     assert wrong.verdict == "no"
 

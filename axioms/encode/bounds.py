@@ -20,7 +20,7 @@ from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, Node
 from axioms.encode.interpret import Interpreter
 from axioms.events.value_sets import Numbers
-from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 from axioms.sat import relations
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation
@@ -310,7 +310,19 @@ class Bounds:
         return BOTH if node is not None and node.shrinks else UP
 
     def _dependencies(self, name: str) -> Relation:
-        for which, pairs in dependency_pairs(self.program).items():
+        self._relations |= self._related(dependency_pairs(self.program))
+        return self._relations[name]
+
+    def carried(self) -> list[Relation]:
+        """Dependencies that carry a value: of addresses and of data."""
+        if carries_all(self.program):
+            return [self.relation("addr"), self.relation("data")]
+        found = self._related(dependency_pairs(self.program, carrying=True))
+        return [found["addr"], found["data"]]
+
+    def _related(self, dependencies: Mapping[str, Sequence[tuple[int, int, Value]]]) -> dict[str, Relation]:
+        found = {}
+        for which, pairs in dependencies.items():
             rows: dict[int, dict[int, list[int]]] = {}
             for i, j, condition in pairs:
                 literal = self.executed.pair(i, j)
@@ -320,8 +332,8 @@ class Bounds:
                     rows.setdefault(i, {}).setdefault(j, []).append(literal)
             for i, j, literal in {"data": self.barriers.data, "ctrl": self.barriers.control}.get(which, tuple)():
                 rows.setdefault(i, {}).setdefault(j, []).append(literal)
-            self._relations[which] = relations.filled(rows, [0] * self.program.size, self.formula, BOTH)
-        return self._relations[name]
+            found[which] = relations.filled(rows, [0] * self.program.size, self.formula, BOTH)
+        return found
 
 
 def _is_co_either_way(node: Node) -> bool:

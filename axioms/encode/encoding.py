@@ -22,7 +22,7 @@ from axioms.encode.symmetry import Alike, Class, classes
 from axioms.encode.termination import executed_literals, forced_values
 from axioms.events.event import Event, Misuse, what_is_read
 from axioms.events.value_sets import Numbers
-from axioms.program import Program
+from axioms.program import Program, carries_all
 from axioms.sat import relations
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
@@ -111,12 +111,15 @@ class Encoding:
 
         Most models say so themselves, and then nothing is added.
         """
-        flow = relations.union([*map(self.bounds.relation, ("rf", "data", "addr"))], self.formula, UP)
+        rf = self.bounds.relation("rf")
+        flow = relations.union([rf, *map(self.bounds.relation, ("data", "addr"))], self.formula, UP)
         for axiom in self.model.axioms:
             if axiom.kind == "acyclic" and not axiom.negated:
                 value = self.bounds.interpreter.values[axiom.node]
                 if isinstance(value, Relation) and all(value.literal(i, j) in (l, TRUE) for i, j, l in flow.pairs()):
                     return
+        if not carries_all(self.program):
+            flow = relations.union([rf, *self.bounds.carried()], self.formula, UP)
         for _, _, literals in cycles(flow, self.executed, self.formula):
             for l in literals:
                 self.formula.add([-l])

@@ -55,7 +55,7 @@ def _circle(program: Program, model: Model) -> tuple[Flow, ...]:
 
     events = program.events
     flow: dict[int, set[int]] = {}  # from a write to the reads that it stores
-    for i, j, _ in Judge(program, model).dependencies["data"]:
+    for i, j, _ in Judge(program, model).carrying["data"]:
         if events[i].kind == "R" and events[j].kind == "W":
             flow.setdefault(j, set()).add(i)
     writes: dict[int, list[Event]] = {}

@@ -37,7 +37,9 @@ class Executions:
     ) -> None:
         self.program, self.model, self.stages = program, model, stages
         self.wrong, self.check_time = wrong, check_time
-        self.dependencies = _dependency_rows(program)
+        self.dependencies = _dependency_rows(program, carrying=False)
+        carrying = _dependency_rows(program, carrying=True)
+        self.carrying = [a | b for a, b in zip(carrying["data"], carrying["addr"], strict=True)]
         self.judge = Judge(program, model)
 
     def arrangements(self, barriers: Iterable[BarrierChoice]) -> Iterator[tuple[BarrierChoice, tuple[Order, ...]]]:
@@ -55,7 +57,7 @@ class Executions:
         sequences = [[e.index for e in o.events] for o in orders]
         program, judge = self.program, self.judge
         evaluation = StagedEvaluation(self.model, program, self.stages, static)
-        for rf in self._reads_from(static):
+        for rf in self._reads_from(barrier):
             with_rf = evaluation.extend("rf", _rf_rows(program, rf))
             if with_rf is None:
                 continue
@@ -86,7 +88,7 @@ class Executions:
         found = {**dependencies, "data": data, "ctrl": control, "mbo": mbo, "mbrf": mbrf, "denied": denied}
         return {**found, "syncbar": barrier.rows(program.size), "again": barrier.again_rows(program.size)}
 
-    def _reads_from(self, static: dict[str, Rows]) -> Iterator[Reads]:
+    def _reads_from(self, barrier: BarrierChoice) -> Iterator[Reads]:
         """Each choice of a write for each cell of each read, that wrote there what is read there. What copies read is known
         when all is chosen."""
         program = self.program
@@ -96,7 +98,9 @@ class Executions:
             [w.index for w in writes[c] if w is not r.partner and _may_be(w.value_at(c), r.value_at(c))]
             for r, c in reads
         ]
-        flow = [a | b for a, b in zip(static["data"], static["addr"], strict=True)]
+        flow = list(self.carrying)
+        for i, j in barrier.flows:
+            flow[i] |= 1 << j
         for chosen in itertools.product(*sources):
             self.check_time()
             rf: dict[int, tuple[int, ...]] = {}
@@ -210,9 +214,9 @@ def _fr_rows(program: Program, rf: Reads, co: Rows, writes: Mapping[int, int]) -
     return rows
 
 
-def _dependency_rows(program: Program) -> dict[str, Rows]:
+def _dependency_rows(program: Program, *, carrying: bool) -> dict[str, Rows]:
     found = {}
-    for name, pairs in dependency_pairs(program).items():
+    for name, pairs in dependency_pairs(program, carrying=carrying).items():
         rows = [0] * program.size
         for i, j, condition in pairs:
             if condition:

@@ -112,7 +112,7 @@ class Runs:
         """The reads that a written value is computed from: which, of what cells, returning what."""
         found = []
         by_index = {e.index: e for e in trace.effects}
-        wanted = {*effect.data_dependencies}
+        wanted = {*effect.values_from[1]}
         # An exchange and a compare-and-swap write an operand as it is: not what they read.
         if effect.answer is not None and effect.operation not in ("exch", "cas"):
             wanted.add(effect.index)

@@ -13,7 +13,7 @@ from axioms.events.event import Event, Thread, Trouble
 from axioms.events.memory import Object, View
 from axioms.program.building import build
 from axioms.program.changes import asking, cut_at, settled, showing, with_threads
-from axioms.program.dependencies import dependency_pairs, ends_by
+from axioms.program.dependencies import carries_all, dependency_pairs, ends_by
 from axioms.program.program import Program, members_by_tag, numbers_written
 from axioms.program.source import Asked, Observable, Source, final_symbol
 
@@ -31,6 +31,7 @@ __all__ = [
     "asking",
     "build",
     "cut_at",
+    "carries_all",
     "dependency_pairs",
     "ends_by",
     "final_symbol",

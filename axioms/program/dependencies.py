@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from axioms.events.collectives import Flows
 
 
-def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]]:
-    """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed)."""
+def dependency_pairs(program: Program, *, carrying: bool = False) -> dict[str, list[tuple[int, int, Value]]]:
+    """`addr`, `data`, `ctrl` and `comp` as (from, to, condition given that both are executed). `carrying`: of `addr` and `data`
+    those that carry a value."""
     pairs: dict[str, list[tuple[int, int, Value]]] = {"addr": [], "data": [], "ctrl": [], "comp": []}
     if "issue" in program.kinds:
         from axioms.events.asynchronous import operations_of
@@ -30,12 +31,15 @@ def dependency_pairs(program: Program) -> dict[str, list[tuple[int, int, Value]]
         made = program.by_effect[t]
         sources = _Sources(program, flows, t)
         for effect in thread.execution.effects:
+            address, data = effect.address_dependencies, effect.data_dependencies
+            if carrying:
+                address, data = effect.values_from
             for e in made[effect.index]:
                 sources.depend(pairs["ctrl"], effect.control_dependencies, e)
                 if e.cells or e.kind == "X":
-                    sources.depend(pairs["addr"], effect.address_dependencies, e)
+                    sources.depend(pairs["addr"], address, e)
                 if e.kind in ("W", "X") or "BA" in e.tags:
-                    sources.depend(pairs["data"], effect.data_dependencies, e)
+                    sources.depend(pairs["data"], data, e)
                 if e.kind == "W" and e.partner is not None:
                     _own_dependency(pairs, effect, e)
     if flows is not None:
@@ -66,6 +70,12 @@ def _decided_before(program: Program, flows: Flows | None, pairs: list[tuple[int
         for t in program.grids.kernels[k].threads:
             for e in (e for made in program.by_effect[t].values() for e in made if e.kind in ("W", "X")):
                 sources.depend(pairs, given, e)
+
+
+def carries_all(program: Program) -> bool:
+    """Whether a value goes along every dependency of addresses and data, as it does unless a result is the same whatever its
+    operands are."""
+    return all(e.carrying is None for thread in program.threads for e in thread.execution.effects)
 
 
 def ends_by(program: Program, thread: int) -> list[tuple[int, Value]]:

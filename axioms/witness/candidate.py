@@ -14,7 +14,7 @@ from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
 from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
-from axioms.program import Event, Program, dependency_pairs, members_by_tag
+from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 from axioms.witness.asked import displayed
 from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.tearing import mixes
@@ -44,6 +44,7 @@ class Judge:
         self.program, self.model = program, model
         self.members = members_by_tag(program)
         self.dependencies = dependency_pairs(program)
+        self.carrying = self.dependencies if carries_all(program) else dependency_pairs(program, carrying=True)
         self.writes: dict[int, int] = {}  # of each cell
         for e in program.events:
             if e.kind == "W":
@@ -253,7 +254,7 @@ class Candidate:
             if symbol not in self.claimed:
                 return False
             self.symbols[symbol] = self.claimed[symbol]
-        flow = self._dependencies()
+        flow = self._related(self.judge.carrying)
         steps = zip(_rows(flow["data"]), _rows(flow["addr"]), self._read_rows(), strict=True)
         return is_acyclic([a | b | c for a, b, c in steps])
 
@@ -330,8 +331,11 @@ class Candidate:
         return base
 
     def _dependencies(self) -> dict[str, int | Rows]:
+        return self._related(self.judge.dependencies)
+
+    def _related(self, dependencies: Mapping[str, Sequence[tuple[int, int, Value]]]) -> dict[str, int | Rows]:
         found: dict[str, int | Rows] = {}
-        for name, pairs in self.judge.dependencies.items():
+        for name, pairs in dependencies.items():
             rows = [0] * self.program.size
             for i, j, condition in pairs:
                 if (

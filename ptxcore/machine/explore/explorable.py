@@ -29,7 +29,7 @@ from ptxcore.machine.explore.unspelled import (
 )  # fmt: skip
 from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.private_memory import Constants, Private
-from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode
+from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode, folded
 from ptxcore.machine.ir.windows import LOCAL, PARAM
 from ptxcore.machine.loops.control_flow import Shape, kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
@@ -141,7 +141,7 @@ class _Maker(Instances):
             return None if b is None else number.get(b, b)
 
         shapes = [
-            Shape(tuple(b.steps), b.end, place(b.target), place(b.follows), b.label)
+            Shape(tuple(folded(s, self.widths.__getitem__) for s in b.steps), b.end, place(b.target), place(b.follows), b.label)
             for b in (self.blocks[i] for i in order)
         ]
         made = kernel_blocks(

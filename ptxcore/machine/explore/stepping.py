@@ -7,7 +7,7 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
 from ptxcore.machine.explore.actions import Actions, Answer, resize
 from ptxcore.machine.explore.state import State
-from ptxcore.machine.ir.dependencies import choose, gather, union
+from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
 from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
@@ -32,6 +32,7 @@ class Stepping(Actions):
         self.registers: dict[str, FinalRegister] = {}
         self._known: Value = 1  # the condition under which the result of the step in progress is one
         self._undefined: dict[Diagnostic, None] = {}
+        self._idle = False  # whether some dependencies carry no value
 
     def _block(self, block: Block, state: State, edges: list[tuple[int, State]]) -> None:
         self._state = state
@@ -115,6 +116,8 @@ class Stepping(Actions):
         if kind == "value":
             result = step.run(step.how, *sources)
             depends = gather(state.sources, step.reads)
+            if step.folded and depends:
+                depends, self._idle = idle(depends), True
         elif kind == "effect" or kind == "warp":
             self.begin(step, sources, guard, control)
             result = step.run(step.how, self, *sources) if kind == "effect" else self.together(step.how)
@@ -189,7 +192,19 @@ class Stepping(Actions):
     def _finish(self, end: State | None) -> None:
         self.finishes = 0 if end is None else end.guard
         self.control = NO_DEPENDENCIES if end is None else union(end.control, self._passed)
+        if self._idle:
+            self._settle()
         for number, r in enumerate(self.code.registers):
             if r.final:
                 value: Value = r.initial if end is None else end.values[number]
                 self.registers[r.name] = FinalRegister(value, r.width, r.signed)
+
+    def _settle(self) -> None:
+        """Tells of each effect what it depends on, and what of that carries a value."""
+        self.control, _ = settled(self.control)
+        for e in self.effects:
+            e.control_dependencies, _ = settled(e.control_dependencies)
+            e.address_dependencies, address = settled(e.address_dependencies)
+            e.data_dependencies, data = settled(e.data_dependencies)
+            if address is not e.address_dependencies or data is not e.data_dependencies:
+                e.carrying = address, data

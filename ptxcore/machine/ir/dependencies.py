@@ -1,6 +1,9 @@
 """What values depend on, by the effects that returned something.
 
 Dependencies are shared between registers and effects, and never changed once made.
+
+A dependency that carries no value, as on `r` behind `xor t, r, r`, stands under the complement of its number (`idle`) while the
+thread is executed; what effects have at the end is `settled`.
 """
 
 from __future__ import annotations
@@ -40,3 +43,24 @@ def choose(condition: Value, a: Dependencies, b: Dependencies) -> Dependencies:
         if chosen != 0:
             result[index] = chosen
     return result
+
+
+def idle(dependencies: Dependencies) -> Dependencies:
+    """The same dependencies of a result that is the same whatever its operands are: they carry no value."""
+    result: dict[int, Value] = {}
+    for index, condition in dependencies.items():
+        key = min(index, ~index)
+        result[key] = disj(result[key], condition) if key in result else condition
+    return result
+
+
+def settled(dependencies: Dependencies) -> tuple[Dependencies, Dependencies]:
+    """All dependencies by the numbers of effects, and those of them that carry a value."""
+    if all(index >= 0 for index in dependencies):
+        return dependencies, dependencies
+    carrying = {index: condition for index, condition in dependencies.items() if index >= 0}
+    every: dict[int, Value] = {}
+    for index, condition in dependencies.items():
+        key = max(index, ~index)
+        every[key] = disj(every[key], condition) if key in every else condition
+    return every, carrying

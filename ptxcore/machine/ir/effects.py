@@ -136,6 +136,13 @@ class Effect:
     address_dependencies: Dependencies = field(default_factory=dict)
     data_dependencies: Dependencies = field(default_factory=dict)
     control_dependencies: Dependencies = field(default_factory=dict)
+    #: Those of address and data that carry a value, where some do not: `xor t, r, r` is 0 whatever `r` is.
+    carrying: tuple[Dependencies, Dependencies] | None = None
+
+    @property
+    def values_from(self) -> tuple[Dependencies, Dependencies]:
+        """The dependencies of address and data that carry a value."""
+        return self.carrying or (self.address_dependencies, self.data_dependencies)
 
 
 class Requirement(NamedTuple):

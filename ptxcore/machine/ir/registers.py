@@ -95,6 +95,10 @@ class Registers:
         slot = None if name in self._variables or self.is_special(name) else self.slots.get(name.lstrip("%"))
         return slot.width if slot is not None else None
 
+    def width_of(self, index: int) -> int:
+        """The bits of a register by its number, when all are settled."""
+        return next(slot.width for slot in self.slots.values() if slot.index == index)
+
     def is_special(self, name: str) -> bool:
         """Whether a name is that of a special register."""
         if name[0] != "%" or name.partition(".")[0] not in SPECIAL_REGISTERS:

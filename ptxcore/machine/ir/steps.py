@@ -17,7 +17,7 @@ from ptxcore.machine.ir.loop_nest import NONE_UNCOUNTED, Loop, Uncounted
 from ptxcore.machine.ir.operands import Fetch, Read, fetch
 from ptxcore.machine.ir.private_memory import Private
 from ptxcore.syntax.tree import Instruction
-from ptxcore.values.terms import Value
+from ptxcore.values.terms import Value, symbol
 
 
 class Target(NamedTuple):
@@ -49,6 +49,8 @@ class Step(NamedTuple):
     element_reads: tuple[tuple[int, ...], ...] = ()
     #: Where there are several addresses: for each, which source it is and the registers it is read from.
     memory_reads: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    #: Whether its result is the same whatever stands in its registers.
+    folded: bool = False
 
 
 class Block(NamedTuple):
@@ -152,6 +154,17 @@ def assembled(
         tuple(dict.fromkeys(every)), address_reads, tuple(dict.fromkeys(data)), space, width, elements,
         tuple(addresses) if len(addresses) > 1 else (),
     )  # fmt: skip
+
+
+def folded(step: Step, width: Callable[[int], int]) -> Step:
+    """The step, marked if it computes a value that is the same whatever stands in its registers, as `xor` of a register with
+    itself does. `width` tells the bits of a register."""
+    if step.kind != "value" or not step.reads or len(step.sources) <= len(step.reads):
+        return step
+    values = {register: symbol(("folded", register), width(register)) for register in step.reads}
+    result = step.run(step.how, *[None if f is None else f(values) for f in step.sources])
+    parts = result if isinstance(result, tuple) else (result,)
+    return step._replace(folded=True) if all(type(part) is int for part in parts) else step
 
 
 #: Operands that are no sources.

@@ -26,7 +26,7 @@ from ptxcore.machine.ir.operands import (
     type_of,
 )
 from ptxcore.machine.ir.registers import Registers, Slot
-from ptxcore.machine.ir.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled
+from ptxcore.machine.ir.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled, folded
 from ptxcore.machine.loops.control_flow import Shape, blocks
 from ptxcore.machine.lower.executable import alternatives, chosen, limited
 from ptxcore.syntax.printer import print_operand
@@ -208,7 +208,8 @@ class _Preparation(Registers):
             space = location.space if space == "generic" else space
             width = location.width if self.dialect.bare else width
         carry = self.hidden(CARRY, 1).index if use.form.carry else None
-        return assembled(instruction, use, guard, reads, targets, carry, space, width), target
+        step = assembled(instruction, use, guard, reads, targets, carry, space, width)
+        return folded(step, self.width_of), target
 
     def check_numbers(self, use: Use) -> None:
         """Numbers stand where the form wants them, in its limits."""

@@ -141,7 +141,13 @@ class _Maker(Instances):
             return None if b is None else number.get(b, b)
 
         shapes = [
-            Shape(tuple(folded(s, self.widths.__getitem__) for s in b.steps), b.end, place(b.target), place(b.follows), b.label)
+            Shape(
+                tuple(folded(s, self.widths.__getitem__) for s in b.steps),
+                b.end,
+                place(b.target),
+                place(b.follows),
+                b.label,
+            )
             for b in (self.blocks[i] for i in order)
         ]
         made = kernel_blocks(

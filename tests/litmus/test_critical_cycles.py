@@ -89,7 +89,7 @@ def test_of_all_at_all_places(
 
 
 def test_both_engines_know_what_coherence_allows(models: tuple[str, str]) -> None:
-    """Values that hang on nothing that is read, computed in a circle of dependencies: the engines find out by different ways."""
+    """Values that hang on nothing that is read, in a circle of dependencies: the engines find out by different ways."""
     count = 0
     for test in every("PodRW,DpAddrdW,DpDatadW,DpCtrldW,Rfe", size=(4, 6), mode="critical"):
         solved, listed = (ptxmm.check(test, models[1], engine=engine).states for engine in ("solve", "enumerate"))

@@ -34,6 +34,13 @@ def campaign(options: Namespace) -> int:
     sources = bool(options.paths) + (options.edges is not None)
     if options.report and sources:
         return _refuse("--report takes no tests")
+    if options.edges is None:
+        from ptxmm.cli.cycles import refuse_idle
+
+        try:
+            refuse_idle(options, "tests that are there")
+        except ValueError as error:
+            return _refuse(str(error))
     if sources + options.report != 1:
         what = "files or folders, --edges" if sources else "files or folders, --edges, or --report"
         return _refuse(f"{'more than one source of' if sources else 'no'} tests: give {what}")

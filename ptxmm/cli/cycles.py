@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
 
 from litmus.cycles.search import MODES
 
@@ -29,35 +29,58 @@ def _threads(text: str) -> tuple[int, int]:
     return (least, most) if ".." in text else (1, most)
 
 
+#: Where it is noted which options stood on the command line.
+_GIVEN = "cycle_options_given"
+
+
+class _Noted(argparse.Action):
+    """Stores a value, and notes that its option was given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
+        setattr(namespace, _GIVEN, (*getattr(namespace, _GIVEN, ()), self.option_strings[0]))
+
+
 def add_cycle_options(parser: argparse.ArgumentParser) -> None:
     """Adds `--edges`, `--size`, `--threads`, `--places`, `--mode`, `--inner`, `--events`, `--no-cumul` and `--one-location`."""
     group = parser.add_argument_group("tests from cycles", "See docs/generate.md.")
     group.add_argument(
         "--edges", metavar="LIST", help="all cycles of these edges, as in 'Pod**,Rfe,Fre,Coe,Fence.sc.*'"
     )
-    group.add_argument(
-        "--size", type=number_range, default=(1, 6), metavar="N|N..M", help="so many edges (default: 1..6)"
-    )
-    group.add_argument(
-        "--threads", type=_threads, default=(1, 4), metavar="N|N..M", help="at most so many threads (default: 4)"
-    )
-    group.add_argument(
+
+    def noted(name: str, **how: Any) -> None:
+        group.add_argument(name, action=_Noted, **how)
+
+    noted("--size", type=number_range, default=(1, 6), metavar="N|N..M", help="so many edges (default: 1..6)")
+    noted("--threads", type=_threads, default=(1, 4), metavar="N|N..M", help="at most so many threads (default: 4)")
+    noted(
         "--places",
         default="",
         metavar="WHERE",
         help="where threads stand: gpu, cta, cluster, sys, all, or as in 01-2 (default: apart on one GPU)",
     )
-    group.add_argument(
-        "--mode", choices=MODES, default="sc", help="which edges may follow each other (default: %(default)s)"
-    )
-    group.add_argument(
+    noted("--mode", choices=MODES, default="sc", help="which edges may follow each other (default: %(default)s)")
+    noted(
         "--inner", type=int, default=4, metavar="N", help="at most so many accesses in a thread (default: %(default)s)"
     )
-    group.add_argument(
-        "--events", default="", metavar="ORDER", help="what events are that no edge tells of, as in weak"
+    noted("--events", default="", metavar="ORDER", help="what events are that no edge tells of, as in weak")
+    noted("--no-cumul", nargs=0, const=True, default=False, help="no fence next to an Rf")
+    noted(
+        "--one-location", nargs=0, const=True, default=False, help="also cycles with all accesses at one location"
     )
-    group.add_argument("--no-cumul", action="store_true", help="no fence next to an Rf")
-    group.add_argument("--one-location", action="store_true", help="also cycles with all accesses at one location")
+
+
+def refuse_idle(options: argparse.Namespace, what: str, taken: Collection[str] = ()) -> None:
+    """Raises ValueError for the first option on the command line that has no effect on `what`: all but those that it takes."""
+    for name in getattr(options, _GIVEN, ()):
+        if name not in taken:
+            raise ValueError(f"{name} bounds the cycles of --edges, and has no effect on {what}")
 
 
 def cycle_tests(options: argparse.Namespace) -> Iterator[Test]:

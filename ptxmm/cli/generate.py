@@ -144,8 +144,12 @@ def _tests(options: argparse.Namespace) -> Iterator[Test]:
         return cycle_tests(options)
     if not words:
         raise ValueError("a cycle is needed, as in 'PodWW Rfe PodRR Fre', a family and its size, or --edges")
+    from ptxmm.cli.cycles import refuse_idle
+
     if ":" in words[0]:
+        refuse_idle(options, "a test of a family, whose size stands behind its name")
         return iter([_of_family(words)])
+    refuse_idle(options, "a single cycle", ("--places", "--events"))
     from litmus.cycles import generate as tests_of
 
     return tests_of(" ".join(words), places=options.places, events=options.events)

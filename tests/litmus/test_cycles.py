@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,23 @@ def test_places_that_there_are_not() -> None:
 )
 def test_names(cycle: str, places: str, expected: str) -> None:
     assert [test.name for test in generate(cycle, places=places)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("cycle", "diy"),
+    [
+        ("Rfe PodRR Fre.rel.sys Rfe.rel.sys PodRR Fre", "NaL"),
+        ("Rfe.rel.sys PodRR Fre.rel.sys Rfe.rel.sys PodRR Fre.rel.sys", "LL"),
+        ("Rfe PodRW Rfe PodRR Fre.rel.sys", "L"),
+        ("Rfe.rel.sys PodRR Fre Rfe PodRW Rfe PodRR Fre.rel.sys", "LNa"),
+        ("Rfe PodRR.acq.sys Fre.rel.sys Rfe.rel.sys PodRR Fre", "NaL"),
+    ],
+)
+def test_what_stands_alone_in_its_thread_is_told_last_as_diy_tells_it(cycle: str, diy: str) -> None:
+    """`diy` is what diyone7 -norm says of it for AArch64, where L is a release, Na an access of which nothing is said."""
+    (test,) = generate(cycle)
+    last = test.name.split("+")[-1]
+    assert [{"rel.sys": "L", "_": "Na"}[word] for word in last.split("-")] == re.findall("L|Na", diy)
 
 
 def test_placements_are_counted_up_to_symmetry() -> None:

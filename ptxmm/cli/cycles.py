@@ -71,9 +71,7 @@ def add_cycle_options(parser: argparse.ArgumentParser) -> None:
     )
     noted("--events", default="", metavar="ORDER", help="what events are that no edge tells of, as in weak")
     noted("--no-cumul", nargs=0, const=True, default=False, help="no fence next to an Rf")
-    noted(
-        "--one-location", nargs=0, const=True, default=False, help="also cycles with all accesses at one location"
-    )
+    noted("--one-location", nargs=0, const=True, default=False, help="also cycles with all accesses at one location")
 
 
 def refuse_idle(options: argparse.Namespace, what: str, taken: Collection[str] = ()) -> None:

@@ -72,9 +72,15 @@ def test_families_are_told_by_the_same_command(name: str, capsys: pytest.Capture
         (["PodWW Rfe PodRR Fre", "--events", "acq.gpu"], "a write cannot be 'acq'"),
         (["PodWW Rfe PodRR Fre", "--events", "often"], "'often' says nothing"),
         (["PodWW Rfe PodRR Fre", "--model", "ptx-1.0"], "ptx-1.0"),
-        (["PodWW Rfe PodRR Fre", "--size", "4"], "--size bounds the cycles of --edges, and has no effect on a single cycle"),
+        (
+            ["PodWW Rfe PodRR Fre", "--size", "4"],
+            "--size bounds the cycles of --edges, and has no effect on a single cycle",
+        ),
         (["PodWW Rfe PodRR Fre", "--places", "cta", "--one-location"], "--one-location bounds the cycles"),
-        (["lock:cas", "2", "--places", "cta"], "--places bounds the cycles of --edges, and has no effect on a test of a"),
+        (
+            ["lock:cas", "2", "--places", "cta"],
+            "--places bounds the cycles of --edges, and has no effect on a test of a",
+        ),
     ],
 )
 def test_what_cannot_be_made_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

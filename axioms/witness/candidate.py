@@ -254,7 +254,7 @@ class Candidate:
             if symbol not in self.claimed:
                 return False
             self.symbols[symbol] = self.claimed[symbol]
-        flow = self._related(self.judge.carrying)
+        flow = self._dependencies(carrying=True)
         steps = zip(_rows(flow["data"]), _rows(flow["addr"]), self._read_rows(), strict=True)
         return is_acyclic([a | b | c for a, b, c in steps])
 
@@ -330,19 +330,13 @@ class Candidate:
         base.update(self._dependencies())
         return base
 
-    def _dependencies(self) -> dict[str, int | Rows]:
-        return self._related(self.judge.dependencies)
-
-    def _related(self, dependencies: Mapping[str, Sequence[tuple[int, int, Value]]]) -> dict[str, int | Rows]:
+    def _dependencies(self, carrying: bool = False) -> dict[str, int | Rows]:
         found: dict[str, int | Rows] = {}
-        for name, pairs in dependencies.items():
+        for name, pairs in (self.judge.carrying if carrying else self.judge.dependencies).items():
             rows = [0] * self.program.size
             for i, j, condition in pairs:
-                if (
-                    self.executed[i]
-                    and self.executed[j]
-                    and (condition == 1 or terms.evaluate(condition, self.symbols))
-                ):
+                both = self.executed[i] and self.executed[j]
+                if both and (condition == 1 or terms.evaluate(condition, self.symbols)):
                     rows[i] |= 1 << j
             if name == "data":
                 for i, j in self._reduced():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -28,9 +29,10 @@ class Access:
     """A read or a write.
 
     `value` is a number that a write writes, None where that is not known; else `adds` may be what it adds to what the read
-    `source` returns, a reduction without `source` to what is there. `register` is where a read puts its value. `before` has
-    the fences between the access before and this one; `depends` the accesses that it depends on, with `Addr`, `Data` or
-    `Ctrl`. `paired` is whether it is the write of an atomic operation that reads before.
+    `source` returns, a reduction without `source` to what is there. `register` is where a read puts its value, `result` where
+    a copy does. `before` has the fences and waits for copies between the access before and this one; `depends` the accesses
+    that it depends on, with `Addr`, `Data` or `Ctrl`. `paired` is whether it is the write of an atomic operation that reads
+    before.
     """
 
     thread: int
@@ -43,6 +45,7 @@ class Access:
     source: Access | None = None
     paired: bool = False
     before: tuple[str, ...] = ()
+    result: Cell | None = None
     depends: dict[Access, str] = field(default_factory=dict)
 
 
@@ -81,9 +84,10 @@ _NOTHING = _Known()
 def walks(test: Test) -> list[Walk]:
     """The threads of a test. Raises `Unread` with the reason for a test that has what no edge is, such as a loop."""
     ways = {loc.name: (loc.alias_of, loc.proxy) for loc in test.locations if loc.alias_of is not None}
+    ends = _ends_of_copies(test)
     found = []
     for number, thread in enumerate(test.threads):
-        walker = _Walker(number, {loc.name for loc in test.locations}, ways)
+        walker = _Walker(number, {loc.name for loc in test.locations}, ways, ends)
         for register, value in thread.registers:
             known = (value.location, 0) if isinstance(value, AddressOf) else value
             walker.registers[_plain(register)] = _Known(known)
@@ -94,13 +98,27 @@ def walks(test: Test) -> list[Walk]:
     return found
 
 
+def _ends_of_copies(test: Test) -> dict[str, int]:
+    """The locations that one instruction alone names, with what is there first: other ends of copies."""
+    named: Counter[str] = Counter()
+    for thread in test.threads:
+        for one in thread.statements:
+            for operand in one.operands if isinstance(one, Instruction) else ():
+                base = operand.base if isinstance(operand, Address) else operand
+                named.update([base.name] if isinstance(base, Name) else [])
+    first = ((loc.name, loc.initial[0] if loc.initial else None) for loc in test.locations if named[loc.name] == 1)
+    return {name: value for name, value in first if isinstance(value, int)}
+
+
 def _plain(register: str) -> str:
     return register.removeprefix("%")
 
 
 class _Walker:
-    def __init__(self, thread: int, locations: set[str], ways: Mapping[str, tuple[str | None, str]]) -> None:
-        self.thread, self.locations, self.ways = thread, locations, ways
+    def __init__(
+        self, thread: int, locations: set[str], ways: Mapping[str, tuple[str | None, str]], ends: Mapping[str, int]
+    ) -> None:
+        self.thread, self.locations, self.ways, self.ends = thread, locations, ways, ends
         self.registers: dict[str, _Known] = {}
         self.result = Walk()
         self.fences: list[str] = []
@@ -150,6 +168,8 @@ class _Walker:
             self.fences.append(_MEMBAR[words[0]])
         elif opcode == "fence":
             self._fence(words)
+        elif opcode == "cp" and words[:1] == ("async",):
+            self._asynchronous(one)
         elif opcode in ("bar", "barrier", "mbarrier"):
             self._synchronisation(one)
         elif opcode in ("ret", "exit"):
@@ -163,6 +183,8 @@ class _Walker:
         if words and words[0] == "proxy":
             self.fences.append(".".join(words))
             return
+        if words and words[0] == "mbarrier_init":
+            return  # it is about what synchronises, as the barrier behind it
         scopes = [w for w in words if w in SCOPES]
         orders = [w for w in words if w in ("sc", "acq_rel", "acquire", "release")]
         if len(words) != len(scopes) + len(orders) or len(scopes) != 1:
@@ -214,6 +236,39 @@ class _Walker:
         operands = one.operands[at + 1 :]
         for access in self._accesses(one, cell, way, operands):
             self._add(access, address, operands)
+
+    def _asynchronous(self, one: Instruction) -> None:
+        """A copy, or what tells that it is over."""
+        words = one.modifiers[1:]
+        bulk = words[:1] == ("bulk",)
+        step = words[bulk] if len(words) > bulk else ""
+        if step in ("wait_all", "wait_group"):
+            left = one.operands[0] if one.operands else Immediate(0)
+            if words[-1] == "read" or not isinstance(left, Immediate) or left.value:
+                raise Unread(f"has {one.name}, which no edge is")
+            self.fences.append("wait Bulk" if bulk else "wait CpAsync")
+        elif step == "mbarrier":
+            self.marks.add(f"copies {_base(one.operands[0])}")
+        elif step != "commit_group":
+            self._copy(one, "bulk" if bulk else "cp")
+
+    def _copy(self, one: Instruction, operation: str) -> None:
+        cells = [self._of(o.base) for o in one.operands if isinstance(o, Address)]
+        if len(cells) not in (2, 3) or not all(isinstance(c.value, tuple) and len(c.value) == 2 for c in cells):
+            raise Unread(f"has {one.name}, which no edge is")
+        target, source = cells[:2]
+        annotation = Annotation(operation=operation)
+        to, origin = _cell_of(target), _cell_of(source)
+        # Where nothing else names either end, who copies a 0 does not write: nothing tells it from what is there.
+        if self.ends.get(origin[0], 0) or (origin[0] in self.ends and to[0] not in self.ends):
+            access, address = Access(self.thread, "W", to, annotation, value=self.ends[origin[0]]), target
+        elif to[0] in self.ends:
+            access, address = Access(self.thread, "R", origin, annotation, result=to), source
+        else:
+            raise Unread("copies between locations that are accessed elsewhere, which no edge is")
+        self._add(access, address, ())
+        if len(cells) == 3:
+            self.marks.add(f"bulk {_cell_of(cells[2])[0]}")
 
     def _accesses(self, one: Instruction, cell: Cell, way: str, operands: Sequence[Operand]) -> Iterator[Access]:
         register = _plain(one.operands[0].name) if isinstance(one.operands[0], Name) else None
@@ -268,6 +323,15 @@ class _Walker:
         found.append(access)
         if access.direction == "R" and access.register is not None:
             self.registers[access.register] = _Known(_Sum(access, 0), frozenset([access]))
+
+
+def _base(operand: Operand) -> str:
+    return operand.base.name if isinstance(operand, Address) and isinstance(operand.base, Name) else ""
+
+
+def _cell_of(known: _Known) -> Cell:
+    assert isinstance(known.value, tuple) and not isinstance(known.value, _Sum)
+    return known.value
 
 
 def _value(one: Instruction, sources: Sequence[Operand], values: Sequence[_Value]) -> _Value:

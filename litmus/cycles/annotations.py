@@ -20,7 +20,9 @@ SEMANTICS = {word: semantics for semantics, words in _WORDS.items() for word in 
 SHORT = {semantics: words[0] for semantics, words in _WORDS.items()}
 #: The orders that have no scope.
 UNSCOPED = ("weak", "volatile")
-OPERATIONS = ("atom", "red")
+OPERATIONS = ("atom", "red", "cp", "bulk")
+#: Those by which an asynchronous copy makes the access.
+COPIES = ("cp", "bulk")
 #: Ways to a location beside its own name. `alias` is another virtual address of it.
 WAYS = ("alias", "const")
 #: Stands for the end of an edge of which nothing is said.
@@ -31,7 +33,7 @@ _FIT = {"R": ("weak", "relaxed", "acquire", "volatile"), "W": ("weak", "relaxed"
 @dataclass(frozen=True, slots=True, order=True)
 class Annotation:
     """What is said of an event. `semantics` "" is what is said of none: `relaxed` at scope `sys`. `scope` goes with the
-    semantics; `operation` is `atom` or `red`, `way` one of `WAYS`."""
+    semantics; `operation` is one of `OPERATIONS`, `way` one of `WAYS`."""
 
     semantics: str = ""
     scope: str = ""
@@ -83,7 +85,7 @@ def _read_one(words: list[str], at: int) -> tuple[Annotation, int]:
                 )
             scope = words[at]
             at += 1
-    if at < len(words) and words[at] in OPERATIONS:
+    if at < len(words) and words[at] in OPERATIONS and not (semantics and words[at] in COPIES):
         operation = words[at]
         at += 1
     if at < len(words) and words[at] in WAYS:
@@ -122,6 +124,12 @@ def settled(annotation: Annotation, direction: str) -> Annotation:
     fit = (*_FIT["R"], "release", "acq_rel") if direction == "RW" else _FIT[direction]
     if semantics and semantics not in fit:
         raise Unfit(f"{what} cannot be '{SHORT[semantics]}'", f"{what} can be {', '.join(SHORT[s] for s in fit)}")
+    if operation in COPIES:
+        if direction == "RW" or semantics not in ("", "weak") or annotation.way:
+            raise Unfit(
+                f"{what} as '{annotation}' cannot be made by a copy", "a copy reads or writes, and has no order"
+            )
+        return Annotation("", "", operation, "")
     atomic = operation or (direction == "RW")
     if atomic and semantics in UNSCOPED:
         raise Unfit(f"an atomic operation cannot be '{SHORT[semantics]}'", "it can be rlx, acq, rel or acq_rel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from litmus.cycles import copies
 from litmus.cycles.code import Column, columns, location_name
 from litmus.cycles.cycle import Layout, Outcome, Refused
 from litmus.cycles.edges import Edge, shown
@@ -60,7 +61,8 @@ def _parts(layout: Layout, placement: Placement | None) -> _Parts:
     cells = columns(layout)
     meeting = Meeting() if placement is None else synchronise(layout, cells, placement)
     statements = tuple(tuple(column.statements) for column in cells)
-    return statements, (*_locations(layout), *meeting.locations), meeting.kernels, _proposition(layout, cells)
+    locations = (*_locations(layout), *copies.ends(layout), *meeting.locations)
+    return statements, locations, meeting.kernels, _proposition(layout, cells)
 
 
 def information(layout: Layout) -> tuple[tuple[str, str], ...]:
@@ -80,8 +82,8 @@ def _compare(thread: int, register: str, value: int) -> Compare:
 
 
 @lru_cache(maxsize=4096)
-def _final(name: str, value: int) -> Compare:
-    return Compare("==", LocationTerm(name), Constant(value))
+def _final(name: str, value: int, wide: bool = False) -> Compare:
+    return Compare("==", LocationTerm(name, 0 if wide else None), Constant(value))
 
 
 @lru_cache(maxsize=256)
@@ -90,7 +92,11 @@ def _location(name: str) -> Location:
 
 
 def _locations(layout: Layout) -> list[Location]:
-    found = [_location(location_name(n)) for n in range(layout.locations)]
+    spaces, wide = copies.spaces(layout), copies.wide(layout)
+    found = [
+        copies.location(location_name(n), spaces[n], n in wide) if n in spaces else _location(location_name(n))
+        for n in range(layout.locations)
+    ]
     ways = dict.fromkeys((e.location, e.annotation.way) for e in layout.events if e.annotation.way)
     for n, way in sorted(ways):
         name = location_name(n)
@@ -105,12 +111,13 @@ def _proposition(layout: Layout, written: Sequence[Column]) -> Proposition:
 
 
 def _one(layout: Layout, written: Sequence[Column], outcome: Outcome) -> Proposition:
-    named = sorted((location_name(n), value) for n, value in outcome.finals)
+    wide, copied = copies.wide(layout), copies.copied(layout)
+    named = sorted((location_name(n), value, n in wide) for n, value in outcome.finals)
     reads = dict(outcome.reads)
     parts = [
-        *(_final(name, value) for name, value in named),
+        *(_final(name, value, many) for name, value, many in named),
         *(
-            _compare(t, written[t].registers[i], reads[i])
+            _copied(layout, i, reads[i]) if i in copied else _compare(t, written[t].registers[i], reads[i])
             for t, events in enumerate(layout.threads)
             for i in events
             if i in reads
@@ -119,8 +126,15 @@ def _one(layout: Layout, written: Sequence[Column], outcome: Outcome) -> Proposi
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
+def _copied(layout: Layout, i: int, value: int) -> Compare:
+    """What a copy has read."""
+    return _final(copies.other_end(layout, i), value, layout.events[i].annotation.operation == "bulk")
+
+
 def refuse_hidden_order(layout: Layout) -> None:
-    """Raises `Refused` where two reductions write one location: no state tells which came first."""
+    """Raises `Refused` where nothing tells in which order accesses of one location come: two reductions, or a copy and an
+    access of its own thread; and for other copies that there are not."""
+    copies.refuse(layout)
     seen: set[int] = set()
     for i, event in enumerate(layout.events):
         if event.annotation.operation == "red":

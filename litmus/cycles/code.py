@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from litmus.cycles import copies
 from litmus.cycles.annotations import Annotation
 from litmus.cycles.cycle import Layout
 from litmus.cycles.edges import Edge
@@ -63,6 +64,9 @@ def _column(layout: Layout, events: Sequence[int]) -> Column:
             _access(column, layout, i, before if not before.external else None)
         if edges[i].kind in ("Fence", "Proxy"):
             column.add(_fence(edges[i]))
+        elif edges[i].kind in ("CpAsync", "Bulk"):
+            for opcode, operands in copies.wait(edges[i].kind):
+                column.add(opcode, *operands)
     return column
 
 
@@ -84,7 +88,10 @@ def _access(column: Column, layout: Layout, i: int, before: Edge | None) -> None
             operand = _dependent_value(column, source, value, i)
         else:
             _branch(column, source)
-    if layout.edges[i].kind == "Rmw":
+    if copies.is_copy(event):
+        opcode, operands = copies.issue(layout, i, address)
+        column.add(opcode, *operands)
+    elif layout.edges[i].kind == "Rmw":
         written = layout.events[(i + 1) % len(layout.events)].value
         result = _result(column, i)
         column.add(f"atom{_order(event.annotation)}.exch.b32", result, address, Immediate(written))

@@ -4,9 +4,11 @@
     Po[sd][RW][RW]                program order, to the same (s) or a different (d) location
     Fence.<sem>.<scope>[sd][RW][RW], Fence[sd][RW][RW]     a fence in between; without a name fence.sc.sys
     Proxy.<kind>[sd][RW][RW]      a proxy fence in between
+    CpAsync Bulk, each [sd][RW][RW]                        a copy makes the first access, and is waited for
     Dp(Addr|Data|Ctrl)[sd][RW]    a dependency on a read
     Rmw                           from the read to the write of an atomic operation
     Bar ClusterBar Mbar Stream, each [sd][RW][RW]          synchronisation, from one thread to another
+    CpAsyncMbar BulkMbar, each [sd][RW][RW]                a copy makes the first access, its end is told to another thread
 
 `*` stands for R or W, and for every semantics or scope of a fence. Behind a `.` stands what is said of the events at the
 ends (`PodWW.rel.gpu`), see `litmus.cycles.annotations`.
@@ -25,6 +27,7 @@ from litmus.cycles.annotations import (
     Annotation,
     Unfit,
     expanded,
+    merged,
     read_annotations,
     settled,
 )
@@ -34,18 +37,21 @@ from ptxcore.syntax.tree import NOWHERE
 
 FENCES = ("sc", "acq_rel", "acquire", "release")
 #: The kinds of proxy fences that may stand in a cycle.
-PROXIES = ("alias",)
+PROXIES = ("alias", "async")
 DEPENDENCIES = ("Addr", "Data", "Ctrl")
 #: Edges that synchronise two threads, by what makes them.
-SYNCHRONISATION = ("Bar", "ClusterBar", "Mbar", "Stream")
+SYNCHRONISATION = ("Bar", "ClusterBar", "Mbar", "Stream", "CpAsyncMbar", "BulkMbar")
+#: Edges whose first access a copy makes, by what it is made by. Of `COPIED` a bulk copy is told to an mbarrier object.
+COPYING = {"CpAsync": "cp", "Bulk": "bulk", "CpAsyncMbar": "cp", "BulkMbar": "bulk"}
+COPIED = ("BulkMbar",)
 COMMUNICATION = {"Rf": ("W", "R"), "Fr": ("R", "W"), "Co": ("W", "W")}
 #: In which order edges are tried, and which of two rotations of a cycle is the first: as in diy.
-_RANKS = ("Rf", "Fr", "Co", "Po", "Fence", "Dp", "Proxy", *SYNCHRONISATION, "Rmw")
+_RANKS = ("Rf", "Fr", "Co", "Po", "Fence", "Dp", "Proxy", *SYNCHRONISATION, "Rmw", "CpAsync", "Bulk")
 _RANK = {kind: rank for rank, kind in enumerate(_RANKS)}
 _DETAIL = {"Addr": 0, "Data": 1, "Ctrl": 2}
 _DIRECTION = {"*": 0, "W": 1, "R": 2}
 #: What comes before what where two rotations of a cycle are compared.
-_LATE, _EARLY = ("Po", "Rf"), ("Fence", "Dp", "Proxy")
+_LATE, _EARLY = ("Po", "Rf"), ("Fence", "Dp", "Proxy", "CpAsync", "Bulk")
 
 _ENDS = r"(?P<place>[sd])(?P<ends>[RW*]{2})"
 _FORMS = (
@@ -57,7 +63,7 @@ _FORMS = (
     re.compile(r"(?P<kind>Fence)(?![\w.*])"),
     re.compile(rf"Proxy\.(?P<proxy>[a-z]+?)(?:{_ENDS})?(?![\w*])"),
     re.compile(r"Dp(?P<dp>Addr|Data|Ctrl)(?P<place>[sd])(?P<end>[RW*])"),
-    re.compile(rf"(?P<kind>Bar|ClusterBar|Mbar|Stream){_ENDS}"),
+    re.compile(rf"(?P<kind>{'|'.join((*SYNCHRONISATION, 'CpAsync', 'Bulk'))}){_ENDS}"),
 )
 _TOKEN = re.compile(r"[^\s,]+")
 EXAMPLES = (
@@ -80,7 +86,7 @@ _SPELLED = (
     *EXAMPLES,
     *(
         f"{kind}{place}{a}{b}"
-        for kind in ("Po", "Fence", "Bar", "ClusterBar", "Mbar", "Stream")
+        for kind in ("Po", "Fence", *SYNCHRONISATION, "CpAsync", "Bulk")
         for place in "ds"
         for a in "WR"
         for b in "WR"
@@ -93,7 +99,7 @@ _SPELLED = (
 
 @dataclass(frozen=True)
 class Edge:
-    """One edge. `kind` is one of `Rf Fr Co Po Fence Proxy Dp Rmw Bar ClusterBar Mbar Stream`; `detail` tells more of it: the
+    """One edge. `kind` is one of `Rf Fr Co Po Fence Proxy Dp Rmw`, `SYNCHRONISATION`, `COPYING`; `detail` tells more of it: the
     semantics and scope of a fence (`sc.gpu`, nothing for the strongest), the kind of a proxy fence or dependency.
 
     `external` edges lead to another thread. `same` edges stay at one location. `source` and `target` are `R`, `W` or `*`;
@@ -134,6 +140,11 @@ class Edge:
         return self.kind in COMMUNICATION
 
     @cached_property
+    def begin(self) -> Annotation:
+        """What is said of the event at the source, but for what the edge says by its name."""
+        return replace(self.first, operation="") if self.kind in COPYING else self.first
+
+    @cached_property
     def bare(self) -> str:
         """The edge as it is written, without what is said of events."""
         ends = f"{'s' if self.same else 'd'}{self.source}{self.target}"
@@ -149,7 +160,7 @@ class Edge:
 
     def said(self, first: bool = True, last: bool = True) -> str:
         """What is said of the events at the ends that are asked for, so that it can be read again: `.rel.gpu` or nothing."""
-        a, b = self.first if first else PLAIN, self.last if last else PLAIN
+        a, b = self.begin if first else PLAIN, self.last if last else PLAIN
         if a == b == PLAIN:
             return ""
         for one in (a, b) if self.kind != "Rmw" else (a,):
@@ -241,7 +252,8 @@ def _bare(groups: dict[str, str | None], span: Span) -> Iterable[Edge]:
             raise Unfit("a data dependency leads to a write", "as in DpDatadW")
         yield Edge("Dp", dp, False, same, "R", "W" if dp == "Data" else end, span=span)
     else:
-        yield Edge(kind, "", kind in SYNCHRONISATION, same, ends[0], ends[1], span=span)
+        first = Annotation(operation=COPYING.get(kind, ""))
+        yield Edge(kind, "", kind in SYNCHRONISATION, same, ends[0], ends[1], first, span=span)
 
 
 def _annotated(edge: Edge, words: list[str]) -> list[Edge]:
@@ -259,6 +271,7 @@ def _annotated(edge: Edge, words: list[str]) -> list[Edge]:
             ends = [(a, b) for a in expanded(said[0]) for b in expanded(said[1])]
         for first, last in ends:
             try:
+                first = merged(first, edge.first)
                 settled(first, "RW" if edge.kind == "Rmw" else concrete.source)
                 settled(last, "RW" if edge.kind == "Rmw" else concrete.target)
                 found[replace(concrete, first=first, last=last)] = None

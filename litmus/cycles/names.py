@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from litmus.cycles.annotations import PLAIN
+from litmus.cycles.annotations import COPIES, PLAIN
 from litmus.cycles.edges import SYNCHRONISATION, Edge, shown
 from litmus.cycles.normal import family
 
@@ -23,16 +23,16 @@ def name(edges: Sequence[Edge]) -> str:
             inner = []
         if edge.kind in SYNCHRONISATION:
             parts.append(edge.kind.lower() + ("" if edge.same else "d"))
-        if before.external and edge.first != PLAIN:
-            last.append(str(edge.first))
+        if before.external and edge.begin != PLAIN:
+            last.append(str(edge.begin))
     alone = [i for i, edge in enumerate(edges) if edge.external and edges[i - 1].external]
     if last and len(last) < len(alone):
-        last = [str(edges[i].first) for i in alone]
+        last = [str(edges[i].begin) for i in alone]
     return "+".join((family(edges), *_folded(parts), *(["-".join(last)] if last else [])))
 
 
 def _between(edge: Edge, said: str) -> str:
-    if edge.kind == "Po" and not edge.same and said:
+    if edge.kind == "Po" and not edge.same and said and edge.first.operation not in COPIES:
         return said[1:]
     if edge.kind == "Dp":
         base = edge.detail.lower()

@@ -16,7 +16,7 @@ from itertools import islice, pairwise, product
 from litmus.cycles.accesses import Access, Cell, Unread, Walk, walks
 from litmus.cycles.build import builder, written
 from litmus.cycles.cycle import Refused, laid_out, resolved
-from litmus.cycles.edges import FENCES, PROXIES, Edge, read_cycle
+from litmus.cycles.edges import COPYING, FENCES, PROXIES, Edge, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import family, normal
 from litmus.cycles.places import Placement, label, rotations, same_places
@@ -181,6 +181,8 @@ def _values(test: Test, found: Sequence[Walk], way: Way) -> dict[Access, int]:
                 read = last.get(term.register.removeprefix("%"))
                 if read is not None:
                     values[read] = value
+            elif isinstance(term, LocationTerm):
+                values.update({a: value for a in walk.accesses if a.result == _cell(term)})
     return values
 
 
@@ -259,6 +261,10 @@ def _whole(test: Test, found: Sequence[Walk], links: _Links) -> Iterator[tuple[A
         yield tuple(access for thread in path for access in found[thread].accesses)
 
 
+#: Edges through mbarrier objects, by who arrives there; no other mark names an object that is waited for.
+_MBARRIERS = defaultdict(lambda: "Mbar", copies="CpAsyncMbar", bulk="BulkMbar")
+
+
 def _meetings(test: Test, found: Sequence[Walk]) -> dict[tuple[int, int], str]:
     """The edges of synchronisation from one thread to another."""
     meet = {}
@@ -267,8 +273,11 @@ def _meetings(test: Test, found: Sequence[Walk]) -> dict[tuple[int, int], str]:
             common = giver.leaves & taker.enters
             if a == b:
                 continue
-            if any(m.startswith("arrive ") and f"wait {m[7:]}" in taker.enters for m in giver.leaves):
-                meet[a, b] = "Mbar"
+            handed = [
+                _MBARRIERS[k] for k, _, m in (m.partition(" ") for m in giver.leaves) if f"wait {m}" in taker.enters
+            ]
+            if handed:
+                meet[a, b] = max(handed)
             elif "cluster" in common:
                 meet[a, b] = "ClusterBar"
             elif any(m.startswith("barrier ") for m in common):
@@ -443,7 +452,12 @@ def _edge(found: Sequence[Walk], a: Access, b: Access, kinds: _Kinds, count: int
         return Edge("Rmw", "", False, True, *ends)
     between = [f for access in there[there.index(a) + 1 : there.index(b) + 1] for f in access.before]
     proxies = [f.removeprefix("proxy.") for f in between if f.startswith("proxy.")]
-    fences = [f for f in between if not f.startswith("proxy.")]
+    fences = [f for f in between if not f.startswith(("proxy.", "wait "))]
+    waits = {
+        kind for kind, operation in COPYING.items() if operation == a.annotation.operation and f"wait {kind}" in between
+    }
+    if waits:
+        return Edge(waits.pop(), "", False, same, *ends)
     if proxies and proxies[0] in PROXIES:
         return Edge("Proxy", proxies[0], False, same, *ends)
     if fences:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from litmus.cycles import copies
 from litmus.cycles.code import Column
 from litmus.cycles.cycle import Layout, Refused
 from litmus.cycles.edges import SYNCHRONISATION
@@ -15,7 +16,7 @@ from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, L
 #: The threads that a barrier between two of them waits for, each a warp; and how many barriers a CTA has.
 _TWO_WARPS, _BARRIERS = 64, 16
 #: How far apart the two threads of an edge may be.
-_REACH = {"Bar": "cta", "Mbar": "cta", "ClusterBar": "cluster"}
+_REACH = {"Bar": "cta", "Mbar": "cta", "ClusterBar": "cluster", "CpAsyncMbar": "cta", "BulkMbar": "cta"}
 
 
 @dataclass(slots=True)
@@ -27,15 +28,16 @@ class Meeting:
 
 
 def is_synchronised(layout: Layout) -> bool:
-    """Whether any edge of a cycle is one of synchronisation."""
-    return any(edge.kind in SYNCHRONISATION for edge in layout.edges)
+    """Whether any edge of a cycle is one of synchronisation, or threads share memory of their CTA."""
+    return any(edge.kind in SYNCHRONISATION for edge in layout.edges) or bool(copies.copied(layout))
 
 
 def together(layout: Layout) -> list[tuple[int, int, str]]:
     """Pairs of threads that have to share a CTA or a cluster, as their edges need it."""
     count = len(layout.threads)
     kinds = [layout.edges[events[-1]].kind for events in layout.threads]
-    return [(t, (t + 1) % count, _REACH[kind]) for t, kind in enumerate(kinds) if kind in _REACH]
+    meeting = [(t, (t + 1) % count, _REACH[kind]) for t, kind in enumerate(kinds) if kind in _REACH]
+    return [*meeting, *copies.together(layout)]
 
 
 def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement) -> Meeting:
@@ -51,6 +53,12 @@ def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement)
             "the threads would wait for each other in a circle",
             "one edge is to communicate, as Fre does",
         )
+    for a, b, _ in copies.together(layout):
+        if placement[a][0] != placement[b][0]:
+            at = copies.copied(layout)[0]
+            raise Refused(
+                at, f"a copy has P{a} and P{b} share memory of a CTA, and they are apart", "say where, as in @cta"
+            )
     meeting = Meeting()
     barrier = 0
     for (at, a, b), kind in zip(outward, kinds, strict=True):
@@ -73,7 +81,7 @@ def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement)
             columns[a].statements.append(both)
             columns[b].statements.insert(0, both)
         else:
-            meeting.locations.append(_object(columns[a], columns[b], both, f"m{barrier}"))
+            meeting.locations.append(_object(kind, columns[a], columns[b], both, f"m{barrier}"))
     meeting.kernels = _kernels(outward, kinds, placement)
     return meeting
 
@@ -91,11 +99,22 @@ def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b:
     columns[b].statements[:0] = steps
 
 
-def _object(giver: Column, taker: Column, ready: Instruction, name: str) -> Location:
-    """Adds a hand-over through an mbarrier object that the giver makes."""
+def _object(kind: str, giver: Column, taker: Column, ready: Instruction, name: str) -> Location:
+    """Adds a hand-over through an mbarrier object that the giver makes: he arrives there, or his copies do."""
     where: Operand = Address(Name(name))
-    giver.statements[:0] = [_instruction("mbarrier.init.shared.b64", where, Immediate(1)), ready]
-    giver.statements.append(_instruction("mbarrier.arrive.shared.b64", Sink(), where))
+    first = [_instruction("mbarrier.init.shared.b64", where, Immediate(1))]
+    if kind == "BulkMbar":  # he arrives before, so that nothing but the copy is waited for
+        copy = giver.statements.pop()
+        assert isinstance(copy, Instruction)
+        size = copy.operands[-1]
+        first.append(_instruction("fence.mbarrier_init.release.cluster"))
+        first.append(_instruction("mbarrier.arrive.expect_tx.shared.b64", Sink(), where, size))
+        giver.statements.append(Instruction(copy.opcode, copy.modifiers, (*copy.operands, where)))
+    elif kind == "CpAsyncMbar":
+        giver.statements.append(_instruction("cp.async.mbarrier.arrive.noinc.shared.b64", where))
+    else:
+        giver.statements.append(_instruction("mbarrier.arrive.shared.b64", Sink(), where))
+    giver.statements[:0] = [*first, ready]
     done, label = Name(f"%p_{name}"), f"W_{name}"
     wait: list[AnyStatement] = [
         ready,

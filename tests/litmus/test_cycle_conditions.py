@@ -31,6 +31,8 @@ EVERY_KIND = (
     ("Streamd**", 60),
     ("Proxy.aliasd**.alias,Proxy.aliass**", 60),
     ("Pod**.alias,PosR*.alias", 60),
+    ("CpAsyncd**,CpAsyncs**,CpAsyncMbard**,Pod**._.cp", 60),
+    ("Bulkd**,Bulks**,BulkMbard**,Proxy.asyncd**._.bulk", 60),
     ("PodR*.weak.const", 20),
 )
 #: A write for each read (None: the initial value), and the place of each write in the order of its location.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import herd_answers as herd
 import pytest
+
+import ptxmm
 
 #: How answers are marked in which the read of an exchange reads from the exchange's own write.
 OWN_WRITE = "own-write"
@@ -39,6 +42,23 @@ def test_all_answers_are_those_of_herd() -> None:
 
 def test_brute_force_answers_as_herd() -> None:
     assert compare(answers(of_library=False)[::_EVERY], "enumerate") > 35
+
+
+@pytest.mark.parametrize(("engine", "every"), [("solve", 2), ("enumerate", 9)])
+def test_executions_are_counted_as_herd_counts_them(engine: str, every: int) -> None:
+    """`herd_counts.json` has the figures behind Positive and Negative of herd7's logs."""
+    counted = json.loads((Path(__file__).parent / "herd_counts.json").read_text(encoding="utf-8"))
+    known = [record for record in answers(of_library=False) if record["name"] in counted]
+    compared = 0
+    for record in known[::every]:
+        found = [0, 0]
+        for witness in ptxmm.executions(ptxmm.parse(record["ptx"]), herd.model_of(record["model"]), engine=engine):
+            found[not witness.satisfied] += 1
+        same = found == counted[record["name"]]
+        assert same == (record.get("apart") != OWN_WRITE), (record["name"], found)
+        compared += 1
+    assert compared > 100 // every
+    assert len(known) == len(counted)
 
 
 def test_the_models_of_herd_answer_as_they_do_there() -> None:

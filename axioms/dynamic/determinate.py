@@ -97,6 +97,8 @@ class Determinate:
         self.size = size
         #: By the identity of a segment of memory, which lasts as long as this says something of it.
         self.shadows: dict[int, Shadow] = {}
+        #: The indices of the CTAs, in the order of their threads' numbers.
+        self.indices: list[tuple[int, int, int]] = []
         self.arrived: dict[tuple[int, int], list[tuple[Arrival, bool]]] = {}
         self.counts: dict[tuple[int, int], int | None] = {}
         self.last: dict[tuple[int, int], Instance] = {}
@@ -125,7 +127,10 @@ class Determinate:
     # Threads.
 
     def enters(self, cta: Any) -> int:
-        return self.clocks.enter()
+        number = self.clocks.enter()
+        if number % self.size == 0:
+            self.indices.append(cta.index)
+        return number
 
     def ends(self, cta: Any) -> None:
         shadow = self.shadows.pop(id(cta.shared), None)
@@ -151,7 +156,7 @@ class Determinate:
     ) -> None:
         commutes = self._commutes.get(thread.op)
         if commutes is None:
-            whole = how.type[:1] in ("u", "s", "b") and how.op in _COMMUTE
+            whole = how.type[:1] in "usb" and how.type[1:].isdecimal() and how.op in _COMMUTE
             dropped = whole and results_unused(thread.launch.program.functions.values(), thread.instruction)
             commutes = self._commutes[thread.op] = f"{how.op}.{how.type}" if dropped else ""
         value = write(0)[0] if how.op == "add" and commutes else None

@@ -230,3 +230,27 @@ def test_who_waits_at_a_barrier_terminates_where_all_are_scheduled_fairly(
     }  # fmt: skip
     test = KernelFile.of(tree, "k.toml", {"k.ptx": _MEETING}).test()
     assert checking.check(test, model_named("ptx-9.0")).verdict == verdict
+
+
+_NEIGHBOUR = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 x) {{
+ .reg .b32 %r<9>; .reg .b64 %rd<9>; .shared .align 4 .b8 s[256];
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; mov.u64 %rd2, s; mul.wide.u32 %rd3, %r1, 4; add.u64 %rd4, %rd2, %rd3;
+ st.shared.u32 [%rd4], %r1; {barrier}
+ xor.b32 %r2, %r1, 63; mul.wide.u32 %rd5, %r2, 4; add.u64 %rd5, %rd2, %rd5; ld.shared.u32 %r3, [%rd5];
+ mul.wide.u32 %rd6, %r3, 4; add.u64 %rd6, %rd1, %rd6; st.global.u32 [%rd6], 1; ret;
+}}"""
+
+
+@pytest.mark.parametrize(("barrier", "verdict"), [("bar.sync 0;", "ok"), ("", "no")])
+def test_a_race_shows_in_another_order_where_what_was_read_in_vain_is_an_address(barrier: str, verdict: str) -> None:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 64, "params": {"x": {"type": "u32", "elements": 64}},
+        "check": {"race_free": True, "forall": "x[5] == 1"},
+    }  # fmt: skip
+    result = checking.check(
+        KernelFile.of(tree, "k.toml", {"k.ptx": _NEIGHBOUR.format(barrier=barrier)}).test(), model_named("ptx-9.0")
+    )
+    assert result.verdict == verdict

@@ -16,6 +16,7 @@ from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.values import NoText, read
 from ptxmm.checker import Outcome, Settings
 from ptxmm.kernels.files import Item, is_toml
+from ptxmm.report import notes
 
 _SECONDS = 0.5  # between two transactions
 
@@ -49,7 +50,7 @@ class Cache:
                 database = Database(path, writes=False)
             except DatabaseError:
                 raise error from None
-            self.note = f"{str(error).replace(': error:', ':', 1)}; what it knows is used, and nothing is kept"
+            self.note = notes.only_read(error)
             return database
 
     def __enter__(self) -> Cache:

@@ -16,7 +16,7 @@ _NOT_WRITTEN = _DEFECT = 2
 #: After so many new objects circles are looked for.
 _OBJECTS = 100000
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
-_SOON = 0.01  # seconds
+_SOON = 0.25  # seconds, in which who asked for it has long returned
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 

@@ -25,159 +25,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.arguments import argument, is_buffer
-from ptxmm.kernels.document import Document, Found, View, check_keys, kind_of
+from ptxmm.kernels.document import Document, Found, View, check_keys
 from ptxmm.kernels.expressions import ExpressionError
 from ptxmm.kernels.launch import Launch, Triple
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
 from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
+from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
 from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
-from ptxmm.kernels.words import suggested
-from ptxmm.result import EXPECTED
 
 LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_UNROLL = 4
-
-
-def _text(value: object) -> str | None:
-    return None if isinstance(value, str) and value else f"a string is wanted here, not {_shown(value)}"
-
-
-def _texts(value: object) -> str | None:
-    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
-    return None if several or isinstance(value, str) else f"a string, or an array of strings, not {_shown(value)}"
-
-
-def _names(value: object) -> str | None:
-    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
-    return None if several else f"an array of strings is wanted here, not {_shown(value)}"
-
-
-def _progress(value: object) -> str | None:
-    if not isinstance(value, str):
-        return f'a progress model is wanted here, as in "obe", not {_shown(value)}'
-    from axioms.liveness.progress import progress_named
-
-    try:
-        progress_named(value)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _count(value: object) -> str | None:
-    good = type(value) is int and 1 <= value < 1 << 31
-    return None if good else f"a number of CTAs from 1 on is wanted here, not {_shown(value)}"
-
-
-def _flag(value: object) -> str | None:
-    return None if isinstance(value, bool) else f"true or false is wanted here, not {_shown(value)}"
-
-
-def _bytes(value: object) -> str | None:
-    good = type(value) is int and 0 <= value < 1 << 31
-    return None if good else f"a number of bytes is wanted here, not {_shown(value)}"
-
-
-def _iterations(value: object) -> str | None:
-    good = type(value) is int and 1 <= value <= 1 << 16
-    return None if good else f"a number of iterations from 1 on is wanted here, not {_shown(value)}"
-
-
-def _sizes(value: object) -> str | None:
-    parts = value if isinstance(value, list) else [value]
-    good = 1 <= len(parts) <= 3 and all(type(p) is int and 1 <= p < 1 << 31 for p in parts)
-    return None if good else f"one to three whole numbers from 1 on, as in [2, 1, 1], not {_shown(value)}"
-
-
-def _stream(value: object) -> str | None:
-    good = isinstance(value, str) or (type(value) is int and value >= 0)
-    return None if good else f"a stream is a name or a number, not {_shown(value)}"
-
-
-def _verdicts(value: object) -> str | None:
-    wrong = _texts(value)
-    if wrong is None:
-        unknown = _unknown_verdicts(value)
-        if unknown or not value:
-            wrong = f"a test expects ok, bounded, no, undefined or hangs, not '{unknown[0] if unknown else ''}'"
-    return wrong
-
-
-def _unknown_verdicts(value: Any) -> list[str]:
-    said = [part.strip() for text in _listed(value) for part in text.split("|")]
-    return [s for s in said if s not in EXPECTED]
-
-
-def _meant_verdict(value: object) -> str | None:
-    if _texts(value) is not None:
-        meant = {True: "ok", False: "no"}.get(value) if isinstance(value, bool) else None
-        return f'as in expect = "{meant or "no"}"'
-    return next((hint for verdict in _unknown_verdicts(value) if (hint := suggested(verdict, EXPECTED))), None)
-
-
-def _tables(value: object) -> str | None:
-    good = isinstance(value, list) and all(isinstance(v, dict) for v in value)
-    return None if good else f"an array of tables is wanted here, not {_shown(value)}"
-
-
-def _table(value: object) -> str | None:
-    return None if isinstance(value, dict) else f"a table is wanted here, not {_shown(value)}"
-
-
-def _shown(value: object) -> str:
-    text = repr(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
-    return f"{kind_of(value)}{f' ({text})' if 0 < len(text) <= 30 else ''}"
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-#: What may be said beside what is wrong with a value, by its key.
-_HINTS: dict[str, Callable[[object], str | None]] = {
-    "expect": _meant_verdict,
-    "kernel": lambda value: "each launch of several is a table of its own: [[kernel]]",
-    "variant": lambda value: "each test of several is a table of its own: [[variant]]",
-    "bounds": lambda value: "as in bounds = {default = 8}",
-    **dict.fromkeys(QUANTIFIERS, lambda value: 'as in "x[0] == 2"'),
-    **dict.fromkeys(PROPERTIES, lambda value: "without quotation marks" if value in ("true", "false") else None),
-}
-#: What may stand in a table, and what is wrong with a value that may not.
-_Schema = dict[str, Callable[[object], str | None]]
-_LAUNCH: _Schema = {
-    "ptx": _text,
-    "cu": _text,
-    "nvcc": _names,
-    "entry": _text,
-    "grid": _sizes,
-    "cluster": _sizes,
-    "block": _sizes,
-    "dynamic_shared": _bytes,
-}
-_KERNEL: _Schema = {"name": _text, **_LAUNCH, "args": _names, "stream": _stream, "after": _names}
-_TEST: _Schema = {
-    "description": _text,
-    **_LAUNCH,
-    "params": _table,
-    "memory": _table,
-    "check": _table,
-    "bounds": _table,
-    "kernel": _tables,
-    "expect": _verdicts,
-    "progress": _progress,
-    "resident": _count,
-}
-_VARIANT: _Schema = {"name": _text, **_TEST}
-_FILE: _Schema = {**_TEST, "variant": _tables}
-_CHECK: _Schema = {**dict.fromkeys(QUANTIFIERS, _texts), **dict.fromkeys(PROPERTIES, _flag)}
 
 
 def read(path: str | os.PathLike[str]) -> KernelFile:
@@ -211,10 +76,10 @@ class KernelFile:
     def _read(self, document: Document, texts: Mapping[str, str]) -> None:
         self.document, self.path, self.texts = document, document.path, texts
         tree = self.document.tree
-        self._check_table(tree, (), _FILE, "a kernel test")
+        self._check_table(tree, (), FILE, "a kernel test")
         variants = tree.get("variant", [])
-        for i, variant in enumerate(variants if _tables(variants) is None else []):
-            self._check_table(variant, ("variant", i), _VARIANT, "a variant")
+        for i, variant in enumerate(variants if tables(variants) is None else []):
+            self._check_table(variant, ("variant", i), VARIANT, "a variant")
         self.document.stop_on_findings()
         self.variants = [""] if not variants else self._variant_names(variants)
         for number in range(len(self.variants)):
@@ -265,26 +130,26 @@ class KernelFile:
 
     # What stands in the file.
 
-    def _check_table(self, table: dict[str, Any], way: Way, schema: _Schema, what: str) -> None:
+    def _check_table(self, table: dict[str, Any], way: Way, schema: Schema, what: str) -> None:
         document = self.document
         check_keys(document, table, way, schema, what)
         for key, value in table.items():
             wrong = schema[key](value) if key in schema else None
             if wrong:
-                document.note((*way, key), wrong, _HINTS[key](value) if key in _HINTS else None)
+                document.note((*way, key), wrong, HINTS[key](value) if key in HINTS else None)
         check = table.get("check")
         if isinstance(check, dict) and "check" in schema:
-            self._check_table(check, (*way, "check"), _CHECK, "[check]")
+            self._check_table(check, (*way, "check"), CHECK, "[check]")
         bounds = table.get("bounds")
         if isinstance(bounds, dict):
             for key, value in bounds.items():
-                wrong = _iterations(value)
+                wrong = iterations(value)
                 if wrong:
                     document.note((*way, "bounds", key), wrong)
         kernels = table.get("kernel")
-        if _tables(kernels) is None and isinstance(kernels, list):
+        if tables(kernels) is None and isinstance(kernels, list):
             for i, kernel in enumerate(kernels):
-                self._check_table(kernel, (*way, "kernel", i), _KERNEL, "a kernel")
+                self._check_table(kernel, (*way, "kernel", i), KERNEL, "a kernel")
 
     def _variant_names(self, variants: list[dict[str, Any]]) -> list[str]:
         names: list[str] = []
@@ -341,7 +206,7 @@ class KernelFile:
             found = table.get(kind)
             if found is None:
                 continue
-            for i, text in enumerate(_listed(found.value)):
+            for i, text in enumerate(listed(found.value)):
                 way = (*found.way, i) if isinstance(found.value, list) else found.way
                 check = self._expression(kind, text, way, parameters)
                 if check is not None:
@@ -495,7 +360,7 @@ class KernelFile:
 
 def _triple(launch: View, key: str) -> Triple:
     found = launch.get(key)
-    x, y, z = (*(_listed(found.value) if found else ()), 1, 1, 1)[:3]
+    x, y, z = (*(listed(found.value) if found else ()), 1, 1, 1)[:3]
     return x, y, z
 
 
@@ -504,4 +369,4 @@ def _cluster(launch: View) -> Triple | None:
 
 
 def _expected(value: str | list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for text in _listed(value) for part in text.split("|")))
+    return tuple(dict.fromkeys(part.strip() for text in listed(value) for part in text.split("|")))

@@ -47,3 +47,8 @@ def held(contents: str) -> str:
 def alike(contents: Iterable[str]) -> str:
     """The answer does not hang on the contents that were tried."""
     return f"the answer is the same with zeros there, and with {', '.join(contents)}; others were not tried"
+
+
+def only_read(trouble: Exception) -> str:
+    """A cache cannot be written."""
+    return f"{str(trouble).replace(': error:', ':', 1)}; what it knows is used, and nothing is kept"

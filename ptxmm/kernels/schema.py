@@ -1,0 +1,145 @@
+"""What may stand in the tables of a kernel test, key by key, and what is wrong with a value that may not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxmm.kernels.document import kind_of
+from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS
+from ptxmm.kernels.words import suggested
+from ptxmm.result import EXPECTED
+
+
+def _text(value: object) -> str | None:
+    return None if isinstance(value, str) and value else f"a string is wanted here, not {_shown(value)}"
+
+
+def _texts(value: object) -> str | None:
+    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return None if several or isinstance(value, str) else f"a string, or an array of strings, not {_shown(value)}"
+
+
+def _names(value: object) -> str | None:
+    several = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    return None if several else f"an array of strings is wanted here, not {_shown(value)}"
+
+
+def _progress(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f'a progress model is wanted here, as in "obe", not {_shown(value)}'
+    from axioms.liveness.progress import progress_named
+
+    try:
+        progress_named(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _count(value: object) -> str | None:
+    good = type(value) is int and 1 <= value < 1 << 31
+    return None if good else f"a number of CTAs from 1 on is wanted here, not {_shown(value)}"
+
+
+def _flag(value: object) -> str | None:
+    return None if isinstance(value, bool) else f"true or false is wanted here, not {_shown(value)}"
+
+
+def _bytes(value: object) -> str | None:
+    good = type(value) is int and 0 <= value < 1 << 31
+    return None if good else f"a number of bytes is wanted here, not {_shown(value)}"
+
+
+def iterations(value: object) -> str | None:
+    good = type(value) is int and 1 <= value <= 1 << 16
+    return None if good else f"a number of iterations from 1 on is wanted here, not {_shown(value)}"
+
+
+def _sizes(value: object) -> str | None:
+    parts = value if isinstance(value, list) else [value]
+    good = 1 <= len(parts) <= 3 and all(type(p) is int and 1 <= p < 1 << 31 for p in parts)
+    return None if good else f"one to three whole numbers from 1 on, as in [2, 1, 1], not {_shown(value)}"
+
+
+def _stream(value: object) -> str | None:
+    good = isinstance(value, str) or (type(value) is int and value >= 0)
+    return None if good else f"a stream is a name or a number, not {_shown(value)}"
+
+
+def _verdicts(value: object) -> str | None:
+    wrong = _texts(value)
+    if wrong is None:
+        unknown = _unknown_verdicts(value)
+        if unknown or not value:
+            wrong = f"a test expects ok, bounded, no, undefined or hangs, not '{unknown[0] if unknown else ''}'"
+    return wrong
+
+
+def _unknown_verdicts(value: Any) -> list[str]:
+    said = [part.strip() for text in listed(value) for part in text.split("|")]
+    return [s for s in said if s not in EXPECTED]
+
+
+def _meant_verdict(value: object) -> str | None:
+    if _texts(value) is not None:
+        meant = {True: "ok", False: "no"}.get(value) if isinstance(value, bool) else None
+        return f'as in expect = "{meant or "no"}"'
+    return next((hint for verdict in _unknown_verdicts(value) if (hint := suggested(verdict, EXPECTED))), None)
+
+
+def tables(value: object) -> str | None:
+    good = isinstance(value, list) and all(isinstance(v, dict) for v in value)
+    return None if good else f"an array of tables is wanted here, not {_shown(value)}"
+
+
+def _table(value: object) -> str | None:
+    return None if isinstance(value, dict) else f"a table is wanted here, not {_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else ""
+    return f"{kind_of(value)}{f' ({text})' if 0 < len(text) <= 30 else ''}"
+
+
+def listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+#: What may be said beside what is wrong with a value, by its key.
+HINTS: dict[str, Callable[[object], str | None]] = {
+    "expect": _meant_verdict,
+    "kernel": lambda value: "each launch of several is a table of its own: [[kernel]]",
+    "variant": lambda value: "each test of several is a table of its own: [[variant]]",
+    "bounds": lambda value: "as in bounds = {default = 8}",
+    **dict.fromkeys(QUANTIFIERS, lambda value: 'as in "x[0] == 2"'),
+    **dict.fromkeys(PROPERTIES, lambda value: "without quotation marks" if value in ("true", "false") else None),
+}
+#: What may stand in a table, and what is wrong with a value that may not.
+Schema = dict[str, Callable[[object], str | None]]
+_LAUNCH: Schema = {
+    "ptx": _text,
+    "cu": _text,
+    "nvcc": _names,
+    "entry": _text,
+    "grid": _sizes,
+    "cluster": _sizes,
+    "block": _sizes,
+    "dynamic_shared": _bytes,
+}
+KERNEL: Schema = {"name": _text, **_LAUNCH, "args": _names, "stream": _stream, "after": _names}
+_TEST: Schema = {
+    "description": _text,
+    **_LAUNCH,
+    "params": _table,
+    "memory": _table,
+    "check": _table,
+    "bounds": _table,
+    "kernel": tables,
+    "expect": _verdicts,
+    "progress": _progress,
+    "resident": _count,
+}
+VARIANT: Schema = {"name": _text, **_TEST}
+FILE: Schema = {**_TEST, "variant": tables}
+CHECK: Schema = {**dict.fromkeys(QUANTIFIERS, _texts), **dict.fromkeys(PROPERTIES, _flag)}

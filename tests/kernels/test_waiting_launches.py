@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from agreement import note
+from campaigns import share
 from test_whole_launches import _by_formula, _by_one_run
 
 from ptxmm.kernels.test import KernelTest
@@ -151,7 +152,7 @@ def test_one_run_says_of_threads_that_wait_what_the_formula_says(monkeypatch: py
 @pytest.mark.campaign
 @pytest.mark.compares(0.1)
 def test_one_run_says_of_many_threads_that_wait_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 6000), monkeypatch)
+    _compare(range(1000, 1000 + share(5000)), monkeypatch)
 
 
 _BARRIER = """.version 8.0

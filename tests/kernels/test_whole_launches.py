@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from agreement import note
+from campaigns import share
 
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
@@ -116,7 +117,7 @@ def test_one_run_says_of_generated_kernels_what_the_formula_says(monkeypatch: py
 @pytest.mark.campaign
 @pytest.mark.compares(0.5)
 def test_one_run_says_of_many_generated_kernels_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 4000), monkeypatch)
+    _compare(range(1000, 1000 + share(3000)), monkeypatch)
 
 
 def _reduction(threads: int, without: int | None) -> str:

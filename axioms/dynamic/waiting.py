@@ -224,32 +224,32 @@ class Look:
         kept = bytes(segment.data[offset : offset + size])
         segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
         try:
-            return self._run(live, op)
+            return self._run(live, op, value)
         finally:
             segment.data[offset : offset + size] = kept
 
-    def _run(self, live: Live, op: int) -> object:
+    def _run(self, live: Live, op: int, value: int) -> object:
         thread = copy.copy(self.thread)
         thread.__class__ = _Copy
         thread.watcher = _Still(op)
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)
         blocks, parameters = thread.launch.compiled.blocks, thread.launch.read_parameters  # type: ignore[attr-defined]
-        at, way = self.block, [self.block]
-        for _ in range(_MOST_BLOCKS):
-            before = list(thread.R)
+        at = self.block
+        for number in range(_MOST_BLOCKS):
+            before, carry = list(thread.R), thread.carry
             try:
                 at = blocks[at](thread, thread.R, parameters)
-            except _Effect:
-                thread.R = before
-                break
-            except Exception:  # whatever goes wrong goes wrong there, and not here
-                thread.R = before
+            except (_Effect, Exception):  # whatever goes wrong goes wrong there, and not here
+                if not number:  # behind the read in its own block: each value is a way of its own
+                    return value
+                thread.R, thread.carry = before, carry
                 break
             if at < 0 or len(thread.frames) != self.depth:
                 break
             if at == self.block:
-                if live.same(at, thread.R, self.registers):
+                flag = self.thread.carry
+                same = live.same(at, thread.R, self.registers) and (thread.carry is flag or thread.carry == flag)
+                if same:
                     return None
                 break
-            way.append(at)
-        return at, live.of(at, thread.R) if at >= 0 else ()
+        return at, live.of(at, thread.R) if at >= 0 else (), thread.carry

@@ -75,7 +75,7 @@ def _decided_before(program: Program, flows: Flows | None, pairs: list[tuple[int
 def carries_all(program: Program) -> bool:
     """Whether a value goes along every dependency of addresses and data, as it does unless a result is the same whatever its
     operands are."""
-    return all(e.carrying is None for thread in program.threads for e in thread.execution.effects)
+    return all(e.all_carry for thread in program.threads for e in thread.execution.effects)
 
 
 def ends_by(program: Program, thread: int) -> list[tuple[int, Value]]:

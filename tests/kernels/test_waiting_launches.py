@@ -88,12 +88,26 @@ class _Writer:
                 f"fence.{self.choose.choice(('acq_rel', 'sc', 'acquire'))}.{self.choose.choice(('gpu', 'gpu', 'cta'))};"
             )
 
+    def look(self) -> None:
+        """Reads a flag once, and uses what it finds without a branch."""
+        scope, place = self.choose.choice(("gpu", "gpu", "cta")), f"[%rd1+{_FLAGS + 4 * self.choose.choice((0, 1))}]"
+        used = self.choose.choice(
+            (
+                "mad.lo.u32 %r3, %r3, 5, %r5;",
+                "setp.gt.u32 %p2, %r5, 1; @%p2 add.u32 %r3, %r3, 1;",
+                f"st.global.u32 [%rd1+{_DATA + 4}], %r5;",
+                "add.cc.u32 %r5, %r5, -1; addc.u32 %r3, %r3, 0;",
+                "and.b32 %r5, %r5, 0; add.u32 %r3, %r3, %r5;",
+            )
+        )
+        self.lines += [f"ld.relaxed.{scope}.global.u32 %r5, {place};", used]
+
     def cta(self, number: int) -> str:
         self.lines = []
         if number:
             self.wait()
         for _ in range(self.choose.randint(1, 3)):
-            self.choose.choice((self.access, self.access, self.signal, self.wait, self.meet))()
+            self.choose.choice((self.access, self.access, self.signal, self.wait, self.meet, self.look))()
         if self.choose.random() < 0.7:
             self.signal()
         return "\n ".join([f"C{number}:", *self.lines, "bra END;"])
@@ -213,3 +227,51 @@ def test_a_barrier_of_a_whole_grid_is_decided_at_its_size() -> None:
 def test_a_barrier_of_a_grid_with_a_mistake_is_not_taken_for_one(changed: dict[str, str]) -> None:
     open_, found = _by_one_run(_grid_barrier(4, 32, **changed))
     assert open_ or found.verdict == "no", changed
+
+
+_COUNTED = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r3, 7; setp.eq.u32 %p1, %r1, 0; @%p1 bra LOOKS;
+ red.relaxed.gpu.global.add.u32 [%rd1], 1; ret;
+LOOKS:
+ ld.relaxed.gpu.global.u32 %r2, [%rd1]; {behind} ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "st.global.u32 [%rd1+4], %r2;",
+        "add.cc.u32 %r4, %r2, -1; addc.u32 %r5, 0, 0; bra ON; ON: st.global.u32 [%rd1+4], %r5;",
+        "add.cc.u32 %r4, %r2, -1; bra ON; ON: addc.u32 %r5, 0, 0; st.global.u32 [%rd1+4], %r5;",
+        "mul.wide.u32 %rd2, %r2, 4; add.u64 %rd2, %rd2, %rd1; st.global.u32 [%rd2+8], %r3;",
+        "setp.ne.u32 %p2, %r2, 0; @%p2 st.global.u32 [%rd1+4], %r3;",
+    ],
+)
+def test_a_value_that_is_used_behind_the_read_is_no_determinate_wait(
+    behind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not where what others see stands in the same basic block, nor where only the carry flag tells."""
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 1, "params": {"x": {"type": "u32", "elements": 8}},
+        "check": {"forall": "x[1] < 9 && x[2] < 9 && x[3] < 9 && x[4] < 9"},
+    }  # fmt: skip
+    test = KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTED.format(behind=behind)}).test()
+    assert len(_by_formula(test, monkeypatch).states) > 1
+    open_, found = _by_one_run(test)
+    assert open_, found.states
+
+
+def test_threads_alike_whose_dependencies_carry_no_value_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = "and.b32 %r2, %r2, 0; red.relaxed.gpu.global.add.u32 [%rd1+4], %r2;"
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 3, "block": 1, "params": {"x": {"type": "u32", "elements": 8}},
+        "check": {"forall": "x[1] == 0", "race_free": True},
+    }  # fmt: skip
+    text = _COUNTED.format(behind=behind).replace("setp.eq.u32 %p1, %r1, 0;", "setp.ne.u32 %p1, %r1, 9;")
+    assert _by_formula(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), monkeypatch).verdict == "ok"

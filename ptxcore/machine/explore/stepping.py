@@ -206,5 +206,5 @@ class Stepping(Actions):
             e.control_dependencies, _ = settled(e.control_dependencies)
             e.address_dependencies, address = settled(e.address_dependencies)
             e.data_dependencies, data = settled(e.data_dependencies)
-            if address is not e.address_dependencies or data is not e.data_dependencies:
-                e.carrying = address, data
+            e.address_carrying = None if address is e.address_dependencies else address
+            e.data_carrying = None if data is e.data_dependencies else data

@@ -137,12 +137,22 @@ class Effect:
     data_dependencies: Dependencies = field(default_factory=dict)
     control_dependencies: Dependencies = field(default_factory=dict)
     #: Those of address and data that carry a value, where some do not: `xor t, r, r` is 0 whatever `r` is.
-    carrying: tuple[Dependencies, Dependencies] | None = None
+    address_carrying: Dependencies | None = None
+    data_carrying: Dependencies | None = None
 
     @property
     def values_from(self) -> tuple[Dependencies, Dependencies]:
         """The dependencies of address and data that carry a value."""
-        return self.carrying or (self.address_dependencies, self.data_dependencies)
+        address, data = self.address_carrying, self.data_carrying
+        return (
+            self.address_dependencies if address is None else address,
+            self.data_dependencies if data is None else data,
+        )
+
+    @property
+    def all_carry(self) -> bool:
+        """Whether all dependencies of address and data carry a value."""
+        return self.address_carrying is None and self.data_carrying is None
 
 
 class Requirement(NamedTuple):

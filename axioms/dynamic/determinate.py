@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Clocks
-from axioms.dynamic.live import Live, results_unused
+from axioms.dynamic.live import Live
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
 from ptxcore.clock import OutOfTime, tick
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.lower.liveness import results_unused
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread

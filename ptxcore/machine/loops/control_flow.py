@@ -5,9 +5,10 @@ shapes -> passes (`passes`; of kernels) -> loops, live registers -> blocks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ptxcore.machine.ir.liveness import live_in, registers
 from ptxcore.machine.ir.loop_nest import Loop, Nest, nest
 from ptxcore.machine.ir.steps import Block, Step
 
@@ -32,14 +33,7 @@ def blocks(shapes: Sequence[Shape], observed: Iterable[int]) -> tuple[Block, ...
     made = tuple([_block(shape, b, found, waits) for b, shape in enumerate(shapes)])
     if not live:
         return made
-    return tuple([block._replace(live=tuple(_registers(live[b]))) for b, block in enumerate(made)])
-
-
-def _registers(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+    return tuple([block._replace(live=tuple(registers(live[b]))) for b, block in enumerate(made)])
 
 
 def kernel_blocks(shapes: Sequence[Shape], registers: int) -> tuple[Block, ...]:
@@ -150,25 +144,8 @@ def _live(shapes: Sequence[Shape], following: Sequence[tuple[int, ...]], at_end:
                 kill |= registers_written(step)
         used.append(use)
         killed.append(kill)
-    live = [0] * len(shapes)
-    live[-1] = at_end
-    waiting = list(range(len(shapes) - 1))
-    before = predecessors(following)
-    queued = set(waiting)
-    while waiting:
-        b = waiting.pop()
-        queued.discard(b)
-        after = 0
-        for s in following[b]:
-            after |= live[s]
-        now = used[b] | after & ~killed[b]
-        if now != live[b]:
-            live[b] = now
-            for p in before[b]:
-                if p not in queued:
-                    queued.add(p)
-                    waiting.append(p)
-    return live
+    used[-1] |= at_end
+    return live_in(following, used, killed)
 
 
 def live_registers(shapes: Sequence[Shape]) -> list[int]:

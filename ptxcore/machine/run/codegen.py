@@ -36,7 +36,7 @@ _STORES = (data_movement.st,)
 #: Loads that may see what others write meanwhile.
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "mmio"))
 #: Instructions that end a block.
-_ENDS = ("branch", "exit", "jump", "call", "return")
+ENDS = ("branch", "exit", "jump", "call", "return")
 
 
 class Compiled:
@@ -126,7 +126,7 @@ class Compiler:
 
     def cuts(self, code: Code) -> list[int]:
         """Where blocks begin."""
-        return _cuts(code, self.program.together)
+        return block_cuts(code, self.program.together)
 
     def emit(self, line: str, op: Op | None) -> None:
         self.lines.append(line)
@@ -147,7 +147,7 @@ class Compiler:
                 indent = "        "
             for line in lines or ["pass"]:
                 self.emit(indent + line, op)
-            ended = op.use.form.kind in _ENDS and op.guard is None
+            ended = op.use.form.kind in ENDS and op.guard is None
         if not ended:
             following = self.starts.get((code.name, end)) if start < len(code.ops) else None
             self.emit(f"    return {following}" if following is not None else f"    return T.leave({code.entry})", None)
@@ -448,12 +448,12 @@ def polls(op: Op) -> bool:
     return op.instruction.opcode == "atom" or "test_wait" in modifiers
 
 
-def _cuts(code: Code, together: bool) -> list[int]:
+def block_cuts(code: Code, together: bool) -> list[int]:
     """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may
     wait. Where the threads of a warp go on together, also at each access to memory, so that all load before one stores."""
     cuts = {0, *code.labels.values()}
     for i, op in enumerate(code.ops):
-        if op.call is not None or (op.use.form.kind in _ENDS and i + 1 < len(code.ops)):
+        if op.call is not None or (op.use.form.kind in ENDS and i + 1 < len(code.ops)):
             cuts.add(i + 1)
         if op.use.form.kind == "warp" or op.instruction.opcode in _WAITING:
             cuts.add(i)

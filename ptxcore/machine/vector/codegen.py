@@ -13,9 +13,11 @@ from typing import Any
 
 from ptxcore.isa import data_movement
 from ptxcore.machine.ir.collective import mask_position
+from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.ir.windows import PARAM, SHARED
+from ptxcore.machine.lower.liveness import live_registers, operands_read, writes
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target
-from ptxcore.machine.run.codegen import DONE, _flat, _flat_values, polls
+from ptxcore.machine.run.codegen import DONE, ENDS, _flat, _flat_values, polls
 from ptxcore.machine.vector.arrays import (
     NAMES,
     ArrayPrinter,
@@ -24,7 +26,7 @@ from ptxcore.machine.vector.arrays import (
     each,
     holder,
 )
-from ptxcore.machine.vector.flow import ENDS, alone, block_cuts, leaves, live, meets, writes
+from ptxcore.machine.vector.flow import alone, block_cuts, meets
 from ptxcore.machine.vector.operands import Operands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
@@ -64,8 +66,9 @@ class Blocks:
         #: The bytes of the smallest access that may be to shared memory.
         sizes = [op.use.width // 8 for op in code.ops if op.use.space in _MAYBE_SHARED and op.use.form.kind == "effect"]
         self.granule = min((size for size in sizes if size in _WORDS), default=4)
-        #: The registers that are read at the beginning of each block or later, and those that are at its end.
-        self.wanted, self.live = live(code, self.cuts, self.ends, self.carry)
+        #: The registers that are live where each block begins and ends; `wanted`: where it begins, one by one.
+        self.live = live_registers(code, self.cuts, self.carry)
+        self.wanted = [list(registers(bits)) for bits in self.live.begins]
 
     def make(self, number: int) -> Callable[..., Any]:
         """The function of a block."""
@@ -88,7 +91,7 @@ class _Block(Operands):
         for op in self.code.ops[start:end]:
             result = self.instruction(op) or result
             written.update(writes(op, self.blocks.carry))
-        puts = sorted(slot for slot in written if slot in self.blocks.live[self.number] and slot in self.known)
+        puts = sorted(slot for slot in written if self.blocks.live.ends[self.number] >> slot & 1 and slot in self.known)
         lines = ["R = G.registers.values"]
         if self.taken:
             lines.append("if I is None:")
@@ -125,7 +128,7 @@ class _Block(Operands):
         slot, negated = op.guard
         truth = self.register(slot)
         written = writes(op, self.blocks.carry)
-        copied = sorted({s.value for s in leaves(op) if s.kind == "register"})
+        copied = sorted(set(operands_read(op)))
         copied += [self.blocks.carry] if "in" in op.use.form.carry.split() else []
         for r in (*copied, *written):
             self.register(r)

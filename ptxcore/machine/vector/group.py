@@ -177,7 +177,7 @@ class Group(Asked):
         numbers = self.numbers(who)
         before = self._polled.get(block)
         values = self.registers.values
-        now = [select(values[slot], numbers) for slot in sorted(self.blocks.wanted[block])]
+        now = [select(values[slot], numbers) for slot in self.blocks.wanted[block]]
         self._polled[block] = numbers, now
         if before is None or before[0].size < numbers.size:
             self._moved = True
@@ -202,7 +202,7 @@ class Group(Asked):
         if self._narrow > _PATIENCE and self.watcher is None:
             raise Irregular("few threads at a time")
         numbers = self.numbers(who)
-        now = numbers, [select(self.registers.values[slot], numbers) for slot in sorted(self.blocks.wanted[block])]
+        now = numbers, [select(self.registers.values[slot], numbers) for slot in self.blocks.wanted[block]]
         before, self._seen[block] = self._seen.get(block), now
         if before is not None and _same(before[0], numbers) and all(map(_same, before[1], now[1])):
             raise Irregular("a loop in which nothing changes")

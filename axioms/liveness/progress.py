@@ -16,8 +16,8 @@ the GPUs. A part has made a step when one of its threads has, and has ended when
 thread. A thread is scheduled fairly if it is within its CTA, and each group that holds it is within the next one; of a
 group that is scheduled fairly some thread at least goes on. A scope that is not named is fair.
 
-`resident = N`: at most N CTAs run at once. A CTA runs from the first step of one of its threads until all have ended; which
-one begins when there is room is open (no order is promised), but the CTAs of a cluster begin together.
+`resident = N`: at most N CTAs of each GPU run at once. A CTA runs from the first step of one of its threads until all have
+ended; which one begins when there is room is open (no order is promised), but the CTAs of a cluster begin together.
 """
 
 from __future__ import annotations
@@ -174,12 +174,13 @@ class Residents(NamedTuple):
 
     threads: list[int]
     size: int
+    gpu: int
 
 
 def residents(places: Sequence[Place]) -> list[Residents]:
     """The clusters of a launch."""
     groups = _groups(places, [t for t, p in enumerate(places) if not p.host], "cluster")
-    return [Residents(g, len({places[t].cta for t in g})) for g in groups]
+    return [Residents(g, len({places[t].cta for t in g}), places[g[0]].gpu) for g in groups]
 
 
 class Schedule:
@@ -202,8 +203,10 @@ class Schedule:
         running = [
             g for g in self.groups if any(started[t] for t in g.threads) and not all(ended[t] for t in g.threads)
         ]
-        room = self.resident - sum(g.size for g in running)
-        inside = {t for g in self.groups for t in g.threads if g in running or g.size <= room}
+        room = {g.gpu: self.resident for g in self.groups}
+        for g in running:
+            room[g.gpu] -= g.size
+        inside = {t for g in self.groups for t in g.threads if g in running or g.size <= room[g.gpu]}
         return [t for t in living if t in inside or self.places[t].host]
 
     def waiting_for(self, thread: int, ended: Sequence[bool]) -> list[int]:

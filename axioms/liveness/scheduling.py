@@ -1,13 +1,13 @@
 """Who stops because nobody schedules him, as clauses: progress models, and how many CTAs run at once.
 
 A thread comes as far as its scheduler lets it (`Blocking.alive`); one that stops short of its end, and does not wait,
-is one that need not be scheduled fairly. With `resident = N`, CTAs that have begun and have not ended are at most N at
-any time. Times are two points for each CTA, its first step and its end, in one order:
+is one that need not be scheduled fairly. With `resident = N`, CTAs of a GPU that have begun and have not ended are at most
+N at any time. Times are two points for each CTA, its first step and its end, in one order:
 
     a CTA begins before it ends; one that another reads from has begun before that other ends
-    at the beginning of each CTA, at most N - 1 others have begun and have not ended
+    at the beginning of each CTA, at most N - 1 others of its GPU have begun and have not ended
 
-A CTA that has not begun is not waited for by the scheduler where N others never end.
+A CTA that has not begun is not waited for by the scheduler where N others of its GPU never end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from axioms.encode.encoding import Encoding
 from axioms.errors import UnsupportedProgram
 from axioms.liveness.blocking import Blocking
-from axioms.liveness.progress import Progress, Status, fairly_scheduled, residents
+from axioms.liveness.progress import Progress, Residents, Status, fairly_scheduled, residents
 from axioms.sat.formula import BOTH, FALSE, TRUE, Formula
 
 #: Orders of more CTAs than these are not written down.
@@ -80,10 +80,15 @@ class Scheduling:
         for literal, g in zip(begun, groups, strict=True):
             if g.size > resident:
                 formula.add([-literal])
-        self._in_time([g.size for g in groups], begun, live, resident, [g.threads for g in groups])
+        self._in_time(groups, begun, live, resident)
         may = [TRUE] * len(self.places)
         for i, g in enumerate(groups):
-            slots = [literal for j, literal in enumerate(live) for _ in range(groups[j].size) if j != i]
+            slots = [
+                literal
+                for j, literal in enumerate(live)
+                for _ in range(groups[j].size)
+                if j != i and groups[j].gpu == g.gpu
+            ]
             room = resident - g.size
             too_many = formula.count(slots, room + 1)
             full = too_many[room + 1] if 0 <= room + 1 < len(too_many) else (FALSE if room >= 0 else TRUE)
@@ -102,12 +107,11 @@ class Scheduling:
             return False
         return a in streams.after(b) or not any(effects for _, effects in launching.streams.letting(a))
 
-    def _in_time(
-        self, sizes: list[int], begun: list[int], live: list[int], resident: int, threads: list[list[int]]
-    ) -> None:
+    def _in_time(self, groups: list[Residents], begun: list[int], live: list[int], resident: int) -> None:
         """There is an order of beginnings and ends in which no more run at once, and nobody reads what is not there yet."""
         formula, count = self.formula, len(begun)
-        if sum(sizes) <= resident:
+        sizes, threads = [g.size for g in groups], [g.threads for g in groups]
+        if all(sum(g.size for g in groups if g.gpu == gpu) <= resident for gpu in {g.gpu for g in groups}):
             return
         order: dict[tuple[int, int], int] = {}
         for p, q in itertools.combinations(range(2 * count), 2):  # 2c: c begins; 2c + 1: it ends
@@ -121,6 +125,7 @@ class Scheduling:
             for d in range(count):
                 if d != c:
                     formula.add([-live[d], order[2 * c, 2 * d + 1]])  # who never ends has not ended before
+                if d != c and groups[d].gpu == groups[c].gpu:
                     running += sizes[d] * [
                         formula.conj_all([begun[d], order[2 * d, 2 * c], order[2 * c, 2 * d + 1]], BOTH)
                     ]

@@ -108,7 +108,7 @@ class Explored:
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
-        program, warnings = _lowered(launch.text, self.memory.module(launch.text))
+        program, warnings = _lowered(launch.text, self.memory.module(launch.loaded))
         if all(launch.text != before.text for before in self.launches[:number]):
             self.warnings[number] = warnings
         code = kernel_of(program, launch.entry)
@@ -116,7 +116,7 @@ class Explored:
         grid, cluster = fitted(program, launch.entry, launch.grid, launch.block, launch.cluster)
         arguments = [self.memory.passed(p) for p in launch.params]
         kernel = explorable(program, launch.entry, parameter_bytes(code.parameters, arguments), impossible, self.off)
-        self.memory.variables(launch.text, program.layout, kernel.constant)
+        self.memory.variables(launch.loaded, program.layout, kernel.constant)
         self.lines.append(kernel.lines)
         kernel = self.bounded(kernel, launch)
         if "smid" in kernel.special:
@@ -130,7 +130,7 @@ class Explored:
         first = len(self.threads)
         for ctas in _clusters(grid, cluster):
             self.cluster(number, launch, kernel, shape, program.layout, ctas)
-        stream = sorted({l.stream for l in self.launches}).index(launch.stream)
+        stream = sorted({l.queue for l in self.launches}).index(launch.queue)
         name = launch.name or (f"{launch.entry} #{number + 1}" if len(self.launches) > 1 else launch.entry)
         self.kernels.append(Kernel(name, frozenset(range(first, len(self.threads))), stream, launch.after))
 
@@ -174,7 +174,7 @@ class Explored:
 
     def warp(self, launch: Launch, lanes: list[tuple[ThreadInfo, Lane]]) -> None:
         """Explores the threads of a warp."""
-        place = Place(self.warps, self.ctas, self.clusters, 0)
+        place = Place(self.warps, self.ctas, self.clusters, launch.device)
         self.warps += 1
         alone = [_alone(lane, launch.unroll, self.noops) for _, lane in lanes]
         if any(e.kind == "collective" for x in alone for e in x.execution.effects):

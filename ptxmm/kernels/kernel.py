@@ -52,8 +52,8 @@ class Kernel:
         `{"bytes": 16, "fields": [{"at": 0, "value": "&x"}]}`, `{"value": "&x+16"}`. `bounds` are iterations of loops, all of
         them or by label or line; `check` has checks by name, `expect` is the verdict that is right, or several; `name` is the
         test's in reports. `others` are what else the file may say: `entry`, `grid`, `cluster`, `block`, `dynamic_shared`,
-        `nvcc`, `kernel` (a list of dictionaries, for several kernels), `progress`, `resident`, and the checks `forall`,
-        `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
+        `device`, `nvcc`, `kernel` (a list of dictionaries, for several kernels), `progress`, `resident`, and the checks
+        `forall`, `exists`, `never`, `race_free`, `no_deadlock`, `terminates`, `no_trap`, also together as `check`.
 
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
         """

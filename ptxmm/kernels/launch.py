@@ -87,7 +87,8 @@ class Launch:
 
     `unroll` bounds the iterations of every loop; `loops` those of single loops, by a label in the PTX (`$L__BB0_1`), by a line
     of the PTX (`12`) or of a source file (`lock.cu:7`) that lies in the loop. `stream` orders launches: those of one stream
-    run one after the other. It also waits for the ends of those launches that `after` names.
+    run one after the other. It also waits for the ends of those launches that `after` names. A stream is one of its `device`:
+    streams of one name on two devices are two.
     """
 
     text: str  # the module
@@ -103,7 +104,18 @@ class Launch:
     stream: str = ""
     name: str = ""
     after: tuple[str, ...] = ()
+    device: int = 0
     source: str = ""  # the file that the module was compiled from just now; the module itself is in no file then
+
+    @property
+    def loaded(self) -> tuple[str, int]:
+        """The module on its device: launches of one share its variables."""
+        return self.text, self.device
+
+    @property
+    def queue(self) -> tuple[str, int]:
+        """The stream of its device: launches of one run one after another."""
+        return self.stream, self.device
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Memory:
         self.objects: list[Object] = []
         self.views: list[View] = []
         self.buffers: dict[str, tuple[Buffer, int, int]] = {}  # with its object and address
-        self._modules: dict[str, int] = {}
+        self._modules: dict[tuple[str, int], int] = {}
         self._loaded: set[int] = set()
         self._linked: dict[str, bool] = {}  # of variables: whether they are declared only
         self._next = 1
@@ -85,16 +85,16 @@ class Memory:
         self._next += 1
         return address
 
-    def module(self, text: str) -> int:
-        """The number of a module, by its text: what has been launched before is the same module."""
-        if len(self._modules) >= MOST_MODULES and text not in self._modules:
+    def module(self, loaded: tuple[str, int]) -> int:
+        """The number of a module, by its text and device: what has been launched there before is the same module."""
+        if len(self._modules) >= MOST_MODULES and loaded not in self._modules:
             raise UsageError(f"more than {MOST_MODULES} different modules are launched")
-        return self._modules.setdefault(text, len(self._modules))
+        return self._modules.setdefault(loaded, len(self._modules))
 
-    def variables(self, text: str, layout: Layout, constant: frozenset[int]) -> None:
+    def variables(self, loaded: tuple[str, int], layout: Layout, constant: frozenset[int]) -> None:
         """The variables of a module, but those that never change. Launches of one module share them; modules are loaded one
-        by one, and not linked."""
-        number = self.module(text)
+        by one, on each device where they are launched, and not linked."""
+        number = self.module(loaded)
         if number in self._loaded:
             return
         self._loaded.add(number)

@@ -27,13 +27,13 @@ class Runs:
     def __init__(self, test: KernelTest, *, watched: bool = False) -> None:
         """Raises InputError for a module that is wrong."""
         self.test = test
-        self.devices: dict[str, Device] = {}
+        self.devices: dict[tuple[str, int], Device] = {}
         #: What is said of each module, by the number of its first launch.
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
         for number, one in enumerate(test.launches):
-            if one.text not in self.devices:
-                self.devices[one.text] = load(one.text, one.path, watched=watched)
-                self.warnings[number] = self.devices[one.text].warnings
+            if one.loaded not in self.devices:
+                self.devices[one.loaded] = load(one.text, one.path, watched=watched)
+                self.warnings[number] = self.devices[one.loaded].warnings
 
     def run(
         self,
@@ -54,7 +54,7 @@ class Runs:
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
             launch(
-                self.devices[one.text], one.entry, one.grid, one.block, given, cluster=one.cluster,
+                self.devices[one.loaded], one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
                 watcher=watch(one) if watch else None, progress=progress,
             )  # fmt: skip

@@ -67,6 +67,11 @@ def _stream(value: object) -> str | None:
     return None if good else f"a stream is a name or a number, not {_shown(value)}"
 
 
+def _device(value: object) -> str | None:
+    good = type(value) is int and 0 <= value < 1 << 10
+    return None if good else f"a device is a number from 0 to 1023, not {_shown(value)}"
+
+
 def _verdicts(value: object) -> str | None:
     wrong = _texts(value)
     if wrong is None:
@@ -126,6 +131,7 @@ _LAUNCH: Schema = {
     "cluster": _sizes,
     "block": _sizes,
     "dynamic_shared": _bytes,
+    "device": _device,
 }
 KERNEL: Schema = {"name": _text, **_LAUNCH, "args": _names, "stream": _stream, "after": _names}
 _TEST: Schema = {

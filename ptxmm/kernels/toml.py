@@ -246,9 +246,19 @@ class KernelFile:
                 View([Found(kernel, (*kernels.way, i)), *view.layers]) for i, kernel in enumerate(kernels.value)
             ]
         names: dict[str, int] = {}
+        streams: dict[str, int] = {}
         for number, launch in enumerate(launches):
             self._check_launch(launch, view, number, names)
+            self._check_stream(launch, streams)
         return launches
+
+    def _check_stream(self, launch: View, streams: dict[str, int]) -> None:
+        """Notes a stream of several devices; `streams` are the devices of those that were named before."""
+        stream, device = launch.get("stream"), _device(launch)
+        if stream is not None and streams.setdefault(str(stream.value), device) != device:
+            named = f"stream '{stream.value}'"
+            message = f"{named} is one of device {streams[str(stream.value)]}, and this kernel runs on device {device}"
+            self.document.note(stream.way, message, "another stream, and 'after' to wait for kernels of this one")
 
     def _check_launch(self, launch: View, view: View, number: int, names: dict[str, int]) -> None:
         document = self.document
@@ -312,6 +322,7 @@ class KernelFile:
                     stream=str(stream.value) if stream else "",
                     name=self._kernel_name(launch, number),
                     after=tuple(after.value) if after else (),
+                    device=_device(launch),
                 )
             )
         return tuple(launches)
@@ -362,6 +373,11 @@ def _triple(launch: View, key: str) -> Triple:
     found = launch.get(key)
     x, y, z = (*(listed(found.value) if found else ()), 1, 1, 1)[:3]
     return x, y, z
+
+
+def _device(launch: View) -> int:
+    found = launch.get("device")
+    return found.value if found else 0
 
 
 def _cluster(launch: View) -> Triple | None:

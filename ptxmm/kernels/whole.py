@@ -51,7 +51,7 @@ def may_be_whole(test: KernelTest, model: Model) -> bool:
     """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
     barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads, and
     buffers are not too large."""
-    in_order = len({launch.stream for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
+    in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
     return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
@@ -194,7 +194,7 @@ def _event(runs: Runs, places: Places, number: int, party: Party, watcher: Deter
     name = places.thread(number, index, (thread % bx, thread // bx % by, thread // (bx * by)))
     spot = places.launch_spot(number, line)
     location = party.op.location
-    found = runs.devices[launch.text].program.locations[location] if location >= 0 else None
+    found = runs.devices[launch.loaded].program.locations[location] if location >= 0 else None
     source = places.source_spot(number, found) if found else None
     at = places.look(number, line, source)
     return {

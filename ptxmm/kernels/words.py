@@ -25,6 +25,7 @@ _CALLED = {
     "block": "threads num_threads blockdim block_size blocksize threads_per_block",
     "cluster": "clusterdim cluster_size clusters",
     "dynamic_shared": "smem shared_memory shared_bytes shmem",
+    "device": "gpu gpus devices device_id ordinal",
     "entry": "function func symbol kernel_name",
     "ptx": "file path source module",
     "cu": "cuda",

@@ -37,7 +37,7 @@ class Written:
         """The numbers that a write may write to one of its cells; None for anything."""
         effect = write.effect
         if effect is None:
-            return frozenset((self.cells[cell].initial,))
+            return _at_first(self.cells[cell])
         if effect.kind == "copy":
             if self._carried is None:
                 self._carried = Carried(self.cells, self.events, self.numbers)
@@ -56,7 +56,7 @@ class Carried:
         self, cells: Sequence[Cell], events: Iterable[Event], written: Callable[[Event, int], Numbers]
     ) -> None:
         self._sizes = [c.size for c in cells]
-        self._held: list[Numbers] = [frozenset((c.initial,)) for c in cells]
+        self._held: list[Numbers] = [_at_first(c) for c in cells]
         self._sources: dict[Term, set[int]] = {}
         self._copied: list[tuple[int, Value]] = []
         copies = 0
@@ -107,3 +107,8 @@ class Carried:
             for combination in itertools.product(*known.values())
         }
         return frozenset(found) if len(found) <= MOST else None
+
+
+def _at_first(cell: Cell) -> Numbers:
+    """What a cell may hold at first."""
+    return frozenset((cell.initial,)) if type(cell.initial) is int else None

@@ -8,7 +8,8 @@ A write cannot be read where (8.10.6)
 
 in causality order. What `barrier_order` says is in that order: accesses of the generic proxy, through one address. Where a
 single write is left, every execution that has the read has it read from that write. It is enough that this write comes before
-the read; who reads what comes later would get its value out of nowhere.
+the read; who reads what comes later would get its value out of nowhere. What a buffer holds at first that may hold anything is
+no number to put in: such reads stay.
 
 Atomic operations whose results nobody uses, and that may be exchanged (as additions), are done in the order in which they are
 listed. Take an execution in which they are done otherwise. All other accesses to these bytes come before all of them, or
@@ -195,7 +196,7 @@ class Settling:
             if self._before(w.writing, here) and implies(guard, writes):
                 before.append(w)
         possible = [w for w in possible if not any(self._before(w.writing, b.writing) for b in before if b is not w)]
-        if not possible:
+        if not possible and not self.space.objects[place[0]].open:
             self._take(read, None, self.space.objects[place[0]].number(place[1], place[2]))
         elif len(possible) == 1 and before:
             self._take(read, possible[0])

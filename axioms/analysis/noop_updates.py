@@ -45,7 +45,7 @@ class Memory(Protocol):
     objects: list[Object]
     views: list[View]
 
-    def initial(self, address: int, size: int) -> int: ...
+    def initial(self, address: int, size: int) -> int | None: ...
 
 
 #: Numbers that may stand at an address; None where not all are known.
@@ -130,7 +130,10 @@ def _alike(threads: Sequence[Thread], address: int, numbers: Callable[[Effect], 
 
 def _numbers(threads: Sequence[Thread], memory: Memory, address: int) -> frozenset[int] | None:
     """The numbers that may stand at an address where all accesses are alike; None where not all that is written is known."""
-    numbers = {memory.initial(address, _width(threads, address) // 8)}
+    first = memory.initial(address, _width(threads, address) // 8)
+    if first is None:
+        return None
+    numbers = {first}
     for _, e in _effects(threads):
         if e.address == address and e.kind != "load" and e.value is not e.result:
             if type(e.value) is not int:

@@ -27,6 +27,9 @@ from ptxcore.clock import OutOfTime
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
+#: So many outcomes are listed where memory may hold anything at first: more of them are more numbers, and say nothing new.
+_MOST_OF_OPEN = 16
+
 
 def decide_symbolic(
     program: Program,
@@ -41,6 +44,8 @@ def decide_symbolic(
     `time.monotonic`, `settles` the truth of the condition that one outcome with it decides the matter: once that is clear,
     outcomes are listed as far as that is quickly done."""
     encoding = Encoding(program, model, finite=False, deadline=deadline)
+    if any(thing.open for thing in program.objects):
+        max_states = min(max_states, _MOST_OF_OPEN)
     decision = Symbolic(encoding, deadline).decide(max_states, races, settles)
     decision.complete = not program.is_bounded
     if program.is_bounded and decision.stopped is None:

@@ -362,6 +362,8 @@ def joined(values: Sequence[Value], sizes: Sequence[int]) -> Value:
 
 # Events of memory accesses, fences and barriers.
 
+#: The tag of initial writes that may write anything.
+OPEN = "OPEN"
 INITIAL_TAGS = frozenset({"W", "M", "IW", "WEAK", "GEN", "SUR", "TEX", "CON"})
 OTHER_PROXIES = frozenset(("SUR", "TEX", "CON", "ASYNC", "TMAP"))
 PROXY_TAGS = {
@@ -396,8 +398,9 @@ def scope_tag(effect: Effect) -> str:
 def initial_write(collector: Collector, cell: int) -> None:
     """The write that gives a cell its initial value."""
     c = collector.layout.cells[cell]
-    unset = collector.space.objects[c.object].unset
-    event = collector.new(-1, "W", INITIAL_TAGS | {"UNSET"} if unset else INITIAL_TAGS, 1)
+    thing = collector.space.objects[c.object]
+    more = {"UNSET"} if thing.unset else {OPEN} if thing.open else set()
+    event = collector.new(-1, "W", INITIAL_TAGS | more, 1)
     event.object, event.offset, event.width = c.object, c.offset, c.width
     event.cells, event.values, event.value = (cell,), (c.initial,), c.initial
 

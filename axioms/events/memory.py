@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ptxcore.values import terms
 from ptxcore.values.spread import spread
 from ptxcore.values.terms import Term, Value
 
@@ -34,7 +35,7 @@ class Object(NamedTuple):
     """A stretch of physical memory. `initial` are its first bytes, zeros follow. `width` and `elements` (None for a
     scalar) say what it was declared as and `owner` whose it is, for the names of its pieces only. `cta`: whose shared memory
     it is; `ends`: it is there no longer than that CTA; `unset`: it may hold anything at first, `initial` being one example;
-    `heap`: `malloc` gives it."""
+    `heap`: `malloc` gives it; `open`: it may hold anything at first, and all of that is meant."""
 
     name: str
     size: int
@@ -47,6 +48,7 @@ class Object(NamedTuple):
     ends: bool = False
     unset: bool = False
     heap: bool = False
+    open: bool = False
 
     def label(self, offset: int, size: int) -> str:
         """What people call some of its bytes."""
@@ -66,7 +68,7 @@ class Object(NamedTuple):
         return f"{self.name}.u8[{offset}..{offset + size - 1}]{self.owner}", size
 
     def number(self, offset: int, size: int) -> int:
-        """The initial value of some of its bytes."""
+        """The initial value of some of its bytes, which are not open."""
         return int.from_bytes(self.initial[offset : offset + size], "little")
 
 
@@ -81,13 +83,13 @@ class View(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Bytes of an object that are always accessed as a whole. `initial` is a number."""
+    """Bytes of an object that are always accessed as a whole. `initial` is a number, or a symbol where the object is open."""
 
     object: int
     offset: int
     size: int
     name: str
-    initial: int
+    initial: Value
 
     @property
     def width(self) -> int:
@@ -208,6 +210,12 @@ def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iter
 
 # Cells.
 
+
+def contents(number: int, offset: int, size: int) -> Term:
+    """The symbol for what some bytes of an open object hold at first."""
+    return terms.symbol(("contents", number, offset), 8 * size)
+
+
 #: Bytes of an object: its number, the first byte, and how many.
 Bytes = tuple[int, int, int]
 
@@ -249,7 +257,12 @@ class Layout:
             for offset, end in _pieces(edges[number], covered[number]):
                 self._starts[number, offset] = len(self.cells)
                 thing, size = objects[number], end - offset
-                self.cells.append(Cell(number, offset, size, thing.label(offset, size), thing.number(offset, size)))
+                held = contents(number, offset, size) if thing.open else thing.number(offset, size)
+                self.cells.append(Cell(number, offset, size, thing.label(offset, size), held))
+
+    def of(self, objects: Sequence[Object]) -> Layout:
+        """The same where the objects hold something else at first."""
+        return Layout(objects, self._accesses, self._alike, self._looked_at, self._cuts)
 
     def cut(self, cuts: Iterable[tuple[int, int]]) -> Layout:
         """The same with more cuts."""

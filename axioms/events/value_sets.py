@@ -134,6 +134,8 @@ class Flow:
     def _held(self, key: Key, written: Mapping[Key, Numbers]) -> Numbers:
         """What may be found in some bytes: each from the initial value, or from a write that it is part of."""
         number, offset, size = key
+        if self.space.objects[number].open:
+            return None
         initial = self.space.objects[number].number(offset, size)
         columns = [{initial >> 8 * i & 0xFF} for i in range(size)]
         for (_, at, width), values in written.items():

@@ -253,6 +253,8 @@ class Interleavings:
             ):
                 raise Unsuited
         self.places[place] = len(self.initial)
+        if self.program.objects[place.object].open:
+            raise Unsuited
         data = self.program.objects[place.object].initial
         piece = data[place.offset : place.offset + place.size].ljust(place.size, b"\0")
         self.initial.append(int.from_bytes(piece, "little"))

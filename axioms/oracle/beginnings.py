@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from axioms.cat.model import Model
+from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
@@ -38,19 +39,22 @@ def look(
     if any(e.instance is not None for thread in program.threads for e in thread.execution.effects):
         return
     fit = fitted(model, program, flags_of_beginnings(model, races))
-    search = _Search(program, fit, ABORTS, Budget(deadline, steps))
-    search.look()
-    found = search.seen.races()
-    decision.undefined = search.undefined or undefined(found)
+    budget, seen = Budget(deadline, steps), Seen(fit)
+    for one in contents.each(program):
+        search = _Search(one, fit, ABORTS, budget, seen)
+        search.look()
+        decision.undefined = decision.undefined or search.undefined
+    found = seen.races()
+    decision.undefined = decision.undefined or undefined(found)
     add_races(decision.races, found if races else [r for r in found if decision.undefined][:1])
 
 
 class _Search(Search):
     """Looks at all beginnings: `undefined` is why one has no meaning, `seen` has the races."""
 
-    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget) -> None:
+    def __init__(self, program: Program, model: Model, kinds: Sequence[str], budget: Budget, seen: Seen) -> None:
         super().__init__(program, model, kinds, budget)
-        self.seen, self.stages = Seen(model), StagedEvaluation.stages_of(model)
+        self.seen, self.stages = seen, StagedEvaluation.stages_of(model)
         self.undefined: Undefined | None = None
 
     def look(self) -> None:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model
 from axioms.events.launches import Streams
+from axioms.oracle import contents
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
 from axioms.oracle.provenance import TooLarge
@@ -70,7 +71,9 @@ def find(
     """What `axioms.liveness.search.find` finds. Raises TooLarge, and OutOfTime after `deadline` or so many `steps`: see
     `axioms.oracle.outcomes.decide`."""
     refuse(program, model)
-    return Search(with_tearing(program, model), model, kinds, Budget(deadline, steps)).result()
+    budget = Budget(deadline, steps)
+    found = (Search(one, model, kinds, budget).result() for one in contents.each(with_tearing(program, model)))
+    return next((stall for stall in found if stall is not None), None)
 
 
 class Search:

@@ -1,5 +1,6 @@
 """The same question without a solver: every candidate execution is built and evaluated. The oracle of the tests.
 
+    for all contents of memory that may hold anything at first:                                      (contents)
     run each thread on numbers, reads answered with every value that the location may ever hold      (concrete_runs)
     for each choice of one run a thread:
         for each assignment of barrier instances, each order of operations on mbarrier objects, each reads-from, each order of
@@ -16,6 +17,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from axioms.cat.model import Model
+from axioms.oracle import contents
 from axioms.oracle.barriers import BarrierChoice, NamedBarrier, barrier_choices
 from axioms.oracle.budget import Budget
 from axioms.oracle.executions import Executions
@@ -45,9 +47,9 @@ def decide(
     """All outcomes, and with `races` all of those. After `deadline` (a time of `time.monotonic`), and after so many `steps`
     (runs of a thread, choices of runs, of barrier instances, of orders and of writes to read from, executions), the decision
     says what was found until then, and why it `stopped`."""
-    search = _Search(program, model, Budget(deadline, steps))
-    decision = search.decide(max_states)
-    decision.races = search.races.races()
+    seen = Seen(model)
+    decision = _decided(program, model, Budget(deadline, steps), seen, max_states)
+    decision.races = seen.races()
     decision.undefined = decision.undefined or undefined(decision.races)
     if not races:
         del decision.races[1:]
@@ -59,21 +61,48 @@ def executions(
 ) -> Iterator[tuple[Candidate, bool]]:
     """Each consistent execution in which every thread ends, with whether it satisfies the condition. Raises OutOfTime after
     `deadline`, and after so many `steps`: see `decide`."""
-    search = _Search(program, model, Budget(deadline, steps))
-    for combination in search.combinations():
-        concrete = assembled(program, combination)
-        if any(t.status in ("cut", "waits") for t in combination) or concrete.troubles:
-            continue
-        for candidate in search.consistent(concrete, None, Decision()):
-            if terms.evaluate(concrete.filter, candidate.symbols):
-                yield candidate, bool(terms.evaluate(concrete.condition, candidate.symbols))
+    budget = Budget(deadline, steps)
+    for one in contents.each(program):
+        search = _Search(one, model, budget, Seen(model))
+        for combination in search.combinations():
+            concrete = assembled(one, combination)
+            if any(t.status in ("cut", "waits") for t in combination) or concrete.troubles:
+                continue
+            for candidate in search.consistent(concrete, None, Decision()):
+                if terms.evaluate(concrete.filter, candidate.symbols):
+                    yield candidate, bool(terms.evaluate(concrete.condition, candidate.symbols))
+
+
+#: States that were found, each with an execution that ends so, and whether it satisfies the condition.
+_Found = dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]
+
+
+def _decided(program: Program, model: Model, budget: Budget, races: Seen, max_states: int) -> Decision:
+    decision = Decision()
+    found: _Found = {}
+    try:
+        for one in contents.each(program):
+            _Search(one, model, budget, races).search(decision, found)
+    except OutOfTime as error:
+        decision.stopped, decision.listed_all = error, False
+    for state, (candidate, holds) in sorted(found.items()):
+        decision.positive += holds
+        decision.negative += not holds
+        if len(decision.states) < max_states:
+            decision.states.append(dict(state))
+            decision.satisfied.append(holds)
+            decision.witnesses.append(candidate.execution(dict(state)))
+        else:
+            decision.listed_all = False
+    return decision
 
 
 class _Search:
-    def __init__(self, program: Program, model: Model, budget: Budget) -> None:
-        self.program, self.model, self.spend = program, model, budget.spend
+    """What there is to find with some contents of memory; `races` are those of all of them."""
+
+    def __init__(self, program: Program, model: Model, budget: Budget, races: Seen) -> None:
+        self.program, self.model, self.spend, self.races = program, model, budget.spend, races
         self.stages = StagedEvaluation.stages_of(model)
-        self.races = Seen(model)
         self.named_barriers = [
             NamedBarrier(t, e.instruction, e.instance, e.identity)
             for t, thread in enumerate(program.threads)
@@ -82,25 +111,8 @@ class _Search:
         ]
         self.runs = Runs(program, model, self.spend)
 
-    def decide(self, max_states: int) -> Decision:
-        decision = Decision()
-        found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]] = {}
-        try:
-            self._search(decision, found)
-        except OutOfTime as error:
-            decision.stopped, decision.listed_all = error, False
-        for state, (candidate, holds) in sorted(found.items()):
-            decision.positive += holds
-            decision.negative += not holds
-            if len(decision.states) < max_states:
-                decision.states.append(dict(state))
-                decision.satisfied.append(holds)
-                decision.witnesses.append(candidate.execution(dict(state)))
-            else:
-                decision.listed_all = False
-        return decision
-
-    def _search(self, decision: Decision, found: dict[tuple[tuple[str, int], ...], tuple[Candidate, bool]]) -> None:
+    def search(self, decision: Decision, found: _Found) -> None:
+        """Adds what is found to a decision, and to the states that were found."""
         for combination in self.combinations(lambda: decision.complete):
             statuses = {t.status for t in combination}
             concrete = assembled(self.program, combination)

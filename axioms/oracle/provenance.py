@@ -34,7 +34,7 @@ class Origins:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.sizes = [c.size for c in cells]
-        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{c.initial: {frozenset()}} for c in cells]
+        self.cells: list[dict[int, set[frozenset[ReadKey]]]] = [{number_of(c.initial): {frozenset()}} for c in cells]
 
     def bits(self, cell: int) -> int:
         return 8 * self.sizes[cell]

@@ -74,7 +74,7 @@ def build(source: Source) -> Program:
         grids=grids,
         finals=_final_cells(layout, finals),
         undetermined=undetermined,
-        open=left_open,
+        open=(*left_open, *[c.initial for c in layout.cells if type(c.initial) is Term]),
         uncut=uncut,
         pieces=pieces,
         options=source.options,

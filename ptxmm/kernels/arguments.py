@@ -25,6 +25,8 @@ _MOST_BYTES = 32764
 #: Elements that are all alike are kept once where there are more.
 _MANY = 64
 _DEFAULT_ALIGN = 16
+#: `init` of a buffer that may hold anything.
+ANY = "any"
 
 
 class ArgumentTrouble(Exception):
@@ -218,10 +220,10 @@ def _pointer(text: str, where: tuple[str | int, ...], buffers: Mapping[str, Argu
 
 
 def _buffer(name: str, written: str, kind: Type, table: Mapping[str, Any], folder: str) -> Buffer:
-    values = _init(name, written, kind, table, folder)
-    elements = table.get(
-        "elements", len(values) if isinstance(table.get("init"), (list, str)) or _is_array(table.get("init")) else None
-    )
+    is_open = isinstance(table.get("init"), str) and table["init"] == ANY
+    values = () if is_open else _init(name, written, kind, table, folder)
+    counted = isinstance(table.get("init"), (list, str)) or _is_array(table.get("init"))
+    elements = table.get("elements", len(values) if counted and not is_open else None)
     if elements is None:
         raise ArgumentTrouble((), f"is '{name}' a buffer or a number?", "say how many elements it has, or which value")
     most = LARGEST // (kind.width // 8)
@@ -235,7 +237,7 @@ def _buffer(name: str, written: str, kind: Type, table: Mapping[str, Any], folde
         raise ArgumentTrouble(("align",), f"an alignment is a power of two up to 65536, not {align!r}")
     if align < kind.width // 8:
         raise ArgumentTrouble(("align",), f"elements of {written} need an alignment of at least {kind.width // 8}")
-    return Buffer(name, written, elements, values, align)
+    return Buffer(name, written, elements, values, align, is_open)
 
 
 def _is_array(value: object) -> bool:
@@ -256,7 +258,7 @@ def _init(name: str, written: str, kind: Type, table: Mapping[str, Any], folder:
         if isinstance(init, str):
             if not init.endswith(".npy"):
                 raise FileTrouble(
-                    f"'{init}' is no contents of a buffer", 'a number, an array of numbers, or "FILE.npy"'
+                    f"'{init}' is no contents of a buffer", f'a number, an array of numbers, "FILE.npy", or "{ANY}"'
                 )
             return of_file(os.path.normpath(os.path.join(folder, init)), written, kind)
     except FileTrouble as trouble:

@@ -16,6 +16,7 @@ from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
+from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races
@@ -195,6 +196,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
     result.stopped = decision.stopped is not None
     result.loops = [loop for loop in _loops(question) if loop.kind == "waiting" or not decision.complete]
     result.notes = [notes.ASSUMED[name] for name in question.built.assumed]
+    result.notes += notes.held_at_first([p.name for p in test.parameters if isinstance(p, Buffer) and p.open])
     result.warnings = question.places.warnings(question.built.warnings)
     result.races = [entry(race, question.cast) for race in decision.races]
     result.race_witnesses = [

@@ -67,7 +67,7 @@ class Memory:
         initial = _initial(wanted.init, width)
         elements = None if wanted.elements == 1 else wanted.elements
         address = self._global(max(1, wanted.align))
-        self._place(wanted.name, wanted.elements * width // 8, initial, width, elements, address)
+        self._place(wanted.name, wanted.elements * width // 8, initial, width, elements, address, open_=wanted.open)
         self.buffers[wanted.name] = wanted, len(self.objects) - 1, address
         return address
 
@@ -119,11 +119,14 @@ class Memory:
     def _place(
         self, name: str, size: int, initial: bytes | Repeated, width: int, elements: int | None, address: int,
         owner: str = "", space: str = "global", threads: frozenset[int] | None = None, cta: int | None = None,
+        open_: bool = False,
     ) -> None:  # fmt: skip
         from axioms.events.memory import Object, View
 
         self.views.append(View(len(self.objects), address, 0, threads))
-        self.objects.append(Object(name, size, initial, width, elements, owner, space, cta, *[space == "shared"] * 2))
+        inside = space == "shared"
+        made = Object(name, size, initial, width, elements, owner, space, cta, ends=inside, unset=inside, open=open_)
+        self.objects.append(made)
 
     def given(self, address: int, size: int, owner: str) -> None:
         """What a call of `malloc` gave a thread."""
@@ -135,13 +138,13 @@ class Memory:
         self.views.append(View(len(self.objects), address))
         self.objects.append(Object(name, size, b"", 32, elements, owner, unset=True, heap=True))
 
-    def initial(self, address: int, size: int) -> int:
-        """The number that stands at an address of global memory at the start."""
+    def initial(self, address: int, size: int) -> int | None:
+        """The number that stands at an address of global memory at the start; None where it may be any."""
         for view in self.views:
             thing = self.objects[view.object]
             if view.address <= address < view.address + thing.size:
                 begin = address - view.address
-                return thing.number(begin, size)
+                return None if thing.open else thing.number(begin, size)
         return 0
 
     # Shared memory.

@@ -49,12 +49,13 @@ def threads_of(test: KernelTest) -> int:
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
     """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
-    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads, and
-    buffers are not too large."""
+    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads,
+    buffers are not too large, and what they hold is known."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
+    known = not any(p.open for p in test.parameters if isinstance(p, Buffer))
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
-    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
+    return in_order and fair and known and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:

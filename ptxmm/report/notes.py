@@ -39,6 +39,14 @@ def unset(read: ExecutedEvent, cast: Cast) -> str:
     return f"the read of {read.location} {reader} may find what nothing wrote"
 
 
+def held_at_first(buffers: list[str]) -> list[str]:
+    """Whose contents an answer is about."""
+    if not buffers:
+        return []
+    whose = "its" if len(buffers) == 1 else "their"
+    return [f"{', '.join(buffers)} may hold anything at first: executions begin with each of {whose} contents"]
+
+
 def held(contents: str) -> str:
     """The answer is one with other contents than zeros."""
     return f"memory that nothing wrote holds {contents} in this answer"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
+from axioms.events.event import OPEN
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.claims import Told, Words
@@ -19,6 +20,8 @@ from ptxmm.result import Spot
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
+#: So many contents of memory that may hold anything are told.
+_MOST_CONTENTS = 16
 #: So many threads that do the same are told of in one line.
 _MANY = 3
 
@@ -82,7 +85,17 @@ class Story:
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
         left = sum(map(len, told)) - sum(map(len, shown))
-        return lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
+        return self._at_first() + lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
+
+    def _at_first(self) -> list[str]:
+        """What memory holds at first that may hold anything, as far as somebody reads it."""
+        read = {w for w, r in self.execution.relations["rf"]}
+        some = [e for e in self.events if OPEN in e.tags and e.index in read]
+        if not some:
+            return []
+        told = ", ".join(f"{e.location} is {e.number}" for e in some[:_MOST_CONTENTS])
+        more = len(some) - _MOST_CONTENTS
+        return [f"at first {told}" + (f", and {more} more" if more > 0 else "")]
 
     def _together(self, told: list[int]) -> list[list[int]]:
         """Steps in their order, those together that many threads do alike one after another."""

@@ -89,7 +89,7 @@ class Story:
 
     def _at_first(self) -> list[str]:
         """What memory holds at first that may hold anything, as far as somebody reads it."""
-        read = {w for w, r in self.execution.relations["rf"]}
+        read = {w for w, r in self.execution.relations.get("rf", ())}
         some = [e for e in self.events if OPEN in e.tags and e.index in read]
         if not some:
             return []

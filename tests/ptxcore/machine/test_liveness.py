@@ -92,6 +92,7 @@ def test_blocks_have_the_liveness_of_their_instructions() -> None:
 
 
 def test_parts_of_operands_and_what_a_guard_may_leave_are_live() -> None:
-    code = next(c for c in _lowered(_TEXT) if "L" in c.labels)
-    at = live_registers(code, range(len(code.ops) + 1)).begins[code.labels["L"]]
+    code = next(c for c in _lowered(_TEXT) if c.labels)
+    [place] = code.labels.values()
+    at = live_registers(code, range(len(code.ops) + 1)).begins[place]
     assert at.bit_count() == 6  # %p1, %r1 to %r4, %d1

@@ -199,7 +199,8 @@ class Result:
     `notes` are what was assumed, `warnings` what the authors of modules should know, with the places.
 
     `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
-    where a baseline accepts what is wrong with the test. `undefined` is why the program has no meaning, `places` say where that
+    where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no execution
+    is kept; 0 where the formula did. `undefined` is why the program has no meaning, `places` say where that
     lies; `refusal` is what is wrong where the verdict is `error`. `executions` are those that were asked for.
     """
 
@@ -236,6 +237,7 @@ class Result:
     warnings: list[tuple[Spot, str]] = field(default_factory=list)
     spot: Spot | None = None
     known: bool = False
+    runs: int = 0
     places: list[tuple[Spot, str]] = field(default_factory=list)
     undefined: Undefined | None = None
     refusal: Refusal | None = None

@@ -14,6 +14,7 @@ from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
+from ptxmm.report.whole import undrawn
 from ptxmm.result import Refusal
 
 if TYPE_CHECKING:
@@ -318,6 +319,8 @@ class _Run:
         if outcome.undrawn:
             sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:
+            if result.runs:
+                sys.stderr.write(f"{plain(result.path)}: {undrawn(result.runs)}\n")
             try:
                 self._drawings.write(outcome)
             except OSError as error:

@@ -128,7 +128,7 @@ def _tell(test: KernelTest, result: Result, state: State) -> None:
     for checked, check in zip(result.checks, test.checks, strict=True):
         _answer(checked, check, _truth(test, check, state), shown)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
-    result.states, result.complete, result.listed_all = [shown], True, True
+    result.states, result.complete, result.listed_all, result.runs = [shown], True, True, 1
     if truths:
         asked = safe or [check for check in test.checks if check.kind == "exists"]
         holds = all(_truth(test, check, state) for check in asked)
@@ -181,7 +181,7 @@ def _tell_race(runs: Runs, result: Result, race: Race, places: Places, number: i
         for checked in result.checks:
             checked.holds, checked.message = None, ""
         return
-    result.verdict, result.own = "no", own_verdict_of(result.checks)
+    result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
     events = [_event(runs, places, number, party, watcher) for party in (race.before, race.after)]
     reason = told.unordered(race.where, race.first, race.last)
     result.races = [{"kind": "data", "events": events, "reason": reason, "execution": []}]

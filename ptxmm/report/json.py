@@ -66,6 +66,7 @@ def entry(result: Result) -> dict[str, Any]:
         "checks": [_check(check) for check in result.checks],
         "loops": [_loop(loop) for loop in result.loops],
         "notes": result.notes,
+        "runs": result.runs,
         "warnings": [{"file": s.path, "line": s.line, "message": message} for s, message in result.warnings],
         **more,
     }

@@ -40,6 +40,12 @@ def counted(threads: int, accesses: int, meetings: int, waits: int, *, commuted:
     )
 
 
+def undrawn(runs: int) -> str:
+    """Why there is no picture of a test that runs decided."""
+    several = "one run of all threads" if runs == 1 else f"{runs:,} runs of all threads"
+    return f"no picture: {several} decided it, of which no execution is kept"
+
+
 def left_open(what: str, place: str) -> str:
     """The note of a test that one run does not decide."""
     return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from agreement import note
 from campaigns import share
 
 from ptxmm.api import model_named
+from ptxmm.cli.main import main
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -255,3 +257,11 @@ def test_a_race_shows_in_another_order_where_what_was_read_in_vain_is_an_address
         KernelFile.of(tree, "k.toml", {"k.ptx": _NEIGHBOUR.format(barrier=barrier)}).test(), model_named("ptx-9.0")
     )
     assert result.verdict == verdict
+
+
+def test_a_picture_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No execution of a run of all threads is kept."""
+    examples = Path(__file__).parents[2] / "examples"
+    main(["check", f"{examples / 'reduction.toml'}:forgotten", "--svg", str(tmp_path / "drawn")])
+    assert "no picture: one run of all threads decided it" in capsys.readouterr().err
+    assert not list((tmp_path / "drawn").iterdir())

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ptxcore.diagnostics import Diagnostic
     from ptxcore.machine.run.launch import Device
-    from ptxcore.machine.run.watched import Watcher
+    from ptxcore.machine.vector.watching import Watcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,10 @@ def launch(
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     watcher: Watcher | None = None,
+    single: Callable[[], Any] | None = None,
 ) -> Run:
-    """As `run`, of a module that is loaded already; `watcher` is told what threads do."""
+    """As `run`, of a module that is loaded already; `watcher` is told what threads do together, and what `single` gives, what
+    they do one by one where they have to; see `ptxcore.machine.vector.choice.launch`."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.arguments import Arguments
@@ -94,12 +96,9 @@ def launch(
     try:
         how: dict[str, Any] = {
             "cluster": None if cluster is None else _three(cluster), "dynamic_shared": dynamic_shared, "seed": seed,
-            "limit": limit, "progress": progress,
+            "limit": limit, "progress": progress, "watcher": watcher, "single": single,
         }  # fmt: skip
-        if watcher is not None:
-            done = device.launch(entry, _three(grid), _three(block), given.values, **how, watcher=watcher)
-        else:
-            done = launched(device, entry, _three(grid), _three(block), given.values, **how)
+        done = launched(device, entry, _three(grid), _three(block), given.values, **how)
         given.update()
     finally:
         given.free()

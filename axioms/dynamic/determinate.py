@@ -7,7 +7,7 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Clocks
@@ -18,7 +18,7 @@ from ptxcore.clock import OutOfTime, tick
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.liveness import results_unused
-from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedThread
 
@@ -29,7 +29,7 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 #: Atomic operations of integers whose order decides nothing but what they return.
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Semantics by which an access may order others.
-_ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
+ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
 #: Instructions that access memory by elements as wide as they say.
 _SCALARS = frozenset(("ld", "st"))
 #: Accesses that are one step of the work.
@@ -157,9 +157,8 @@ class Determinate:
     ) -> None:
         commutes = self._commutes.get(thread.op)
         if commutes is None:
-            whole = how.type[:1] in "usb" and how.type[1:].isdecimal() and how.op in _COMMUTE
-            dropped = whole and results_unused(thread.launch.program.functions.values(), thread.instruction)
-            commutes = self._commutes[thread.op] = f"{how.op}.{how.type}" if dropped else ""
+            functions = thread.launch.program.functions.values()
+            commutes = self._commutes[thread.op] = commuting(functions, thread.instruction, how)
         value = write(0)[0] if how.op == "add" and commutes else None
         self._access(thread, "A", address, size, commutes, value)
 
@@ -306,27 +305,17 @@ class Determinate:
         if known is not None:
             return known
         use = thread.instruction.use
-        if use.proxy != "generic" and not (use.proxy == "texture" and use.form.mnemonic == "ld"):
+        strong = scope_of(use)
+        if strong is None:
             raise self._open(thread, "proxy")
-        if use.sem in _ORDERING:
+        if use.sem in ORDERING:
             self.exact = False
-        strong = "" if use.sem == "weak" else use.scope or "sys"
-        if use.proxy == "texture" or use.form.mnemonic == "ldu":
-            strong = CONSTANT
         self._strong[thread.op] = strong
         return strong
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
-        """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
-        weak and of one size, element by element."""
-        party = self._party(thread)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
-        if before.strong or access.strong:
-            return Open("order", party)
-        same = (before.first, before.size) == (access.first, access.size) and _alike(other.op, party.op)
-        if not self.exact or not same:
-            return Open("unordered", party)
-        return Race(other, party, where, access.first, access.first + access.size - 1)
+        return conflict(other, self._party(thread), before, access, where, exact=self.exact)
 
     # Threads together.
 
@@ -378,6 +367,33 @@ class Determinate:
             self.unknown = self.unknown or Open(what)
             return
         raise self._open(thread, what)
+
+
+def scope_of(use: Use) -> str | None:
+    """The scope of the strong accesses of an instruction, empty where they are weak; None where they are through a proxy of
+    which this way knows nothing."""
+    if use.proxy != "generic" and not (use.proxy == "texture" and use.form.mnemonic == "ld"):
+        return None
+    if use.proxy == "texture" or use.form.mnemonic == "ldu":
+        return CONSTANT
+    return "" if use.sem == "weak" else use.scope or "sys"
+
+
+def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:
+    """What an atomic operation does, where such operations may come in any order and nobody uses the result; else empty."""
+    whole = how.type[:1] in "usb" and how.type[1:].isdecimal() and how.op in _COMMUTE
+    return f"{how.op}.{how.type}" if whole and results_unused(functions, op) else ""
+
+
+def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
+    """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), and both
+    are weak and of one size, element by element."""
+    if before.strong or access.strong:
+        return Open("order", second)
+    same = (before.first, before.size) == (access.first, access.size) and _alike(first.op, second.op)
+    if not exact or not same:
+        return Open("unordered", second)
+    return Race(first, second, where, access.first, access.first + access.size - 1)
 
 
 def _alike(a: Op, b: Op) -> bool:

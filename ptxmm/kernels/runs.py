@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.run.launch import load
 from ptxcore.values.terms import signed
@@ -15,10 +15,18 @@ from ptxmm.kernels.test import KernelTest, observed
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import Diagnostic
+    from ptxcore.machine.lower.ops import Program
     from ptxcore.machine.run.launch import Device
-    from ptxcore.machine.run.watched import Watcher
+    from ptxcore.machine.vector.watching import Watcher
 
 State = dict[str, int]
+
+
+class Watchers(NamedTuple):
+    """Who watches a launch: threads that go on together, and (made when there is need) single ones."""
+
+    together: Watcher | None
+    single: Callable[[], Any] | None
 
 
 class Runs:
@@ -40,11 +48,11 @@ class Runs:
         seed: int | None = None,
         *,
         limit: int | None = None,
-        watch: Callable[[Launch], Watcher] | None = None,
+        watch: Callable[[Launch, Program], Watchers] | None = None,
         progress: Callable[[int, int, int], None] | None = None,
     ) -> State:
         """One run of all launches, one after the other: the final values of what the checks speak of. `limit` bounds the
-        instructions of each launch; `watch` gives each launch its watcher; `progress` is told of it now and
+        instructions of each launch; `watch` gives each launch its watchers; `progress` is told of it now and
         then. Raises KernelError, UsageError."""
         from ptxmm.running import launch
 
@@ -53,10 +61,12 @@ class Runs:
             device.reset()
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
+            device = self.devices[one.loaded]
+            watchers = watch(one, device.program) if watch else Watchers(None, None)
             launch(
-                self.devices[one.loaded], one.entry, one.grid, one.block, given, cluster=one.cluster,
+                device, one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
-                watcher=watch(one) if watch else None, progress=progress,
+                watcher=watchers.together, single=watchers.single, progress=progress,
             )  # fmt: skip
         state = {}
         for name, index in observed(self.test.checks):

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from axioms.dynamic.determinate import Determinate, Open, Party, Race, Stopped, step
+from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
@@ -21,7 +22,7 @@ from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Element, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs, State
+from ptxmm.kernels.runs import Runs, State, Watchers
 from ptxmm.kernels.test import Check, KernelTest, resolver
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
@@ -29,6 +30,7 @@ from ptxmm.result import Checked, Result, observation_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
+    from ptxcore.machine.lower.ops import Program
 
 #: Tests of fewer threads are decided event by event: that is as fast there, and lists executions.
 FEWEST = 33
@@ -66,7 +68,7 @@ def tells_races(model: Model) -> bool:
 class _Ran(NamedTuple):
     """What became of a run: who watched its launches, the last one last; the final values where it ended, else why not."""
 
-    watchers: list[Determinate]
+    watchers: list[Determinate | Together]
     state: State | None
     why: Race | Open | None
 
@@ -79,19 +81,19 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
     result.warnings = places.warnings(runs.warnings)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
         ran = _run(runs, None)
-        if isinstance(ran.why, Open) and ran.why.what == "error" and racing:
-            # Where threads come in another order, somebody may have written what a thread reads in vain here.
-            again = (_run(runs, seed) for seed in _OTHER_ORDERS)
+        if racing:
+            again = (_run(runs, seed, alone=True) for seed in _other_orders(ran))
             ran = next((other for other in again if isinstance(other.why, Race)), ran)
     if isinstance(ran.why, Race):
         if racing:
             _tell_race(runs, result, ran.why, places, len(ran.watchers) - 1, ran.watchers[-1])
         return "" if result.verdict == "no" else told.left_open("unordered", "")
-    unknown = next((w.unknown for w in ran.watchers if w.unknown is not None), None)
-    open_ = ran.why or unknown
-    if open_ is not None:
+    left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
+    left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
+    if left:
+        number, open_ = left[0]
         party = open_.party
-        place = str(places.launch_spot(len(ran.watchers) - 1, party.op.instruction.span.line)) if party else ""
+        place = str(places.launch_spot(number, party.op.instruction.span.line)) if party else ""
         return told.left_open(open_.what, place)
     assert ran.state is not None
     _tell(test, result, ran.state)
@@ -101,13 +103,32 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
     return ""
 
 
-def _run(runs: Runs, seed: int | None) -> _Ran:
-    """One watched run, in an order that a seed draws."""
-    watchers: list[Determinate] = []
+def _other_orders(ran: _Ran) -> tuple[int | None, ...]:
+    """Seeds of orders of single threads in which a race may show that did not in a run: where an error hides it, since
+    somebody may have written what a thread read in vain; and where it may come before what was open."""
+    if isinstance(ran.why, Open) and ran.why.what == "error":
+        return _OTHER_ORDERS
+    hidden = ran.why is None and any(isinstance(w, Together) and w.unknown for w in ran.watchers)
+    return (None,) if hidden else ()
 
-    def watch(launch: Launch) -> Determinate:
-        watchers.append(Determinate(prod(launch.block)))
-        return watchers[-1]
+
+def _run(runs: Runs, seed: int | None, *, alone: bool = False) -> _Ran:
+    """One watched run, in an order that a seed draws; `alone`: thread by thread."""
+    watchers: list[Determinate | Together] = []
+
+    def watch(launch: Launch, program: Program) -> Watchers:
+        size, number = prod(launch.block), len(watchers)
+
+        def single() -> Determinate:
+            watcher = Determinate(size)
+            watchers[number:] = [watcher]
+            return watcher
+
+        if alone or launch.entry not in program.functions:
+            return Watchers(None, single)
+        together = Together(program, launch.entry, size)
+        watchers.append(together)
+        return Watchers(together, single)
 
     try:
         return _Ran(watchers, runs.run(seed, limit=_LIMIT, watch=watch, progress=step), None)
@@ -168,7 +189,9 @@ def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
         checked.message = words.goes_on(checked)
 
 
-def _tell_race(runs: Runs, result: Result, race: Race, places: Places, number: int, watcher: Determinate) -> None:
+def _tell_race(
+    runs: Runs, result: Result, race: Race, places: Places, number: int, watcher: Determinate | Together
+) -> None:
     """A race, which decides whether there is one; of other checks nothing is known."""
     test = runs.test
     for checked, check in zip(result.checks, test.checks, strict=True):
@@ -187,7 +210,7 @@ def _tell_race(runs: Runs, result: Result, race: Race, places: Places, number: i
     result.races = [{"kind": "data", "events": events, "reason": reason, "execution": []}]
 
 
-def _event(runs: Runs, places: Places, number: int, party: Party, watcher: Determinate) -> dict[str, Any]:
+def _event(runs: Runs, places: Places, number: int, party: Party, watcher: Determinate | Together) -> dict[str, Any]:
     launch, line = runs.test.launches[number], party.op.instruction.span.line
     bx, by, _ = launch.block
     cta, thread = divmod(party.thread, prod(launch.block))

@@ -8,9 +8,9 @@ import numpy as np
 
 from ptxcore.machine.ir.windows import SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
-from ptxcore.machine.run.special import OF_THREAD, Shape, Triple, of_cta
+from ptxcore.machine.run.special import OF_THREAD, TOLD, Shape, Triple, of_cta
 from ptxcore.machine.vector.atomic import modified
-from ptxcore.machine.vector.memory import GroupMemory, Several
+from ptxcore.machine.vector.memory import Area, GroupMemory, Several
 from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import Irregular, written
 from ptxcore.machine.vector.watching import Accesses, Watcher
@@ -39,15 +39,18 @@ class Asked:
     order: Order | None
     _special: dict[tuple[str, Any], Any]
     _variables: dict[tuple[Any, ...], Any]
+    _last_told: tuple[Any, Any]
 
     def numbers(self, who: Any) -> Any:
         """The numbers of threads in the group."""
         return self.everyone if who is None else who
 
     def special(self, name: str, kind: Any, who: Any) -> Any:
-        """A special register: an array, or one number where it is the same for all."""
+        """A special register: an array, or one number where it is the same for all. Raises Irregular."""
         found = self._special.get((name, kind))
         if found is None:
+            if self.watcher is not None and name not in TOLD:
+                raise Irregular(name)  # nothing is known of it
             if name in OF_THREAD:
                 values = [place.special[name] for place in self.places]
                 found = np.tile(np.array(values, np.uint64).astype(kind), len(self.ctas))
@@ -93,7 +96,7 @@ class Asked:
     def fence(self, op: Op, who: Any) -> None:
         """A fence; memory here is sequentially consistent."""
         if self.watcher is not None:
-            self.watcher.fence(op, self.numbers(who) + self.first)
+            self.watcher.fence(op, self.told(who))
 
     def load(self, op: Op, space: str, a: Any, size: int, who: Any, count: int) -> Any:
         """What stands at addresses: one number where they are one."""
@@ -106,7 +109,7 @@ class Asked:
             values = self._split(a, who, lambda b, w: self.load(op, space, b, size, w, b.size))
             return values
         if self.watcher is not None:
-            self._tell(op, "read", who, a, size, read=values)
+            self._tell(op, "read", who, a, size, area, places, read=values)
         return values
 
     def load_parts(self, op: Op, space: str, a: Any, size: int, parts: int, who: Any, count: int) -> tuple[Any, ...]:
@@ -121,7 +124,7 @@ class Asked:
             return tuple(np.ascontiguousarray(rows[:, i]) for i in range(parts))
         values = tuple(rows[i] if rows.ndim == 1 else np.ascontiguousarray(rows[:, i]) for i in range(parts))
         if self.watcher is not None:
-            self._tell(op, "read", who, a, size, parts, read=values)
+            self._tell(op, "read", who, a, size, area, places, parts, read=values)
         return values
 
     def store(self, op: Op, space: str, a: Any, size: int, value: Any, who: Any, count: int) -> None:
@@ -137,7 +140,7 @@ class Asked:
         view = area.view(size)
         view[places] = value if type(places) is not int or not value.ndim else value[-1]
         if self.watcher is not None:
-            self._tell(op, "write", who, a, size, written=value)
+            self._tell(op, "write", who, a, size, area, places, written=value)
 
     def store_parts(self, op: Op, space: str, a: Any, size: int, values: tuple[Any, ...], who: Any, count: int) -> None:
         """Writes the elements of vectors."""
@@ -158,7 +161,7 @@ class Asked:
         for i, value in enumerate(values):
             view[places, i] = value if type(places) is not int or not value.ndim else value[-1]
         if self.watcher is not None:
-            self._tell(op, "write", who, a, size, len(values), written=values)
+            self._tell(op, "write", who, a, size, area, places, len(values), written=values)
 
     def modify(self, op: Op, space: str, a: Any, size: int, update: Any, operands: Any, who: Any, count: int) -> Any:
         """An atomic read-modify-write, in the order of the threads; gives what was there before."""
@@ -171,8 +174,7 @@ class Asked:
             self.order.access(places, size, self.numbers(who), "atomic")
         old, new, writes = modified(area.view(size), places, count, update, operands, a, self.rank(who))
         if self.watcher is not None:
-            threads = self.numbers(who) + self.first
-            self.watcher.access(Accesses(op, "atomic", threads, a, size, 1, old, new, writes))
+            self._tell(op, "atomic", who, a, size, area, places, read=old, written=new, writes=writes)
         return old
 
     def _split(self, a: Any, who: Any, each: Any, gives: bool = True) -> Any:
@@ -192,6 +194,16 @@ class Asked:
             found[at] = values
         return found
 
-    def _tell(self, op: Op, kind: str, who: Any, a: Any, size: int, parts: int = 1, **values: Any) -> None:
+    def _tell(
+        self, op: Op, kind: str, who: Any, a: Any, size: int, area: Area, places: Any, parts: int = 1, **values: Any
+    ) -> None:
         assert self.watcher is not None
-        self.watcher.access(Accesses(op, kind, self.numbers(who) + self.first, a, size, parts, **values))
+        self.watcher.access(Accesses(op, kind, self.told(who), a, size, area, places, parts, **values))
+
+    def told(self, who: Any) -> Any:
+        """The numbers of threads in the launch; the same array as long as the same threads go on."""
+        last, found = self._last_told
+        if found is None or last is not who:
+            found = self.numbers(who) + self.first
+            self._last_told = who, found
+        return found

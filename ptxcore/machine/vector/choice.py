@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.grid import Launch
@@ -35,10 +35,12 @@ def launch(
     limit: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     watcher: Watcher | None = None,
+    single: Callable[[], Any] | None = None,
 ) -> Launch:
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
-    wants arrays however small the launch is. Raises UsageError, and KernelError for what goes wrong in the kernel."""
+    wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`).
+    Raises UsageError, and KernelError for what goes wrong in the kernel."""
     if seed is None and (watcher is not None or gains(device, entry, grid, block)):
         made = device.prepare(
             entry,
@@ -56,7 +58,7 @@ def launch(
             return made
     return device.launch(
         entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
-        progress=progress,
+        progress=progress, watcher=None if single is None else single(),
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from ptxcore.machine.vector.meeting import (
 )
 from ptxcore.machine.vector.memory import GroupMemory
 from ptxcore.machine.vector.order import Order
-from ptxcore.machine.vector.registers import ALL, Irregular, Registers, select
+from ptxcore.machine.vector.registers import ALL, TOO_MANY, Irregular, Registers, select
 from ptxcore.machine.vector.singles import Singles
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, extended, filled
 from ptxcore.machine.vector.watching import Watcher
@@ -74,6 +74,7 @@ class Group(Asked):
             self.order = Order(self.crew, memory.shared.size, blocks.granule)
         self._special: dict[tuple[str, Any], Any] = {}
         self._variables: dict[tuple[Any, ...], Any] = {}
+        self._last_told = None, None
         self._steps = self._counted = self._narrow = 0
         self._seen: dict[int, tuple[Any, list[Any]]] = {}
         #: The registers of a path when it looked last at what others write, by block; and paths that did so in vain, which
@@ -196,10 +197,10 @@ class Group(Asked):
         """Many steps later: whether there were too many, whether anything has changed, and whether arrays gain at all. Gives
         whether other paths are to go on meanwhile."""
         if self.allowed is not None and self.executed > self.allowed:
-            raise Irregular("more instructions than are allowed")
+            raise Irregular(TOO_MANY)
         self._narrow = self._narrow + 1 if self.executed - self._counted < _LEAST * _TURN else 0
         self._counted = self.executed
-        if self._narrow > _PATIENCE and self.watcher is None:
+        if self._narrow > _PATIENCE:
             raise Irregular("few threads at a time")
         numbers = self.numbers(who)
         now = numbers, [select(self.registers.values[slot], numbers) for slot in self.blocks.wanted[block]]
@@ -311,10 +312,7 @@ class Group(Asked):
             if self.order is not None:
                 self.order.barrier(threads)
             if self.watcher is not None:
-                for cluster in np.unique(self.clusters.cluster[threads]):
-                    some = threads[self.clusters.cluster[threads] == cluster]
-                    cta = self.first // len(self.places) + int(cluster) * self.memory.ranks
-                    self.watcher.complete(CLUSTER, cta, some + self.first, some + self.first)
+                self.watcher.complete(CLUSTER, threads + self.first, threads + self.first)
             self._add(following, threads) if following >= 0 else self._exit(threads)
 
     def _barrier(self, op: Op, meet: Meet, threads: Any, operands: tuple[Any, ...], following: int) -> None:
@@ -359,11 +357,7 @@ class Group(Asked):
             if self.watcher is not None:
                 waited = np.concatenate([r.threads for r in released]) if released else came[:0]
                 waited.sort()
-                for row in np.unique(self.crew.row[came]):
-                    of_row = self.crew.row[came] == row
-                    goes = waited[self.crew.row[waited] == row]
-                    cta = self.first // len(self.places) + int(row)
-                    self.watcher.complete(number, cta, came[of_row] + self.first, goes + self.first)
+                self.watcher.complete(number, came + self.first, waited + self.first)
             for r in released:
                 target = next((t for t in self.blocks.meets[id(r.arrivals.op)].targets if t is not None), None)
                 if target is not None and r.result is not None:
@@ -400,14 +394,16 @@ class Group(Asked):
         meet = self.blocks.meets[id(op)]
         self._moved = True
         if self.watcher is not None:
-            self.watcher.converge(op, threads + self.first)
+            masks = None if meet.mask is None else operands[meet.mask]
+            self.watcher.converge(op, threads + self.first, masks)
         if self.order is not None:
             self.order.converge(threads)
         targets = meet.targets
         if targets:
             widths = tuple(t.width if t is not None else 64 for t in targets)
             for these, given in _by_mask(threads, operands, meet.mask):
-                for target, result in zip(targets, together(self.crew, op.use, these, given, widths), strict=True):
+                results = together(self.crew, op.use, these, given, widths, self.watcher is not None)
+                for target, result in zip(targets, results, strict=True):
                     if target is not None:
                         self.registers.put(target.slot, extended(result, target), these)
         self._add(following, threads) if following >= 0 else self._exit(threads)

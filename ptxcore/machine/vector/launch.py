@@ -11,7 +11,7 @@ from ptxcore.machine.run.launch import Device
 from ptxcore.machine.vector.codegen import Blocks
 from ptxcore.machine.vector.group import Group
 from ptxcore.machine.vector.memory import GroupMemory, LaunchMemory
-from ptxcore.machine.vector.registers import Irregular
+from ptxcore.machine.vector.registers import TOO_MANY, Irregular
 from ptxcore.machine.vector.watching import Watcher
 
 #: Threads that go on together, and the bytes of shared memory that they have at most, unless one cluster has more.
@@ -86,6 +86,6 @@ def _groups(launch: Launch, blocks: Blocks, memory: LaunchMemory, watcher: Watch
         count += group.executed
         first += len(ctas)
         if launch.limit is not None and count > launch.limit:
-            raise Irregular("more instructions than are allowed")
+            raise Irregular(TOO_MANY)
         launch.executed = count
         launch.report(first, total)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ptxcore.isa.data_movement import Lanes as Brought
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.special import WARP
@@ -257,8 +258,16 @@ class Lanes:
         return here == wanted
 
 
-def together(crew: Crew, how: Use, threads: Any, operands: tuple[Any, ...], widths: tuple[int, ...]) -> list[Any]:
-    """The results of an instruction of warps for threads all of whose warps are complete: an array for each."""
+def _undetermined(lane: int) -> Value:
+    """A value from a lane that does not take part. Raises Irregular."""
+    raise Irregular("a value that nothing determines")
+
+
+def together(
+    crew: Crew, how: Use, threads: Any, operands: tuple[Any, ...], widths: tuple[int, ...], strict: bool = False
+) -> list[Any]:
+    """The results of an instruction of warps for threads all of whose warps are complete: an array for each. Raises Irregular;
+    with `strict` also for values that the manual leaves open."""
     count = threads.size
     whole = [None if o is None else np.broadcast_to(o, (count,)) for o in operands]
     warp = crew.warp[threads]
@@ -273,18 +282,18 @@ def together(crew: Crew, how: Use, threads: Any, operands: tuple[Any, ...], widt
         controls = [w.reshape(shape) for w in whole[1:] if w is not None]
         if (same == same[0]).all() and all((c == c[0]).all() for c in controls):
             given = tuple(None if w is None else tuple(w[:size].tolist()) for w in whole[1:])
-            plan = _plan(how, tuple(same[0].tolist()), given)
+            plan = _plan(how, tuple(same[0].tolist()), given, strict)
             if plan is not None:
                 data = None if not whole or whole[0] is None else whole[0].reshape(shape)
                 plan(data, [r.reshape(shape) for r in results])
                 return results
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         part = slice(start, start + size)
-        brought = {
+        brought: dict[int, tuple[Any, ...]] = {
             lane: tuple(None if w is None else int(w[start + i]) for w in whole)
             for i, lane in enumerate(lanes[part].tolist())
         }
-        found = how.form.meaning(how, brought)
+        found = how.form.meaning(how, Brought(brought, _undetermined) if strict else brought)
         for i, lane in enumerate(brought):
             row = found[lane] if isinstance(found[lane], tuple) else (found[lane],)
             for result, value in zip(results, row, strict=False):
@@ -293,14 +302,16 @@ def together(crew: Crew, how: Use, threads: Any, operands: tuple[Any, ...], widt
 
 
 @lru_cache(256)
-def _plan(how: Use, lanes: tuple[int, ...], controls: tuple[tuple[int, ...] | None, ...]) -> Any:
+def _plan(how: Use, lanes: tuple[int, ...], controls: tuple[tuple[int, ...] | None, ...], strict: bool) -> Any:
     """What an instruction does in every warp whose threads have these lanes and operands but the first, which are symbols:
     a function of an array with a row for each warp, and arrays for the results. None where terms do not tell."""
     width = 1 if how.form.mnemonic == "vote" else how.width
     symbols = [symbol(("lane", lane), width) for lane in lanes]
-    given = {lane: (symbols[i], *(None if c is None else int(c[i]) for c in controls)) for i, lane in enumerate(lanes)}
+    given: dict[int, tuple[Any, ...]] = {
+        lane: (symbols[i], *(None if c is None else int(c[i]) for c in controls)) for i, lane in enumerate(lanes)
+    }
     try:
-        found = how.form.meaning(how, given)
+        found = how.form.meaning(how, Brought(given, _undetermined) if strict else given)
     except (AssertionError, TypeError, ValueError, KeyError):
         return None
     rows = [found[lane] if isinstance(found[lane], tuple) else (found[lane],) for lane in lanes]

@@ -32,12 +32,18 @@ class Several(Exception):
 
 
 class Area:
-    """A stretch of memory. `known` has 0xFF for each byte that was written, None where all were."""
+    """A stretch of memory. `known` has 0xFF for each byte that was written, None where all were. `kind`: its state space;
+    `stride`: the bytes of each CTA or thread, 0 where they have all in common."""
 
-    __slots__ = ("bytes", "data", "known", "pages", "rows", "saved", "size", "unsaved", "writable")
+    __slots__ = (
+        "bytes", "data", "kind", "known", "name", "pages", "rows", "saved", "size", "stride", "unsaved", "writable"
+    )  # fmt: skip
 
-    def __init__(self, data: Any, *, known: Any = None, writable: bool = True, saved: bool = False) -> None:
-        self.data = data
+    def __init__(
+        self, data: Any, kind: str, *, known: Any = None, writable: bool = True, saved: bool = False, stride: int = 0,
+        name: str = "",
+    ) -> None:  # fmt: skip
+        self.data, self.kind, self.stride, self.name = data, kind, stride, name
         self.bytes = np.frombuffer(data, np.uint8) if len(data) else np.zeros(0, np.uint8)
         self.size, self.known, self.writable = len(data), known, writable
         self.pages: dict[int, bytes] = {}
@@ -78,8 +84,8 @@ class LaunchMemory:
     def __init__(self, memory: GlobalMemory, constants: Segment, parameters: Segment) -> None:
         self.memory = memory
         self.areas: dict[int, Area] = {}
-        self.constants = Area(constants.data, writable=False)
-        self.parameters = Area(parameters.data, writable=False)
+        self.constants = Area(constants.data, "const", writable=False)
+        self.parameters = Area(parameters.data, "param", writable=False)
 
     def area(self, number: int) -> Area:
         """A buffer of global memory by the high bits of its addresses. Raises Irregular where there is none that was
@@ -89,7 +95,9 @@ class LaunchMemory:
             segment = self.memory.segments.get(number)
             if segment is None or segment.known is not None:
                 raise Irregular("no memory there, or some that was not written")
-            found = self.areas[number] = Area(segment.data, writable=segment.writable, saved=True)
+            found = self.areas[number] = Area(
+                segment.data, "global", writable=segment.writable, saved=True, name=segment.name
+            )
         return found
 
     def restore(self) -> None:
@@ -113,7 +121,10 @@ class GroupMemory:
         self.frame = frame
         count = int(row[-1]) + 1
         self.stride = -(-shared // 32) * 32
-        self.shared = Area(bytearray(self.stride * count), known=np.zeros((count, self.stride), np.uint8))
+        self.shared = Area(
+            bytearray(self.stride * count), "shared", known=np.zeros((count, self.stride), np.uint8),
+            stride=self.stride, name="shared memory",
+        )  # fmt: skip
         self.shared.known[:, reserved:] = 0xFF
         self.base = row * self.stride
         #: Where the shared memory of a thread's own CTA begins.
@@ -131,7 +142,7 @@ class GroupMemory:
         """The stacks, made when the first thread looks there."""
         if self._local is None:
             size = self.frame_stride * len(self.row)
-            self._local = Area(bytearray(size), known=np.zeros(size, np.uint8))
+            self._local = Area(bytearray(size), "local", known=np.zeros(size, np.uint8), stride=self.frame_stride)
         return self._local
 
     def settle(self) -> None:

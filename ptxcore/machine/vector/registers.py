@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+#: What is said of a launch that goes on for too long.
+TOO_MANY = "more instructions than are allowed"
+
 
 class Irregular(Exception):
     """What the threads are about to do does not fit arrays, or is an error: the machine of single threads has to say."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.vector.memory import Area
 
 #: NumPy arrays. `Numbers` are of threads, sorted; addresses and values are unsigned and as long, or one scalar for all.
 Numbers = Any
@@ -21,13 +22,16 @@ Values = Any
 class Accesses(NamedTuple):
     """What threads access by one instruction. `kind`: `read`, `write`, or `atomic` (then `read` has the old values, `written`
     the new ones, and `writes` is False where nothing is written, as by a failed comparison). `size` counts the bytes of one
-    element; an instruction on vectors has `parts` of them behind each other, and a tuple of arrays in `read` or `written`."""
+    element; an instruction on vectors has `parts` of them behind each other, and a tuple of arrays in `read` or `written`.
+    `area` is the stretch of memory, and `places` where in it, in units of `size` times `parts` bytes, one or as many."""
 
     op: Op
     kind: str
     threads: Numbers
     addresses: Values
     size: int
+    area: Area
+    places: Any
     parts: int = 1
     read: Any = None
     written: Any = None
@@ -54,14 +58,14 @@ class Watcher(Protocol):
         (-1) to that of their cluster, where they arrive and wait by different instructions."""
         ...
 
-    def complete(self, identity: int, cta: int, threads: Numbers, waited: Numbers) -> None:
-        """An instance of a barrier is complete: the number of its CTA, the threads that arrived at it, and those of them that
-        go on now. Of a cluster's barrier, the number of its first CTA, and both times those that go on now."""
+    def complete(self, identity: int, threads: Numbers, waited: Numbers) -> None:
+        """Instances of a barrier are complete, one in each CTA (or cluster) whose threads are told: those that arrived at it,
+        and those of them that go on now. Of a cluster's barrier, both times those that go on now."""
         ...
 
-    def converge(self, op: Op, threads: Numbers) -> None:
+    def converge(self, op: Op, threads: Numbers, masks: Values) -> None:
         """Threads of warps have executed an instruction together with all threads of its member mask (`shfl.sync`,
-        `bar.warp.sync`); the threads of several warps may come in one batch."""
+        `bar.warp.sync`); the threads of several warps may come in one batch. `masks` are theirs, None where it has none."""
         ...
 
     def alone(self, op: Op, threads: Numbers, operands: tuple[Values, ...], results: Sequence[Values]) -> None:

@@ -180,10 +180,10 @@ class Told:
     def arrive(self, op: Any, threads: Any, identity: int, count: int | None, waits: bool) -> None:
         self.told.append(("arrive", identity, count, threads.size, waits))
 
-    def complete(self, identity: int, cta: int, threads: Any, waited: Any) -> None:
-        self.told.append(("complete", identity, cta, threads.tolist()[::31], waited.size))
+    def complete(self, identity: int, threads: Any, waited: Any) -> None:
+        self.told.append(("complete", identity, threads.tolist()[::31], waited.size))
 
-    def converge(self, op: Any, threads: Any) -> None:
+    def converge(self, op: Any, threads: Any, masks: Any) -> None:
         self.told.append(("converge", op.name, threads.size))
 
     def alone(self, op: Any, threads: Any, operands: Any, results: Any) -> None:
@@ -210,9 +210,9 @@ def test_a_watcher_is_told_of_each_batch() -> None:
     launch(machine, "k", (2, 1, 1), (64, 1, 1), [out], watcher=watcher)
     assert watcher.told == [
         ("begin", 0, 2, 64), ("fence", "fence.acq_rel.gpu", 128), ("arrive", 0, None, 128, True),
-        ("complete", 0, 0, [0, 31, 62], 64), ("complete", 0, 1, [64, 95, 126], 64),
+        ("complete", 0, [0, 31, 62, 93, 124], 128),
         ("arrive", 1, 64, 64, False), ("arrive", 1, 64, 64, True),
-        ("complete", 1, 0, [0, 31, 62], 32), ("complete", 1, 1, [64, 95, 126], 32),
+        ("complete", 1, [0, 31, 62, 93, 124], 64),
         ("converge", "bar.warp.sync", 128), ("exit", 128),
     ]  # fmt: skip
     stored, loaded, added = watcher.accesses

@@ -39,9 +39,10 @@ def launch(
 ) -> Launch:
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
-    wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`).
+    wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`), as
+    which they run where there is no other watcher.
     Raises UsageError, and KernelError for what goes wrong in the kernel."""
-    if seed is None and (watcher is not None or gains(device, entry, grid, block)):
+    if seed is None and (watcher is not None or (single is None and gains(device, entry, grid, block))):
         made = device.prepare(
             entry,
             grid,

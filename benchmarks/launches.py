@@ -5,9 +5,10 @@
     python benchmarks/launches.py --rounds 64        smaller ones
 
 The kernels are of the shapes of "Verification of Producer-Consumer Synchronization in GPU Programs" (PLDI 2015): warps that
-compute, and warps that bring them their data through shared memory, which hand over by `bar.sync` and `bar.arrive`. Columns: the
-threads, million thread-instructions; seconds of processor time of `run` and of the check of the same launch (module read and
-compiled before, the second of two), their ratio, the most memory of the process; the verdict; seconds of Weft on one thread.
+compute, and warps that bring them their data through shared memory, which hand over by `bar.sync` and `bar.arrive`.
+Columns: the threads, million thread-instructions; seconds of processor time of `run` and of the check of the same launch (module
+read and compiled before, the second of two), their ratio, the most memory of the process; the verdict; seconds of Weft on one
+thread.
 """
 
 from __future__ import annotations

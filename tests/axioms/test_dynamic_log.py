@@ -1,5 +1,5 @@
-"""The log of accesses and the rows of clocks beside the definitions: order as a closure of program order and barriers, conflicts
-as pairs."""
+"""The log of accesses and the rows of clocks beside the definitions: order as a closure of program order and barriers,
+conflicts as pairs."""
 
 from __future__ import annotations
 

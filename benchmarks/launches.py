@@ -6,14 +6,14 @@
 
 The kernels are of the shapes of "Verification of Producer-Consumer Synchronization in GPU Programs" (PLDI 2015): warps that
 compute, and warps that bring them their data through shared memory, which hand over by `bar.sync` and `bar.arrive`.
-Columns: the threads, million thread-instructions; seconds of processor time of `run` and of the check of the same launch (module
-read and compiled before, the second of two), their ratio, the most memory of the process; the verdict; seconds of Weft on one
-thread.
+Columns: the threads, million thread-instructions; seconds of processor time of `run` and of the check of the same launch, with
+the module read and compiled before; their ratio, the most memory of the process; the verdict; seconds of Weft on one thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import resource
 import subprocess
 import sys
@@ -46,6 +46,15 @@ class Kernel(NamedTuple):
     text: str
     threads: int
     sizes: tuple[int, int, int]
+
+
+def _laid_out(lines: list[str]) -> str:
+    """A line for each instruction, as compilers write them, and as Weft reads them."""
+    text = re.sub(r"\b([A-Z]+\d*): ", r"\1:\n", "\n".join(lines))
+    return "\n".join(
+        line if ":" in line or "{name}" in line else f"\t{line.strip()}"
+        for line in re.sub(r"; ", ";\n", text).split("\n")
+    )
 
 
 def saxpy(buffers: int, rounds: int) -> Kernel:
@@ -82,7 +91,7 @@ def saxpy(buffers: int, rounds: int) -> Kernel:
         lines.append(f"add.u32 %r2, %r2, {buffers}; setp.lt.u32 %p2, %r2, {rounds}; @%p2 bra COPY{n};")
         lines.append(f"bar.sync {2 * n + 1}, {compute + 32}; bra END;")
     lines.append("END: ret;\n}\n")
-    return Kernel(name, "\n".join(lines), threads, (compute * rounds,) * 3)
+    return Kernel(name, _laid_out(lines), threads, (compute * rounds,) * 3)
 
 
 def sgemv(rows: int, elements: int, rounds: int) -> Kernel:
@@ -106,7 +115,7 @@ def sgemv(rows: int, elements: int, rounds: int) -> Kernel:
     lines.append(f"bar.arrive 2, {together}; add.u64 %rd7, %rd7, {4 * elements};")
     lines.append(f"add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {rounds}; @%p2 bra COPY;")
     lines.append(f"bar.sync 1, {together};\nEND: ret;\n}}\n")
-    return Kernel(name, "\n".join(lines), together, (rows * elements, elements * rounds, rows))
+    return Kernel(name, _laid_out(lines), together, (rows * elements, elements * rounds, rows))
 
 
 def kernels(rounds: int) -> list[Kernel]:

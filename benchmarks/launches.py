@@ -47,6 +47,16 @@ class Kernel(NamedTuple):
     threads: int
     sizes: tuple[int, int, int]
 
+    @property
+    def entry(self) -> str:
+        """Its name in the module."""
+        return _mangled(self.name)
+
+
+def _mangled(name: str) -> str:
+    """The name of a function without parameters, as C++ has it, and Weft wants it."""
+    return f"_Z{len(name)}{name}v"
+
 
 def _laid_out(lines: list[str]) -> str:
     """A line for each instruction, as compilers write them, and as Weft reads them."""
@@ -61,7 +71,7 @@ def saxpy(buffers: int, rounds: int) -> Kernel:
     """y = 2 x + y by 256 threads; for each of x and y, and each of the buffers, a warp brings 256 elements a round."""
     compute, name = 256, f"saxpy_{buffers}"
     threads = compute + 2 * buffers * 32
-    lines = [_HEAD.format(name=name, threads=threads, bytes=2 * buffers * compute * 4)]
+    lines = [_HEAD.format(name=_mangled(name), threads=threads, bytes=2 * buffers * compute * 4)]
     lines.append(f"setp.ge.u32 %p1, %r1, {compute}; @%p1 bra LOAD;")
     lines.append("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd4, %rd5; add.u64 %rd7, %rd3, %rd5;")
     lines += [f"bar.arrive {2 * n + 1}, {compute + 32};" for n in range(2 * buffers)]
@@ -97,7 +107,7 @@ def saxpy(buffers: int, rounds: int) -> Kernel:
 def sgemv(rows: int, elements: int, rounds: int) -> Kernel:
     """y = A x by a thread for each of `rows` rows of A; a warp brings `elements` elements of x a round."""
     name, together = f"sgemv_{rows}_{elements}", rows + 32
-    lines = [_HEAD.format(name=name, threads=together, bytes=4 * elements)]
+    lines = [_HEAD.format(name=_mangled(name), threads=together, bytes=4 * elements)]
     lines.append(f"setp.ge.u32 %p1, %r1, {rows}; @%p1 bra LOAD;")
     lines.append("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd1, %rd5; add.u64 %rd7, %rd3, %rd5;")
     lines.append(f"bar.arrive 1, {together};\nCOMPUTE: bar.sync 2, {together};")
@@ -134,7 +144,7 @@ def _tested(kernel: Kernel) -> Any:
 
     sizes = zip("abc", kernel.sizes, strict=True)
     tree = {
-        "ptx": "k.ptx", "entry": kernel.name, "grid": 1, "block": kernel.threads,
+        "ptx": "k.ptx", "entry": kernel.entry, "grid": 1, "block": kernel.threads,
         "params": {name: {"type": "f32", "elements": size} for name, size in sizes},
         "check": {"race_free": True, "terminates": True},
     }  # fmt: skip
@@ -156,7 +166,7 @@ def measure(kernel: Kernel, weft: Path | None, limit: float) -> str:
         arrays = [numpy.zeros(size, numpy.float32) for size in kernel.sizes]
         device.reset()
         begun = time.process_time()
-        executed = launch(device, kernel.name, (1,), (kernel.threads,), arrays).executed
+        executed = launch(device, kernel.entry, (1,), (kernel.threads,), arrays).executed
         run_time = time.process_time() - begun
     test, model, check_time, verdict = _tested(kernel), model_named("ptx-9.0"), 0.0, ""
     for _ in range(2):

@@ -343,8 +343,8 @@ def of_form(form: Form) -> str:
     key = reference.key(form)
     if key in reference.references():
         return f"tests/ptxcore/semantics/references/{reference.home(key)}.py"
-    found = re.search(r"\btest_\w+\.py", reference.explained().get(key, ""))
-    return f"tests/ptxcore/semantics/{found[0]}" if found else OTHERWISE.get(form.mnemonic, "")
+    found = re.search(r"(?:tests/ptxcore/(\w+)/)?\b(test_\w+\.py)", reference.explained().get(key, ""))
+    return f"tests/ptxcore/{found[1] or 'semantics'}/{found[2]}" if found else OTHERWISE.get(form.mnemonic, "")
 
 
 def instructions() -> dict[tuple[str, str], list[Form]]:

@@ -133,7 +133,7 @@ class Meetings:
         found = flows(how, {lane: e.operands for lane, e in there.items()})
         for lane, e in there.items():
             e.met = tuple((other, there[other].index, 1) for other in sorted(found[lane]))
-            if how.form.mask:
+            if how.form.waits:
                 assert type(e.mask) is int
                 e.mates = tuple(
                     (other, there[other].index if other in there else -1, 1)
@@ -264,7 +264,7 @@ class Sites:
         instruction = effect.instruction
         assert effect.how is not None
         at: Site = (instruction.opcode, instruction.modifiers, effect.mask)
-        if not effect.how.form.mask:
+        if not effect.how.form.waits:
             at = instruction.span.line, instruction.span.column
         count = self._counts[at] = self._counts.get(at, -1) + 1
         return *at, count

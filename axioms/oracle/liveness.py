@@ -272,7 +272,7 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[Way]:
 
 def _waits(effect: Effect) -> bool:
     if effect.kind == "collective":
-        return effect.how is not None and bool(effect.how.form.mask)
+        return effect.how is not None and effect.how.form.waits
     return effect.kind == "barrier"
 
 

@@ -328,7 +328,7 @@ def _takes_turns(steps: Sequence[Effect]) -> bool:
 def _stops(effect: Effect) -> bool:
     """Whether it is a barrier, or an instruction that waits for others of the warp."""
     if effect.kind == "collective":
-        return effect.how is not None and bool(effect.how.form.mask)
+        return effect.how is not None and effect.how.form.waits
     return effect.kind == "barrier"
 
 

@@ -45,6 +45,24 @@ class Slot(NamedTuple):
     required: bool
 
 
+class Whole(NamedTuple):
+    """How all threads of a warp execute a form together, as matrices need them (PTX ISA 9.0, section 9.7.14): `run` gets of
+    each thread the values of the operands `brings` (all its sources where there are none), vectors taken apart, None for
+    what was left out.
+
+    With `after`, `run` computes what each thread is told, in values of `told` bits, and `after(how, thread, told, *sources)`
+    is what the thread then does by itself: its accesses to memory, of `least` bytes at least. It gives the result, a tuple.
+
+    `arrays(how, columns) -> columns`: `run`, for many warps at once. A column is a NumPy array of unsigned numbers with a
+    row for each warp and a column for each lane: one for each value that threads bring, and one for each result."""
+
+    brings: tuple[str, ...] = ()
+    told: Callable[[Use], tuple[int, ...]] | None = None
+    after: Callable[..., tuple[Any, ...]] | None = None
+    least: Callable[[Use], int] | None = None
+    arrays: Callable[[Use, Sequence[Any]], Sequence[Any]] | None = None
+
+
 class Form:
     """A declared instruction form.
 
@@ -57,7 +75,8 @@ class Form:
     - `nothing`: no effect that a program could observe
     - `warp`: `run(how, lanes) -> {lane: result}`; `lanes` has the sources of each thread of the warp that takes part, by
       its number in the warp; the result has the same keys, and None where the form has no destination. Threads wait for
-      each other where the form has a member mask (`mask` names its operand); without one, those take part that are there
+      each other where the form has a member mask (`mask` names its operand), and where all of the warp execute it
+      (`whole`); else those take part that are there
     - `jump`, `call`, `return`: what the machine alone can do
 
     `section`, `version`, `target`: where the manual has it and what introduced it. `needs`: what single modifiers or
@@ -88,7 +107,7 @@ class Form:
 
     __slots__ = (
         "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
-        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where",
+        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -110,6 +129,7 @@ class Form:
         rules: Sequence[str] = (),
         carry: str = "",
         mask: str = "",
+        whole: Whole | None = None,
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
         layout: Callable[[Use], Mapping[str, str]] | None = None,
@@ -121,7 +141,7 @@ class Form:
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
-        self.carry, self.mask = carry, mask
+        self.carry, self.mask, self.whole = carry, mask, whole
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)
@@ -143,6 +163,11 @@ class Form:
         """`run`, of a form that has one."""
         assert self.run is not None, f"{self.syntax!r} is not executed"
         return self.run
+
+    @property
+    def waits(self) -> bool:
+        """Whether threads of a warp wait for each other there: all that a mask names, or all."""
+        return bool(self.mask) or self.whole is not None
 
     def shown(self) -> str:
         """The form as the manual would print it; a slot that has one word only is that word."""
@@ -254,6 +279,14 @@ class Use:
         self.op = self.words["op"]
         self._expected: tuple[Expected | None, ...] | None = None
         self._wanted: tuple[Expected, ...] | None = None
+
+    def part(self, width: int, element: int = -1) -> Use:
+        """The use, of a form that accesses memory in parts, for one access of `width` bits to shared memory; `element` is the
+        one of a vector that is stored."""
+        use = copy(self)
+        use.words = _Words({"element": str(element)} if element >= 0 else {})
+        use.width, use.space = width, "shared"
+        return use
 
     def has(self, text: str) -> bool:
         """Whether a condition (see `Form.rules`) holds of the modifiers."""

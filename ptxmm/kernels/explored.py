@@ -180,7 +180,7 @@ class Explored:
         if any(e.kind == "collective" for x in alone for e in x.execution.effects):
             executions, definitions = explore_warp([lane for _, lane in lanes], launch.unroll, noops=self.noops)
             self.definitions |= definitions
-            if any(e.how is not None and not e.how.form.mask for x in executions for e in x.effects):
+            if any(e.how is not None and not e.how.form.waits for x in executions for e in x.effects):
                 self.assumed["activemask"] = None
             alone = [_One(_known_of(x.code, e), e, None) for x, e in zip(alone, executions, strict=True)]
         for (info, _), x in zip(lanes, alone, strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.collective import mask_position, result_widths, taken_apart
+from ptxcore.machine.ir.collective import EVERYBODY, brought, mask_position, result_widths, taken_apart
 from ptxcore.machine.ir.dependencies import gather, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, UPDATES, Dependencies, Effect, Requirement
 from ptxcore.machine.ir.windows import CONST, LOCAL, OWN_ALIAS, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
@@ -49,6 +49,8 @@ class Actions:
     _issue: Effect | None = None
     _agent = -1
     _own_from = 0  # its first effect
+    #: Where a thread accesses what its warp told it.
+    _told: Dependencies = NO_DEPENDENCIES
     _stopped: Value = 0
 
     def __init__(self, answer: Answer, special: Mapping[str, int]) -> None:
@@ -104,6 +106,12 @@ class Actions:
                 effect.scope = None
             if how is not step.how:  # what tells of the completion
                 effect.space, effect.width = how.space, how.width
+        elif self._told:
+            effect.space, effect.width, effect.address_dependencies = how.space, how.width, self._told
+            element = how.words["element"]
+            effect.data_dependencies = NO_DEPENDENCIES
+            if element:
+                self._of_element(effect, int(element))
         self.effects.append(effect)
         return effect
 
@@ -316,6 +324,9 @@ class Actions:
         widths = result_widths(how)
         position = mask_position(how)
         mask: Value = 0 if position is None else self._sources[position]
+        whole = how.form.whole
+        if whole is not None:
+            mask = EVERYBODY
         if not widths:
             self.effect("barrier", how, barrier="sync", level="warp", identity=None, mask=mask)
             return None
@@ -324,10 +335,17 @@ class Actions:
             self.require(
                 extract(mask, lane, lane), "bad-mask", f"the member mask does not name lane {lane}, which executes this"
             )
-        effect = self.effect("collective", how, operands=tuple(self._sources), mask=mask, width=sum(widths))
+        effect = self.effect("collective", how, operands=brought(how, self._sources), mask=mask, width=sum(widths))
         effect.how = how
+        if whole is not None and whole.after is not None:  # what it brings are addresses
+            effect.data_dependencies, effect.address_dependencies = effect.address_dependencies, NO_DEPENDENCIES
         results = taken_apart(how, self._result(effect, effect.width))
-        return results if len(results) > 1 else results[0]
+        if whole is None or whole.after is None:
+            return results if len(results) > 1 else results[0]
+        self._told, self._returned = self._returned, NO_DEPENDENCIES
+        made = whole.after(how, self, results, *self._sources)
+        self._told = NO_DEPENDENCIES
+        return made[0] if len(made) == 1 else made
 
     # Asynchronous operations.
 

@@ -53,7 +53,7 @@ class _Execution(NamedTuple):
 
 
 def has_mask(effect: Effect) -> bool:
-    return effect.how is not None and bool(effect.how.form.mask)
+    return effect.how is not None and effect.how.form.waits
 
 
 class Meetings:

@@ -20,7 +20,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.explore.engine import Thread
 from ptxcore.machine.explore.meetings import Came, Meeting, Meetings, Site, has_mask
 from ptxcore.machine.explore.symbolic import executed, thread_type
-from ptxcore.machine.ir.collective import flows, resolve, undetermined
+from ptxcore.machine.ir.collective import WARP, brought_widths, flows, name_of, resolve, undetermined
 from ptxcore.machine.ir.effects import Effect, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.values.terms import (
@@ -75,6 +75,7 @@ def explore_warp(
         explored = [_explore(lane, unroll, defined, noops or {}) for lane in lanes]
         if not any(e.kind == "collective" for x in explored for e in x.execution.effects):
             return [x.execution for x in explored], {}
+        _check_whole(lanes, explored)
         warp = _Warp(lanes, explored, one_code=one_code)
         found = warp.definitions()
         if len(found) == len(defined) and all(s in found and _same(found[s], defined[s]) for s in defined):
@@ -93,6 +94,18 @@ def _check_all(explored: Sequence[Explored], found: Mapping[Term, Value]) -> Non
         for e in x.execution.effects:
             if e.kind == "collective" and e.guard != 0 and e.result not in found:
                 raise fail(e.instruction.span, "what this returns hangs on itself, by way of other threads of the warp")
+
+
+def _check_whole(lanes: Sequence[Lane], explored: Sequence[Explored]) -> None:
+    """Raises InputError where a warp that has not all its threads executes what a whole warp executes."""
+    if len(lanes) == WARP:
+        return
+    for x in explored:
+        for e in x.execution.effects:
+            if e.kind == "collective" and e.how is not None and e.how.form.whole is not None:
+                name = name_of(e.instruction)
+                message = f"all {WARP} threads of a warp execute '{name}' together; here a warp has {len(lanes)}"
+                raise fail(e.instruction.span, message)
 
 
 def _same(a: Value, b: Value) -> bool:
@@ -170,6 +183,8 @@ def _either(some: Sequence[_Brought]) -> tuple[Value, ...]:
         assert b.effect.how is not None
         first = 1 if b.effect.how.form.mnemonic == "vote" else b.effect.how.width
         widths = [first, *[32] * len(operands)]
+        if b.effect.how.form.whole is not None:
+            widths = [*brought_widths(b.effect.how)]
         triples = zip(b.operands, operands, widths, strict=False)
         operands = tuple([ite(b.condition, one, other, width) for one, other, width in triples])
     return operands
@@ -322,6 +337,9 @@ class _Warp:
                 sure.append(j)
             elif conj(guards[i], here) != 0:
                 unsure.setdefault(here, []).append(j)
+        assert effect.how is not None
+        if effect.how.form.whole is not None and len(sure) < WARP:
+            raise self.refused(effect, "is executed by some of the threads of the warp only, or under other conditions")
         if len(unsure) > _MOST_CONDITIONS:
             return self.with_neutral(i, effect, sure, unsure, operands, left_open)
         value: Value | None = None

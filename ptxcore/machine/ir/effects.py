@@ -123,7 +123,7 @@ class Effect:
     reads: bool = False  # wait_group: waits for the reading only
 
     # collective: what the thread brings, and the meaning over all threads that take part. All results are in `result`, the
-    # first one lowest: see `ptxcore.machine.ir.collective`. `mask` is 0 where `how.form.mask` is "": who is there takes part.
+    # first one lowest: see `ptxcore.machine.ir.collective`. `mask` is 0 where nobody waits: who is there takes part.
     operands: tuple[Any, ...] = ()
     how: Use | None = None
     #: The effects whose operands the result comes from, where that is known: lanes, indices in their threads, and when it is

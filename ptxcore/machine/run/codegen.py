@@ -13,6 +13,7 @@ from typing import Any
 
 from ptxcore.isa import data_movement
 from ptxcore.isa.form import Use
+from ptxcore.machine.ir.collective import brought
 from ptxcore.machine.ir.steps import CHANGING
 from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.layout import DYNAMIC
@@ -173,7 +174,16 @@ class Compiler:
             return self.effect(op)
         if kind == "warp":
             arguments = "".join(f"{self.argument(s)}, " for s in op.sources)
-            return self.assigned(op, f"T.collective({self.op(op)}, ({arguments}))")
+            number, whole = self.op(op), op.use.form.whole
+            if whole is None:
+                return self.assigned(op, f"T.collective({number}, ({arguments}))")
+            call = f"T.collective({number}, brought({self.how(op.use)}, ({arguments})))"
+            self.names["brought"] = brought
+            if whole.after is not None:
+                name = f"m{id(whole.after)}"
+                self.names[name] = whole.after
+                call = f"{name}({self.how(op.use)}, T, {call}, {arguments})"
+            return self.assigned(op, call, before=f"T.op = {number}")
         if op.use.form.mnemonic in ("div", "rem") and op.use.type[:1] in ("u", "s"):
             return self.quotient(op)
         return self.value(op)

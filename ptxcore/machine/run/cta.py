@@ -8,6 +8,7 @@ from typing import Any
 
 from ptxcore.isa.data_movement import Lanes
 from ptxcore.isa.form import Use
+from ptxcore.machine.ir.collective import EVERYBODY
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
 from ptxcore.machine.run.special import WARP, Registers, Triple
@@ -83,10 +84,11 @@ class Warp:
     def join(self, thread: Thread, op: int, arguments: tuple[Any, ...]) -> Any:
         """One more thread at an instruction; gives its result when all are there. Raises Suspended."""
         how, position = thread.launch.collective(op)
-        mask = None if position is None else arguments[position]
+        whole = how.form.whole is not None
+        mask = EVERYBODY if whole else None if position is None else arguments[position]
         if mask is not None and not mask >> thread.lane & 1:
             raise fault("bad-mask", f"the member mask {mask:#x} does not name lane {thread.lane}, which executes this")
-        place: Place = (op, None) if mask is None else ((how.form, how.present), mask)
+        place: Place = (op, mask) if mask is None or whole else ((how.form, how.present), mask)
         meeting = self.meetings.get(place)
         if meeting is None:
             meeting = self.meetings[place] = Meeting(how)
@@ -106,6 +108,15 @@ class Warp:
         """All are there: each gets its result. Gives that of `last`, which is running."""
         meeting = self.meetings.pop(place)
         how = meeting.how
+        if how.form.whole is not None and len(meeting.threads) < WARP:
+            error = fault(
+                "bad-mask",
+                f"all {WARP} threads of a warp must execute this; {len(meeting.threads)} do, and the others have exited, "
+                "or there are none",
+            )
+            first = min(meeting.threads)
+            error.blamed = meeting.threads[first].name, self.cta.launch.compiled.ops[place[0]]
+            raise error
         watcher = self.cta.launch.watcher
         if watcher is not None:
             watcher.met(how, list(meeting.threads.values()), place[1] is not None)

@@ -31,6 +31,7 @@ from ptxcore.machine.vector.operands import Operands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
 from ptxcore.machine.vector.tracing import RANK, Recorder, Untraceable
+from ptxcore.machine.vector.warps import prepared
 from ptxcore.values.terms import Term, mask, symbol
 
 _SPACES = frozenset(("global", "shared", "shared::cluster", "local", "const", "param", "generic"))
@@ -65,6 +66,8 @@ class Blocks:
         self.refused: set[Any] = set()
         #: The bytes of the smallest access that may be to shared memory.
         sizes = [op.use.width // 8 for op in code.ops if op.use.space in _MAYBE_SHARED and op.use.form.kind == "effect"]
+        wholes = [(op.use, op.use.form.whole.least) for op in code.ops if op.use.form.whole is not None]
+        sizes += [least(use) for use, least in wholes if least is not None]
         self.granule = min((size for size in sizes if size in _WORDS), default=4)
         #: The registers that are live where each block begins and ends; `wanted`: where it begins, one by one.
         self.live = live_registers(code, self.cuts, self.carry)
@@ -397,6 +400,9 @@ class _Block(Operands):
     def operands(self, op: Op) -> list[str]:
         use = op.use
         targets = tuple(_flat(op.targets))
+        if use.form.whole is not None:
+            self.blocks.meets[id(op)] = Meet("", "", None, targets, whole=prepared(op))
+            return [self.argument(s) for s in leaves(op)]
         if use.form.kind == "warp":
             if any(s is not None and s.kind == "vector" for s in op.sources):
                 raise Untraceable("a vector")

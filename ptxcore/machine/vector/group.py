@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxcore.machine.ir.collective import EVERYBODY
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.faults import Fault
 from ptxcore.machine.run.special import WARP, Shape, Triple
@@ -369,7 +370,8 @@ class Group(Asked):
         """Nobody can go on: whoever meets without a mask goes on as they are. Whether anybody does."""
         for block in sorted(self.parked):
             op, threads, operands, following = self.parked[block]
-            if self.blocks.meets[id(op)].mask is None:
+            meet = self.blocks.meets[id(op)]
+            if meet.mask is None and meet.whole is None:
                 del self.parked[block]
                 self._met(op, threads, operands, following)
                 return True
@@ -378,10 +380,14 @@ class Group(Asked):
     def _converge(self, block: int, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
         """Threads are at an instruction of warps: those whose warps are complete go on."""
         meet = self.blocks.meets[id(op)]
-        if meet.mask is None:
+        if meet.whole is not None and threads.size == self.count:
+            self._met(op, threads, operands, following)
+            return
+        if meet.mask is None and meet.whole is None:
             self.parked[block] = op, threads, operands, following
             return
-        ready = Lanes.ready(self.crew, threads, operands[meet.mask])
+        masks = np.int64(EVERYBODY) if meet.mask is None else operands[meet.mask]
+        ready = Lanes.ready(self.crew, threads, masks)
         if not ready.all():
             self.parked[block] = op, threads[~ready], tuple(part(o, ~ready) for o in operands), following
             if not ready.any():
@@ -399,7 +405,12 @@ class Group(Asked):
         if self.order is not None:
             self.order.converge(threads)
         targets = meet.targets
-        if targets:
+        if meet.whole is not None:
+            results = meet.whole.execute(self, self.crew.lane[threads], threads, operands)
+            for target, result in zip(targets, results, strict=False):
+                if target is not None:
+                    self.registers.put(target.slot, extended(result, target), threads)
+        elif targets:
             widths = tuple(t.width if t is not None else 64 for t in targets)
             for these, given in _by_mask(threads, operands, meet.mask):
                 results = together(self.crew, op.use, these, given, widths, self.watcher is not None)

@@ -28,14 +28,15 @@ class Stop(NamedTuple):
 
 class Meet(NamedTuple):
     """How threads meet at an instruction: at a barrier (`action`), or as lanes of a warp, `mask` being the source with the
-    member mask; or (`alone`) that each executes it by itself, its sources having these `shapes`. `targets` are the registers
-    of its results."""
+    member mask; or (`alone`) that each executes it by itself, its sources having these `shapes`; or (`whole`, see
+    `warps.Together`) that whole warps do. `targets` are the registers of its results."""
 
     action: str
     operator: str
     mask: int | None
     targets: tuple[Target | None, ...]
     shapes: tuple[Any, ...] = ()
+    whole: Any = None
 
 
 def jump(index: Any, targets: tuple[int, ...]) -> Any:

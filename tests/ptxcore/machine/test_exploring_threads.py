@@ -144,7 +144,6 @@ def test_clocks_are_asked_anew_each_time() -> None:
         ("alloca.u64 %d, 16, 8;", "'alloca' is not supported in litmus tests"),
         ("clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [s], [m];",
          "'clusterlaunchcontrol.try_cancel' is not supported in litmus tests"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%d}, [s];", "'ldmatrix' is not supported in litmus tests"),
         ("multimem.st.weak.global.u32 [x], 1;", "'multimem.st' is not supported in litmus tests"),
         ("tex.1d.v4.f32.s32 {%a, %b, %c, %d}, [t, {%r}];", "'tex' is not supported in litmus tests"),
     ],

@@ -46,6 +46,7 @@ FINISHED: tuple[str, ...] = (
     "half_comparison",
     "conversion",
     "control",
+    "matrix_moves",
 )
 
 #: Kinds of forms that compute nothing.

@@ -26,7 +26,7 @@ from ptxcore.machine.vector.arrays import (
     each,
     holder,
 )
-from ptxcore.machine.vector.flow import alone, block_cuts, meets
+from ptxcore.machine.vector.flow import alone, block_cuts, leaves, meets
 from ptxcore.machine.vector.operands import Operands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required

@@ -17,7 +17,7 @@ from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.ir.windows import PARAM, SHARED
 from ptxcore.machine.lower.liveness import live_registers, operands_read, writes
 from ptxcore.machine.lower.ops import DROPPED, Code, Op, Program, Source, Target
-from ptxcore.machine.run.codegen import DONE, ENDS, _flat, _flat_values, polls
+from ptxcore.machine.run.codegen import DONE, ENDS, _flat, _flat_values, _leaves, polls
 from ptxcore.machine.vector.arrays import (
     NAMES,
     ArrayPrinter,
@@ -26,7 +26,7 @@ from ptxcore.machine.vector.arrays import (
     each,
     holder,
 )
-from ptxcore.machine.vector.flow import alone, block_cuts, leaves, meets
+from ptxcore.machine.vector.flow import alone, block_cuts, meets
 from ptxcore.machine.vector.operands import Operands
 from ptxcore.machine.vector.registers import ALL, NOTHING, Irregular, choose, merge, select
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, divisible, filled, fork, jump, required
@@ -402,7 +402,7 @@ class _Block(Operands):
         targets = tuple(_flat(op.targets))
         if use.form.whole is not None:
             self.blocks.meets[id(op)] = Meet("", "", None, targets, whole=prepared(op))
-            return [self.argument(s) for s in leaves(op)]
+            return [self.argument(s) for source in op.sources for s in _leaves(source)]
         if use.form.kind == "warp":
             if any(s is not None and s.kind == "vector" for s in op.sources):
                 raise Untraceable("a vector")

@@ -24,9 +24,9 @@ from ptxcore.machine.ir.collective import UNDETERMINED
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
-_DEPENDS = Undefined(
-    "a shuffle from a lane that is not there, has exited, or is not in the member mask gives any value, and the answer depends "
-    "on it"
+_SHUFFLE = "a shuffle from a lane that is not there, has exited, or is not in the member mask gives any value"
+_PRODUCT = (
+    "a sum of products of matrices may be added and rounded in any order, which gives other values than the exact sum"
 )
 #: So many numbers of the program are tried, and so many combinations of them.
 _MOST_NUMBERS, _MOST_SUMS = 12, 24
@@ -69,7 +69,7 @@ def depends(
     for way in _ways(loose, sums=by_solver is None):
         found = decide(with_way(program, way))
         if answer(found) != before:
-            return found.undefined or _DEPENDS
+            return found.undefined or _why(program)
     if by_solver is None or loose is None or program.size > _MOST_EVENTS:
         return None
     return _found_by_solver(program, loose, before, answer, decide, by_solver)
@@ -90,17 +90,24 @@ def with_any_numbers(program: Program, find: Find, *, by_solver: bool) -> Stall 
         return found
     ways = (with_way(program, way) for way in _ways(loose, sums=not by_solver))
     if isinstance(found, Stall):
-        return found if all(find(other) is not None for other in ways) else _undefined(found)
+        return found if all(find(other) is not None for other in ways) else _undefined(program, found)
     for other in [loose] if by_solver and loose is not None else ways:
         more = find(other)
         if isinstance(more, Stall):
-            return _undefined(more)
+            return _undefined(program, more)
         found = found or more
     return found
 
 
-def _undefined(stall: Stall) -> Stall:
-    return stall._replace(undefined=stall.undefined or _DEPENDS)
+def _why(program: Program) -> Undefined:
+    """What is open, of which the answer depends."""
+    names = {symbol.args[0][2].partition(".")[0] for symbol in program.undetermined}
+    reasons = [*[_PRODUCT] * bool(names & {"mma", "wmma"}), *[_SHUFFLE] * bool(names - {"mma", "wmma"})]
+    return Undefined(f"{', or '.join(reasons)}, and the answer depends on it")
+
+
+def _undefined(program: Program, stall: Stall) -> Stall:
+    return stall._replace(undefined=stall.undefined or _why(program))
 
 
 def _found_by_solver(
@@ -118,12 +125,12 @@ def _found_by_solver(
     except UnsupportedProgram:
         return None
     if (found.races and not before.races) or (found.undefined and not before.undefined):
-        return found.undefined or _DEPENDS
+        return found.undefined or _why(program)
     for state in found.states:  # a few, with one of each kind among them
         numbers = ",".join(str(state[o.label] & terms.mask(WIDTH)) for o in shown)
         other = decide(with_way(program, f"these:{numbers}"))
         if answer(other) != before:
-            return other.undefined or _DEPENDS
+            return other.undefined or _why(program)
     return None
 
 

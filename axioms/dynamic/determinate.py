@@ -363,7 +363,7 @@ class Determinate:
         if what == "fence" and how is not None:
             self._fence(thread, how)
             return
-        if what == "unknown":
+        if what in ("unknown", "rounding"):
             self.unknown = self.unknown or Open(what)
             return
         raise self._open(thread, what)

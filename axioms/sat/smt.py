@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from axioms.errors import UnsupportedProgram
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
 
@@ -67,6 +68,10 @@ class Text:
             from axioms.sat.floats import body
 
             return body(t, [self.operand(a, _width_below(t, a)) for a in t.args[3:]])
+        if t.op == "dot":
+            raise UnsupportedProgram(
+                "floating-point products of matrices of numbers that are not known cannot be decided"
+            )
         if t.op == "extract":
             piece = f"((_ extract {t.args[1]} {t.args[2]}) {self.names[t.args[0]]})"
             return piece if t.width > 1 else f"(= {piece} #b1)"

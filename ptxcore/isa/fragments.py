@@ -44,6 +44,61 @@ MOVED = {
     "m16n8": Layout(_lanes(2), ((0, 1), (8, 0))),
 }
 
+
+def multiplicand(rows: int, per: int, registers_: int, *, down: bool) -> Layout:
+    """The fragment of A of `mma` (sections 9.7.14.5.2 to 9.7.14.5.13) in so many registers of `per` elements: four threads to
+    a row, first in the upper rows, then in the lower ones (where there are 16), then in further columns. That of B is the same
+    with rows and columns exchanged (`down`), and has 8 columns."""
+    within = [(0, 1 << bit) for bit in range(per.bit_length() - 1)]
+    further = [(8, 0)] if rows == 16 else []
+    count = registers_ // (2 if rows == 16 else 1)
+    further += [(0, (4 * per) << bit) for bit in range(count.bit_length() - 1)]
+    lanes, elements_ = _lanes(per), (*within, *further)
+    if down:
+        lanes, elements_ = _turned(lanes), tuple(_turned(elements_))
+    return Layout(lanes, elements_)
+
+
+def _turned(places: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((right, down) for down, right in places)
+
+
+#: Accumulators (C and D) of 8 and of 16 rows.
+ACCUMULATORS = {8: Layout(_lanes(2), ((0, 1),)), 16: Layout(_lanes(2), ((0, 1), (8, 0)))}
+
+_QUADS = ((8, 0), (16, 0), (4, 0))
+_SIDES = ((0, 8), (0, 16), (0, 4))
+#: `mma.m8n8k4` of `.f16` (section 9.7.14.5.1), four products at once: the rows of A, C and D one below the other, the columns
+#: of B one beside the other. By matrix and layout, of accumulators by type.
+AT_ONCE = {
+    ("a", "row"): Layout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2))),
+    ("a", "col"): Layout(((0, 1), (0, 2), *_QUADS), ((1, 0), (2, 0))),
+    ("b", "row"): Layout(((1, 0), (2, 0), *_SIDES), ((0, 1), (0, 2))),
+    ("b", "col"): Layout(((0, 1), (0, 2), *_SIDES), ((1, 0), (2, 0))),
+    ("c", "f16"): Layout(((1, 0), (2, 0), *_QUADS), ((0, 1), (0, 2), (0, 4))),
+    ("c", "f32"): Layout(((1, 0), (0, 2), *_QUADS), ((0, 1), (2, 0), (0, 4))),
+}
+
+
+class Metadata(NamedTuple):
+    """Where the positions of nonzero elements of a sparse A stand (section 9.7.14.6.2): for a chunk `j` of row `r`, in the
+    thread `4 * (r % 8) + first + j // chunks * across + r // 8 * below` at the bit `4 * (j % chunks) + 16 * (r // 8)` (without
+    the last where `below`). `first` comes of the selector, `each` times it."""
+
+    chunks: int
+    across: int
+    below: int
+    each: int
+
+
+#: By chunks of a row and whether a chunk has two elements that count, in pairs of 16 bits or more, or not.
+METADATA = {
+    (4, True): Metadata(4, 0, 0, 1),
+    (8, True): Metadata(4, 1, 0, 2),
+    (8, False): Metadata(8, 0, 1, 2),
+    (16, False): Metadata(8, 2, 1, 0),
+}
+
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)\Z")
 
 

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.form import Form, Use
+from ptxcore.isa.form import Form, Use, Whole
 from ptxcore.isa.fragments import elements, registers
+from ptxcore.isa.products import arrays, judged, multiply, of_mma, opens, told
 
 _FLOATS_OF_8_BITS = "e4m3 e5m2"
 _FLOATS_OF_4_TO_8_BITS = "e4m3 e5m2 e3m2 e2m3 e2m1"
@@ -93,10 +94,13 @@ def _scales(columns: int) -> str:
 
 
 _mma = partial(
-    Form, kind="effect", section="9.7.14.5.14", layout=_fragments, repeats="sync satfinite", ordered="row col op popc",
+    Form, run=multiply(of_mma), kind="warp", whole=Whole(arrays=arrays(of_mma), opens=opens(of_mma)),
+    section="9.7.14.5.14", layout=_fragments,
+    repeats="sync satfinite", ordered="row col op popc",
 )  # fmt: skip
 _sparse = partial(
-    Form, kind="effect", section="9.7.14.6.3", version="7.1", target="sm_80", layout=_fragments, repeats="sync satfinite",
+    Form, run=multiply(of_mma), kind="warp", whole=Whole(told=told, after=judged, arrays=arrays(of_mma), opens=opens(of_mma)),
+    section="9.7.14.6.3", version="7.1", target="sm_80", layout=_fragments, repeats="sync satfinite",
     ordered="row col",
 )  # fmt: skip
 
@@ -133,6 +137,7 @@ FORMS = (
     _mma(f"mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype {_D}", version="8.4", target="sm_89",
          shape="m16n8k16 m16n8k32", rules=_ALIKE, needs={"m16n8k16 ctype=f16": "8.7"}, **_F8, **_HALF_OR_SINGLE),
     _mma(f"mma.sync.aligned.shape.row.col{{.kind}}.dtype.atype.btype.ctype {_D}", only="ptxas", version="8.7",
+         run=None, kind="effect", whole=None,
          target="sm_89", layout=_fragments_but_b, shape="m16n8k16", kind_="kind::f8f6f4", rules=_ALIKE,
          needs={"kind::f8f6f4": "sm_100f sm_101f sm_120f"}, **_F8, **_HALF_OR_SINGLE),
     _mma(f"mma.sync.aligned.shape.row.col.kind.dtype.atype.btype.ctype {_D}",

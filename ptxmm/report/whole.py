@@ -15,6 +15,7 @@ OPEN = {
     "counts": "a barrier to which threads come with different numbers of threads",
     "unmasked": "an instruction of a warp without a member mask",
     "unknown": "a value that nothing determines",
+    "rounding": "a sum of products of matrices, of which the manual leaves open in which order it is added and rounded",
     "asynchronous": "an asynchronous operation",
     "mbarrier": "an mbarrier object",
     "clock": "a clock, or another special register whose value is open",

@@ -337,13 +337,15 @@ class Actions:
             )
         effect = self.effect("collective", how, operands=brought(how, self._sources), mask=mask, width=sum(widths))
         effect.how = how
-        if whole is not None and whole.after is not None:  # what it brings are addresses
+        if whole is not None and whole.least is not None:  # what it brings are addresses
             effect.data_dependencies, effect.address_dependencies = effect.address_dependencies, NO_DEPENDENCIES
         results = taken_apart(how, self._result(effect, effect.width))
         if whole is None or whole.after is None:
             return results if len(results) > 1 else results[0]
         self._told, self._returned = self._returned, NO_DEPENDENCIES
         made = whole.after(how, self, results, *self._sources)
+        if whole.least is None:
+            self._returned = self._told
         self._told = NO_DEPENDENCIES
         return made[0] if len(made) == 1 else made
 

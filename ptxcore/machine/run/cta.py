@@ -121,7 +121,8 @@ class Warp:
         if watcher is not None:
             watcher.met(how, list(meeting.threads.values()), place[1] is not None)
         arguments = dict(sorted(meeting.arguments.items()))
-        if watcher is not None:
+        whole = how.form.whole
+        if watcher is not None and whole is None:
             arguments = Lanes(arguments, watcher.left_open)
         try:
             results = how.form.meaning(how, arguments)
@@ -130,6 +131,8 @@ class Warp:
                 if isinstance(argument, UndefinedValue):
                     int(argument)  # raises what is wrong
             raise
+        if watcher is not None and whole is not None and whole.opens is not None and whole.opens(how, arguments):
+            watcher.other(next(iter(meeting.threads.values())), "rounding", how)
         for lane, thread in meeting.threads.items():
             if thread is not last:
                 thread.wake(results[lane])

@@ -8,6 +8,7 @@ import numpy as np
 from sequential import Schedule
 from test_explored_as_run import Bytes
 
+from axioms.events.undetermined import values_in
 from ptxcore.machine.run.launch import Device, load
 from ptxcore.machine.vector.launch import blocks_of, executed
 from ptxmm.kernels.explored import Explored
@@ -103,8 +104,8 @@ class Kernel:
         assert (found[:SINGLE] == single).all(), "the machines differ"
         return self.taken(found)
 
-    def explored(self, **given: Any) -> dict[str, Any]:
-        """What a schedule of the explored effects of one warp leaves, as `__call__`."""
+    def explored(self, open_: int = 0, **given: Any) -> dict[str, Any]:
+        """What a schedule of the explored effects of one warp leaves, as `__call__`; `open_` is what the manual leaves open."""
         memory = np.zeros(self.size, np.uint8)
         for name, array in given.items():
             raw = np.ascontiguousarray(array[0]).reshape(-1).view(np.uint8)
@@ -116,7 +117,9 @@ class Kernel:
         objects = [bytearray(o.initial.ljust(o.size, b"\0")) for o in found.memory.objects]
         views = [[v for v in found.memory.views if v.threads is None or t in v.threads] for t in range(32)]
         executions = [t.execution for t in found.threads]
-        Schedule(executions, [0] * 32, [Bytes(objects, of) for of in views], found.definitions).run()
+        schedule = Schedule(executions, [0] * 32, [Bytes(objects, of) for of in views], found.definitions)
+        schedule.known |= dict.fromkeys(values_in(found.definitions), open_)
+        schedule.run()
         held = np.frombuffer(bytes(objects[found.memory.buffers["out"][1]]), np.uint8)
         return self.taken(held[None, : self.out_size])
 

@@ -47,6 +47,7 @@ FINISHED: tuple[str, ...] = (
     "conversion",
     "control",
     "matrix_moves",
+    "mma",
 )
 
 #: Kinds of forms that compute nothing.

@@ -284,11 +284,11 @@ class Use:
         self._wanted: tuple[Expected, ...] | None = None
 
     def part(self, width: int, element: int = -1) -> Use:
-        """The use, of a form that accesses memory in parts, for one access of `width` bits to shared memory; `element` is the
-        one of a vector that is stored."""
+        """The use, of a form that accesses memory in parts, for one access of `width` bits; `element` is the one of a vector
+        that is stored."""
         use = copy(self)
         use.words = _Words({"element": str(element)} if element >= 0 else {})
-        use.width, use.space = width, "shared"
+        use.width = width
         return use
 
     def has(self, text: str) -> bool:

@@ -137,6 +137,13 @@ def rows_of_warps(how: Use, columns: Sequence[Any]) -> list[Any]:
     return found
 
 
+def _access(how: Use, bits: int, element: int = -1) -> Use:
+    """An access to shared memory, where generic addresses must point."""
+    access = how.part(bits, element)
+    access.space = "shared"
+    return access
+
+
 def _check(how: Use, thread: Thread, row: Value) -> None:
     """Rows lie at multiples of their 16 bytes, in shared memory."""
     thread.require(eq(extract(row, 3, 0), 0), "misaligned", "the address of a row of a matrix is no multiple of 16")
@@ -153,7 +160,7 @@ def load_rows(how: Use, thread: Thread, told: Sequence[Value], *sources: Any) ->
     plan = _plan_of(how)
     *addresses, row, shift = told
     _check(how, thread, row)
-    read = [thread.load(how.part(p.bits), address) for p, address in zip(plan.pieces, addresses, strict=True)]
+    read = [thread.load(_access(how, p.bits), address) for p, address in zip(plan.pieces, addresses, strict=True)]
     elements: list[Value] = []
     if plan.split:
         for low, high in zip(read[::2], read[1::2], strict=True):
@@ -180,7 +187,7 @@ def store_rows(how: Use, thread: Thread, told: Sequence[Value], p: Value, regist
     for i, (piece, address) in enumerate(zip(plan.pieces, addresses, strict=True)):
         number, low = i // per, i % per * piece.bits
         value = extract(registers[number], low + piece.bits - 1, low)
-        thread.store(how.part(piece.bits, number), address, value)
+        thread.store(_access(how, piece.bits, number), address, value)
     return ()
 
 

@@ -19,8 +19,9 @@ from ptxcore.isa.fragments import (
     multiplicand,
     shape,
 )
+from ptxcore.values.floats import finite, is_nan
 from ptxcore.values.packed import join
-from ptxcore.values.products import all_settled, any_subnormal, dot, is_float, numbers, summed
+from ptxcore.values.products import all_settled, any_subnormal, dot, is_float, numbers, saturated, summed
 from ptxcore.values.terms import (
     Term,
     Value,
@@ -106,7 +107,7 @@ class Product(NamedTuple):
 
 
 #: How fragments lie, by instruction: (how, matrix, element type, bits of its container, registers) -> layout.
-Layouts = Callable[[Use, str, str, int, int], Layout]
+Layouts = Callable[[Use, str, str, int, int], Any]
 
 
 def of_mma(how: Use, matrix: str, kind: str, bits: int, registers: int) -> Layout:
@@ -343,6 +344,8 @@ def _sum(
     kinds = (p.a.kind, p.b.kind, p.c.kind, p.d.kind)
     scale = p.scaled.kind if p.scaled else ""
     value = dot(kinds, p.mode, a, b, c, _scales(p, lanes, i, j), scale, left_open)
+    if p.saturates:
+        value = ite(is_nan(p.d.kind, value), 0, finite(p.d.kind, value), p.d.bits)
     width = p.d.bits
     return value if type(value) is Term and value.width == width else extract(value, width - 1, 0)
 
@@ -462,6 +465,8 @@ def _of_arrays(how: Use, p: Product, columns: Sequence[Any]) -> list[Any]:
         if is_float(p.a.kind):
             a, b, c, _ = _factors(how, p, columns, judgement)
             result = summed(a, b, c, p.d.kind, p.mode)
+            if p.saturates:
+                result = saturated(result, p.d.kind)
         else:
             result = _of_integers(how, p, columns, judgement)
     flat = result.reshape(warps, -1).take(_order(p.d), axis=1)

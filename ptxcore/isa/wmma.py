@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from ptxcore.isa.difference import Difference
-from ptxcore.isa.form import Form, Use
+from ptxcore.isa.form import Form, Use, Whole
 from ptxcore.isa.fragments import elements, registers
+from ptxcore.isa.products import arrays, multiply, opens
+from ptxcore.isa.wmma_moves import LOAD, STORE, of_wmma, rows
 
 _CUBES = "m16n16k16 m8n32k16 m32n8k16"
 _LAYOUT = "row col"
@@ -69,13 +71,17 @@ def _multiplied(how: Use) -> Mapping[str, str]:
     return found
 
 
-_wmma = partial(Form, kind="effect", version="6.3", target="sm_70", repeats="sync satfinite", needs=_NEEDS)
-_load = partial(_wmma, section="9.7.14.4.3", layout=_loaded, first="load part", space=_SPACE)
-_load_a = partial(_wmma, section="9.7.14.4.3", layout=_loaded, first="load a", space=_SPACE)
-_load_b = partial(_wmma, section="9.7.14.4.3", layout=_loaded, first="load b", space=_SPACE)
-_load_c = partial(_wmma, section="9.7.14.4.3", layout=_loaded, first="load c", space=_SPACE)
-_store = partial(_wmma, section="9.7.14.4.4", layout=_stored, first="store d", space=_SPACE)
-_mma = partial(_wmma, section="9.7.14.4.5", layout=_multiplied, first="mma")
+_wmma = partial(Form, kind="warp", version="6.3", target="sm_70", repeats="sync satfinite", needs=_NEEDS)
+_moved = partial(_wmma, run=rows, whole=LOAD, space=_SPACE)
+_load = partial(_moved, section="9.7.14.4.3", layout=_loaded, first="load part")
+_load_a = partial(_moved, section="9.7.14.4.3", layout=_loaded, first="load a")
+_load_b = partial(_moved, section="9.7.14.4.3", layout=_loaded, first="load b")
+_load_c = partial(_moved, section="9.7.14.4.3", layout=_loaded, first="load c")
+_store = partial(_moved, whole=STORE, section="9.7.14.4.4", layout=_stored, first="store d")
+_PRODUCT = Whole(arrays=arrays(of_wmma), opens=opens(of_wmma))
+_mma = partial(
+    _wmma, run=multiply(of_wmma), whole=_PRODUCT, section="9.7.14.4.5", layout=_multiplied, first="mma",
+)  # fmt: skip
 _early: dict[str, Any] = {"version": "6.0", "until": "6.3"}  # .aligned is written since PTX 6.3 only
 
 # What goes with which shape where an accumulator is loaded or stored.

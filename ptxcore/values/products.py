@@ -194,16 +194,23 @@ def numbers(kind: str, raw: Any) -> Any:
 
 
 def _grain(x: Any) -> float:
-    """A power of two of which all numbers are multiples; none is infinite."""
+    """A power of two of which all numbers are multiples; 0.0 where they are too far apart for that to matter, or infinite."""
     import numpy as np
 
-    bits = x.reshape(-1).view(np.int64)
-    bits = bits[bits << 1 != 0]
-    if not bits.size:
+    most = float(np.abs(x).max(initial=0.0))
+    if not most:
         return math.inf
-    mantissas = bits & ((1 << 52) - 1) | (1 << 52)
-    low = (mantissas & -mantissas).astype(np.float64)
-    return float(np.ldexp(low, ((bits >> 52) & 0x7FF) - 1075).min())
+    if not math.isfinite(most):
+        return 0.0
+    exponent = 62 - math.frexp(most)[1]
+    if abs(exponent) > 1000:
+        return 0.0
+    scaled = x * math.ldexp(1.0, exponent)
+    whole = scaled.astype(np.int64)
+    if (whole != scaled).any():
+        return 0.0
+    low = int(np.bitwise_or.reduce(whole, axis=None))
+    return math.ldexp(low & -low, -exponent)
 
 
 def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
@@ -220,12 +227,17 @@ def summed(a: Any, b: Any, c: Any, kind: str, mode: str = "rn") -> Any:
         narrow = np.dtype(f"f{form.width // 8}")
         result = found.astype(narrow).view(held)
         most = np.abs(a) @ np.abs(b) + np.abs(c)
-        finite = np.isfinite(most)
-        doubt = (found == 0) & np.signbit(c)
-        if not finite.all() or most.max() > 2.0**53 * min(_grain(a) * _grain(b), _grain(c)):
-            error = most * ((a.shape[-1] + 2) * 2.0**-53)
-            doubt |= ((found - error).astype(narrow) != (found + error).astype(narrow)) & finite
-        result[np.isnan(found)] = form.nan
+        error = most * ((a.shape[-1] + 2) * 2.0**-53)
+        doubt = (found - error).astype(narrow) != (found + error).astype(narrow)
+        if doubt.any():
+            result[np.isnan(found)] = form.nan
+            finite = np.isfinite(most)
+            doubt &= finite
+            if finite.all() and most.max() <= 2.0**53 * min(_grain(a) * _grain(b), _grain(c)):
+                doubt[:] = False
+        zero = found == 0
+        if zero.any():
+            doubt |= zero & np.signbit(c)
     for place in zip(*np.nonzero(doubt), strict=True):
         *where, row, column = place
         at = tuple(where)
@@ -254,3 +266,13 @@ def all_settled(a: Any, b: Any, c: Any, kinds: tuple[str, str]) -> bool:
         return False
     form = FORMATS[min(kinds, key=lambda kind: FORMATS[kind].width)]
     return bool(most <= grain * 2.0 ** _PRECISION[accumulator]) and bool(most < math.ldexp(1.0, form.bias))
+
+
+def saturated(bits: Any, kind: str) -> Any:
+    """Numbers with the largest one of their sign for an infinite one, and 0 for NaN."""
+    form = FORMATS[kind]
+    size = bits & (form.sign_bit - 1)
+    found = bits.copy()
+    found[size == form.infinity] -= 1
+    found[size > form.infinity] = 0
+    return found

@@ -15,7 +15,7 @@ from ptxcore.machine.vector.arrays import NAMES, ArrayPrinter, array_type
 from ptxcore.machine.vector.registers import Irregular
 from ptxcore.machine.vector.steps import required
 from ptxcore.machine.vector.tracing import RANK, Recorder
-from ptxcore.values.terms import Value, symbol
+from ptxcore.values.terms import Term, Value, symbol
 
 _LANES = np.arange(WARP)
 
@@ -24,6 +24,7 @@ class Made(NamedTuple):
     """An access: its address, bits, the value that is stored; or the symbol of what is read."""
 
     kind: str
+    space: str
     bits: int
     address: Value
     value: Value
@@ -38,11 +39,11 @@ class Steps(Recorder):
 
     def load(self, how: Use, address: Value) -> Value:
         value = symbol(("read", len(self.made)), how.width)
-        self.made.append(Made("load", how.width, address, value))
+        self.made.append(Made("load", how.space, how.width, address, value))
         return value
 
     def store(self, how: Use, address: Value, value: Value) -> None:
-        self.made.append(Made("store", how.width, address, value))
+        self.made.append(Made("store", how.space, how.width, address, value))
 
 
 class Together(NamedTuple):
@@ -51,7 +52,7 @@ class Together(NamedTuple):
 
     use: Use
     brings: tuple[int, ...]
-    widths: tuple[int, ...]
+    kinds: tuple[Any, ...]
     after: Callable[..., Any] | None
 
     def execute(self, group: Any, lanes: Any, threads: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,10 +63,11 @@ class Together(NamedTuple):
         whole = self.use.form.whole
         assert whole is not None
         assert whole.arrays is not None
-        columns = [
-            np.broadcast_to(operands[i].astype(array_type(w), copy=False), (count,)).reshape(-1, WARP)
-            for i, w in zip(self.brings, self.widths, strict=True)
-        ]
+        columns = []
+        for i, kind in zip(self.brings, self.kinds, strict=True):
+            column = operands[i]
+            column = column if column.dtype == kind else column.astype(kind)
+            columns.append((column if column.ndim else np.full(count, column)).reshape(-1, WARP))
         told = [np.ascontiguousarray(column).reshape(count) for column in whole.arrays(self.use, columns)]
         if self.after is None:
             return tuple(told)
@@ -80,9 +82,9 @@ def prepared(op: Op) -> Together:
     numbers = iter(range(1000))
     shapes = [_numbered(source, numbers) for source in op.sources]
     brings = brought(use, shapes)
-    widths = tuple(w for i, w in zip(brings, brought_widths(use), strict=True) if i is not None)
+    kinds = tuple(np.dtype(array_type(w)) for i, w in zip(brings, brought_widths(use), strict=True) if i is not None)
     return Together(
-        use, tuple(i for i in brings if i is not None), widths, _after(op) if whole.after is not None else None
+        use, tuple(i for i in brings if i is not None), kinds, _after(op) if whole.after is not None else None
     )
 
 
@@ -132,13 +134,13 @@ def _after(op: Op) -> Callable[..., Any]:
 
     lines += [f"required({printed(c, 1)})" for c in steps.required if c != 1]
     for i, made in enumerate(steps.made):
-        where = f"O, 'shared', {printed(made.address, 64)}, {made.bits // 8}"
+        where = f"O, {made.space!r}, {printed(made.address, 64)}, {made.bits // 8}"
         if made.kind == "load":
             lines.append(f"x{i} = G.load({where}, I, n)")
         else:
             value = printed(made.value, made.bits)
             lines.append(f"G.store({where}, {value}, I, n)")
-    lines.append(f"return ({''.join(f'{printed(r, 32)}, ' for r in results)})")
+    lines.append(f"return ({''.join(f'{printed(r, r.width if type(r) is Term else 32)}, ' for r in results)})")
     text = "def after(G, I, n, told, operands):\n" + "".join(f"    {line}\n" for line in lines)
     space: dict[str, Any] = {**NAMES, **printer.names, "required": required, "O": op}
     exec(text, space)

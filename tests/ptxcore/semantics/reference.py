@@ -48,6 +48,7 @@ FINISHED: tuple[str, ...] = (
     "control",
     "matrix_moves",
     "mma",
+    "wmma",
 )
 
 #: Kinds of forms that compute nothing.

@@ -15,6 +15,7 @@ from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
+from ptxmm.kernels.counterexamples import shown_by_runs
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
@@ -80,7 +81,7 @@ def check(
     try:
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
             open_ = decide_whole(test, result, deadline, racing=tells_races(model))
-            if not open_:
+            if not open_ or shown_by_runs(test, result, deadline):
                 return result
         question = Question(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,

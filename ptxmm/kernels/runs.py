@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.run.launch import load
+from ptxcore.values import terms
 from ptxcore.values.terms import signed
 from ptxmm.arguments import pack
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Launch, Scalar, Structure
-from ptxmm.kernels.test import KernelTest, observed
+from ptxmm.kernels.launch import Argument, Buffer, Element, Launch, Scalar, Structure
+from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
     from ptxcore.diagnostics import Diagnostic
@@ -105,3 +106,18 @@ def _bits(scalar: Scalar) -> Any:
         width = TYPES[scalar.type].width
         return numpy.array([scalar.value], dtype=f"<u{width // 8}").view(f"<f{width // 8}")[0]
     return scalar.value
+
+
+def truth(test: KernelTest, check: Check, state: State) -> bool:
+    """Whether an outcome is as a check wants it; a property holds of it."""
+    if check.expression is None:
+        return check.wanted
+
+    def final(name: str, index: int) -> Element:
+        label = f"{name}[{index}]"
+        width = next(p for p in test.parameters if p.name == name and isinstance(p, Buffer)).type
+        bits = TYPES[width].width
+        return Element(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
+
+    truth = bool(check.expression.truth(resolver(test.parameters, final)))
+    return not truth if check.kind == "never" else truth

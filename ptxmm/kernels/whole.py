@@ -16,14 +16,13 @@ from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.syntax.printer import print_statement
-from ptxcore.values import terms
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Buffer, Element, Launch
+from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs, State, Watchers
-from ptxmm.kernels.test import Check, KernelTest, resolver
+from ptxmm.kernels.runs import Runs, State, Watchers, truth
+from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
 from ptxmm.result import Checked, Result, observation_of
@@ -144,34 +143,19 @@ def _tell(test: KernelTest, result: Result, state: State) -> None:
     """One outcome, in which all threads end: every check answers by it."""
     declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
     shown = declared.state(state) if declared.types else state
-    truths = [_truth(test, check, state) for check in test.checks if check.expression is not None]
+    truths = [truth(test, check, state) for check in test.checks if check.expression is not None]
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
     for checked, check in zip(result.checks, test.checks, strict=True):
-        _answer(checked, check, _truth(test, check, state), shown)
+        _answer(checked, check, truth(test, check, state), shown)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     result.states, result.complete, result.listed_all, result.runs = [shown], True, True, 1
     if truths:
         asked = safe or [check for check in test.checks if check.kind == "exists"]
-        holds = all(_truth(test, check, state) for check in asked)
+        holds = all(truth(test, check, state) for check in asked)
         result.satisfied, result.positive, result.negative = [holds], int(holds), int(not holds)
         result.kind = "forall" if safe else "exists"
         result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
         result.observation = observation_of(result.positive, result.negative)
-
-
-def _truth(test: KernelTest, check: Check, state: State) -> bool:
-    """Whether an outcome is as a check wants it; a property holds of it."""
-    if check.expression is None:
-        return check.wanted
-
-    def final(name: str, index: int) -> Element:
-        label = f"{name}[{index}]"
-        width = next(p for p in test.parameters if p.name == name and isinstance(p, Buffer)).type
-        bits = TYPES[width].width
-        return Element(label, state[label] & terms.mask(bits), bits, TYPES[width].kind == "s")
-
-    truth = bool(check.expression.truth(resolver(test.parameters, final)))
-    return not truth if check.kind == "never" else truth
 
 
 def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:

@@ -47,6 +47,17 @@ def undrawn(runs: int) -> str:
     return f"no picture: {several} decided it, of which no execution is kept"
 
 
+def by_a_run(number: int) -> str:
+    """Which of some runs showed what a check forbids."""
+    order = "in the order of the threads" if number == 1 else f"in a random order, the {number - 1}. of them"
+    return f"a run of all threads {order} shows it"
+
+
+def beside_a_run(text: str) -> str:
+    """What is not known of a check where a run showed that another one fails."""
+    return f"{text}: not decided, since a run had shown that another check does not hold"
+
+
 def left_open(what: str, place: str) -> str:
     """The note of a test that one run does not decide."""
     return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"

@@ -52,7 +52,8 @@ class Undefined(Fault):
 class KernelError(Exception):
     """An error of a running kernel. `kind` is short and fixed (`out-of-bounds`, `deadlock` ...); `instruction` and `source`
     (file and line of `.loc`) are None where no single instruction is to blame; `values` are the registers that the
-    instruction reads, as text; `printed` is what the kernel printed before."""
+    instruction reads, as text; `printed` is what the kernel printed before. `certain`: it is no matter of how long somebody
+    waited; False for a deadlock in which threads still look."""
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class KernelError(Exception):
         self.instruction, self.source, self.path = instruction, source, path
         self.values = tuple(values)
         self.printed = ""
+        self.certain = True
         super().__init__(self.render())
 
     def render(self) -> str:

@@ -459,7 +459,9 @@ class Launch:
         if len(alike) > _MOST_TOLD:
             told.append("and others")
         message = "deadlock: no thread can go on\n    " + "\n    ".join(told)
-        return self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
+        error = self._located(blocked[0], fault("deadlock", message), self._op_at(blocked[0]))
+        error.certain = not any(cta.sleeping or cta.ready for cta in resident)
+        return error
 
     def _op_at(self, thread: Thread) -> Op | None:
         """The instruction at which a thread waits, or at which it looks for what others write."""

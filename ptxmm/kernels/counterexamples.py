@@ -1,0 +1,109 @@
+"""Bugs first: a few runs of all threads, in orders drawn at random, before a formula says anything of all executions.
+
+A run is sequentially consistent, and every model that ships allows what is: an outcome that must not be, a deadlock or a trap
+of a run is one of the model. What no run shows is not thereby so.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from ptxcore.clock import OutOfTime, limited, tick
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
+from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.runs import Runs, State, truth
+from ptxmm.kernels.test import QUANTIFIERS, Check, KernelTest
+from ptxmm.report import checks as words
+from ptxmm.report import whole as told
+from ptxmm.result import Checked, Result
+
+#: Runs that are made at most, the first one in the order of the threads.
+_MOST = 8
+#: The part of a time limit that they may take, and their time without one, in seconds.
+_SHARE, _SECONDS = 0.05, 5.0
+#: Instructions after which a run is given up.
+_LIMIT = 20_000_000
+#: What the errors of a run show, by their kinds.
+_SHOWN = {"deadlock": ("no_deadlock", "terminates"), "trap": ("no_trap",)}
+
+
+class _Seen(NamedTuple):
+    """What a run showed: its outcome, or the error that it ended with."""
+
+    state: State | None
+    error: KernelError | None
+
+
+def shown_by_runs(test: KernelTest, result: Result, deadline: float | None) -> bool:
+    """Whether some runs decide the test, with their answers in the result; else the result is as it was. Raises InputError for
+    a module that is wrong."""
+    runs = Runs(test)
+    seconds = _SECONDS if deadline is None else min(_SECONDS, _SHARE * (deadline - time.monotonic()))
+    seen: dict[int, tuple[int, _Seen]] = {}
+    try:
+        with limited(max(0.0, seconds)):
+            for number in range(_MOST):
+                one = _run(runs, number - 1 if number else None)
+                for at, check in enumerate(test.checks):
+                    if one is not None and at not in seen and _decides(test, check, one):
+                        seen[at] = number + 1, one
+                if _verdict(test, seen):
+                    _tell(test, result, seen)
+                    return True
+    except (OutOfTime, TimeoutError, UsageError):  # who builds the launch tells what is wrong with it
+        pass
+    return False
+
+
+def _run(runs: Runs, seed: int | None) -> _Seen | None:
+    """One run; None where it shows nothing: it takes too long, or goes wrong in a way that the formula has words for."""
+    try:
+        return _Seen(runs.run(seed, limit=_LIMIT, progress=_step), None)
+    except KernelError as error:
+        return _Seen(None, error) if error.kind in _SHOWN and error.certain else None
+
+
+def _step(finished: int, total: int, executed: int) -> None:
+    """Looks at the clock now and then."""
+    tick()
+
+
+def _existential(check: Check) -> bool:
+    return check.kind == "exists" or not check.wanted
+
+
+def _decides(test: KernelTest, check: Check, seen: _Seen) -> bool:
+    """Whether what a run showed is a counterexample of a check, or its witness."""
+    if check.kind in QUANTIFIERS:
+        return seen.state is not None and truth(test, check, seen.state) is _existential(check)
+    return seen.error is not None and check.kind in _SHOWN[seen.error.kind]
+
+
+def _verdict(test: KernelTest, seen: dict[int, tuple[int, _Seen]]) -> str:
+    """What is known of the whole test."""
+    if any(not _existential(test.checks[at]) for at in seen):
+        return "no"
+    return "ok" if len(seen) == len(test.checks) else ""
+
+
+def _tell(test: KernelTest, result: Result, seen: dict[int, tuple[int, _Seen]]) -> None:
+    for at, (checked, check) in enumerate(zip(result.checks, test.checks, strict=True)):
+        if at in seen:
+            settle(checked, Coverage.COMPLETE, shown=True, existential=_existential(check))
+            if checked.holds is False:
+                _explain(checked, *seen[at])
+        else:
+            checked.message = told.beside_a_run(checked.text)
+    result.runs = max(number for number, _ in seen.values())
+    result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
+    result.complete = result.listed_all = False
+
+
+def _explain(checked: Checked, number: int, seen: _Seen) -> None:
+    by = told.by_a_run(number)
+    if seen.state is not None:
+        checked.state, checked.message = seen.state, f"{words.broken(checked, seen.state)}; {by}"
+    elif seen.error is not None:
+        checked.message = f"{checked.text} does not hold; {by}: {seen.error.message}"

@@ -1,0 +1,94 @@
+"""What a few runs of all threads show is so: counterexamples and witnesses, found before the formula is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from agreement import note
+from test_waiting_launches import _kernel
+from test_whole_launches import _by_formula
+
+import ptxmm
+from ptxmm.kernels.counterexamples import shown_by_runs
+from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.result import Checked, Result
+
+_TEXT = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0;
+ {body} ret;
+}}
+"""
+#: An increment that is none: in the order of the threads each adds to what the one before left.
+_LOST = "ld.relaxed.gpu.global.u32 %r2, [%rd1]; add.u32 %r2, %r2, 1; bar.warp.sync -1; st.relaxed.gpu.global.u32 [%rd1], %r2;"
+
+
+def _test(body: str, block: int = 64, **checks: object) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": block, "params": {"x": {"type": "u32", "elements": 64}},
+        "check": checks,
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(body=body)}).test()
+
+
+def _by_runs(test: KernelTest) -> tuple[bool, Result]:
+    checks = [Checked(kind=c.kind, text=str(c), spot=c.spot) for c in test.checks]
+    result = Result(path="k", name="k", model="ptx-9.0", verdict="undecided", checks=checks)
+    return shown_by_runs(test, result, None), result
+
+
+def test_an_outcome_that_must_not_be_is_shown_with_its_run() -> None:
+    found, result = _by_runs(_test(_LOST, forall="x[0] == 64", race_free=True))
+    assert found and result.verdict == "no" and result.runs >= 1
+    broken, open_ = result.checks
+    assert broken.holds is False and broken.state["x[0]"] < 64 and "a run of all threads" in broken.message
+    assert open_.holds is None and "not decided" in open_.message
+
+
+def test_a_witness_decides_only_what_asks_for_one() -> None:
+    assert _by_runs(_test(_LOST, exists="x[0] < 64"))[1].verdict == "ok"
+    found, result = _by_runs(_test(_LOST, exists="x[0] < 64", forall="x[0] < 65"))
+    assert not found and result.verdict == "undecided" and all(c.holds is None for c in result.checks)
+
+
+@pytest.mark.parametrize(
+    ("body", "check", "verdict"),
+    [
+        ("@!%p1 bar.sync 0, 96;", "terminates", "no"),
+        ("@!%p1 bar.sync 0, 96;", "no_trap", "undecided"),
+        ("@%p1 trap;", "no_trap", "no"),
+        ("L: ld.relaxed.gpu.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra L;", "terminates", "undecided"),
+    ],
+)
+def test_a_deadlock_or_a_trap_is_shown_but_not_a_wait_that_might_end(body: str, check: str, verdict: str) -> None:
+    assert _by_runs(_test(body, **{check: True}))[1].verdict == verdict
+
+
+def test_check_asks_runs_before_the_formula() -> None:
+    result = ptxmm.check(_test(_LOST, 128, forall="x[0] == 128"), timeout=60)
+    assert result.verdict == "no" and result.runs
+
+
+@pytest.mark.compares(0.05)
+def test_what_runs_show_the_formula_says() -> None:
+    verdicts: Counter[str] = Counter()
+    for seed in range(60):
+        test = _kernel(seed)
+        own = _test("", forall="x[0] == 1 && x[32] < 4").checks[0]
+        test = replace(test, checks=(own, Check("terminates")))
+        found, result = _by_runs(test)
+        if not found:
+            verdicts["not shown"] += 1
+            continue
+        with pytest.MonkeyPatch.context() as patch:
+            assert _by_formula(test, patch).verdict in (result.verdict, "undefined"), seed
+        verdicts[result.verdict] += 1
+    note(verdicts["no"] + verdicts["ok"], Counter({"not shown": verdicts["not shown"]}))
+    assert verdicts["no"] > 5

@@ -102,8 +102,8 @@ def _tell(test: KernelTest, result: Result, seen: dict[int, tuple[int, _Seen]]) 
 
 
 def _explain(checked: Checked, number: int, seen: _Seen) -> None:
-    by = told.by_a_run(number)
     if seen.state is not None:
-        checked.state, checked.message = seen.state, f"{words.broken(checked, seen.state)}; {by}"
+        checked.state = seen.state
+        checked.message = told.by_a_run(words.broken(checked, seen.state), number)
     elif seen.error is not None:
-        checked.message = f"{checked.text} does not hold; {by}: {seen.error.message}"
+        checked.message = told.by_an_error(checked.text, number, seen.error.message)

@@ -47,10 +47,15 @@ def undrawn(runs: int) -> str:
     return f"no picture: {several} decided it, of which no execution is kept"
 
 
-def by_a_run(number: int) -> str:
-    """Which of some runs showed what a check forbids."""
-    order = "in the order of the threads" if number == 1 else f"in a random order, the {number - 1}. of them"
-    return f"a run of all threads {order} shows it"
+def by_a_run(broken: str, number: int) -> str:
+    """A run showed an outcome that a check forbids: the first one, in the order of the threads, or one in a random order."""
+    order = "in order" if number == 1 else f"in a random order (number {number - 1})"
+    return f"{broken}, after a run of all threads {order}"
+
+
+def by_an_error(check: str, number: int, error: str) -> str:
+    """A run ended with an error that a check forbids."""
+    return by_a_run(f"{check} does not hold: {error}", number)
 
 
 def beside_a_run(text: str) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
     from ptxmm.running import Run, run
+    from ptxmm.tensors import TensorMap
 
 __version__ = "0.1.0"
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Kernel",
     "Result",
     "Run",
+    "TensorMap",
     "Witness",
     "__version__",
     "check",
@@ -45,6 +47,7 @@ _HOMES = {
     "Kernel": "ptxmm.kernels.kernel",
     "Result": "ptxmm.result",
     "Run": "ptxmm.running",
+    "TensorMap": "ptxmm.tensors",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
     "compare": "ptxmm.comparing.comparison",

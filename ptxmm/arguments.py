@@ -48,8 +48,11 @@ class Arguments:
         #: Arrays in buffers: the address of the first element.
         self._arrays: list[tuple[Any, int]] = []
         self._buffers: list[int] = []
+        from ptxmm.tensors import TensorMap
+
         arguments = [
-            packed(p.name, a) if isinstance(a, Mapping) else a for p, a in zip(parameters, arguments, strict=True)
+            packed(p.name, a) if isinstance(a, Mapping) else a.packed(p.name) if isinstance(a, TensorMap) else a
+            for p, a in zip(parameters, arguments, strict=True)
         ]
         places = self._place([named for p, a in zip(parameters, arguments, strict=True) for named in _arrays(p, a)])
         self.values: list[bytes] = []
@@ -175,12 +178,12 @@ def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
     return value.item() if hasattr(value, "dtype") else value
 
 
-def pack(structure: Structure, arrays: Mapping[str, Any]) -> Packed:
-    """A structure of a kernel test, its buffers being arrays."""
+def pack(structure: Structure, arrays: Mapping[str, Any], name: str = "") -> Packed:
+    """A structure of a kernel test, its buffers being arrays; `name` is that of the arrays, where they have none of their own."""
     from ptxmm.kernels.launch import Pointer
 
     aimed = [
-        Aimed(f.at, f.value.buffer.name, arrays[f.value.buffer.name], f.value.offset)
+        Aimed(f.at, name or f.value.buffer.name, arrays[f.value.buffer.name], f.value.offset)
         for f in structure.fields
         if isinstance(f.value, Pointer)
     ]

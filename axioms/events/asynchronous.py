@@ -14,135 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms.errors import UnsupportedProgram
+from axioms.events.copied import Part, copy_spans, parts, range_span, reductions
 from axioms.events.event import MAKERS as ORDINARY
-from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, Span, joined, tags_of
+from axioms.events.event import PROXY_TAGS, Collector, Event, Made, Maker, joined, split, tags_of
 from axioms.events.memory import Place
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
-
-#: Copies of so many bytes may have a length that is only known when they run.
-_OPEN_LENGTHS = 16
-#: The bytes in which a mask selects.
-_CHUNK = 16
-#: What `st.bulk` asks of its address; `discard` asks more, and says so itself.
-_CLEARED = 8
-
-
-class Part(NamedTuple):
-    """A stretch of a copy under a condition: so many bytes at an offset, then zeros."""
-
-    guard: Value
-    offset: int
-    size: int
-    zeros: int
-
-    @property
-    def whole(self) -> int:
-        return self.size + self.zeros
-
-
-def _parts(effect: Effect) -> list[Part]:
-    """The stretches of a copy. A length that is not known is any of the few that it may be."""
-    size, fill = effect.size, effect.fill
-    if type(size) is int and type(fill) is int:
-        return _selected(effect, 1, size, fill)
-    assert size is not None
-    found: list[Part] = []
-    for n in range(_OPEN_LENGTHS + 1):
-        here = terms.eq(size, n)
-        zeros = terms.substitute(fill, {size: n}) if type(size) is Term else fill
-        if here != 0:
-            if type(zeros) is not int:
-                raise _unsupported(effect, "a copy whose length is not known")
-            found += _selected(effect, here, n, zeros)
-    if type(size) is Term and terms.any_of([p.guard for p in found]) != 1 and effect.proxy == "async":
-        raise _unsupported(effect, "a bulk copy whose size is not known")
-    return found
-
-
-def _selected(effect: Effect, guard: Value, size: int, fill: int) -> list[Part]:
-    mask = effect.selected
-    if mask == 0xFFFF:
-        return [Part(guard, 0, size, fill)] if size + fill else []
-    if type(mask) is not int:
-        raise _unsupported(effect, "a copy whose byte mask is not known")
-    chosen = [i for i in range(size) if mask >> i % _CHUNK & 1]
-    found: list[Part] = []
-    for i in chosen:
-        if found and found[-1].offset + found[-1].size == i:
-            found[-1] = found[-1]._replace(size=found[-1].size + 1)
-        else:
-            found.append(Part(guard, i, 1, 0))
-    return found
-
-
-def _unsupported(effect: Effect, what: str) -> UnsupportedProgram:
-    return UnsupportedProgram(f"line {effect.instruction.span.line}: {what} is not supported")
-
-
-def _after(address: Value, offset: int) -> Value:
-    return terms.add(address, offset, 64) if offset else address
-
-
-class Move(NamedTuple):
-    """Bytes that a copy writes: those at `source`, or zeros where there is none."""
-
-    to: Value
-    source: Value | None
-    size: int
-
-
-def moves(effect: Effect) -> Iterator[Move]:
-    """What a copy, or a `clear`, of a concrete run writes where. Of a reduction, each element and what it is combined with."""
-    if effect.kind != "copy":
-        assert type(effect.size) is int
-        yield Move(effect.address, None, effect.size)
-        return
-    step = effect.width // 8
-    for part in _parts(effect):
-        to, source = _after(effect.address, part.offset), _after(effect.source, part.offset)
-        if effect.combine is not None:
-            for i in range(0, part.size, step):
-                yield Move(_after(to, i), _after(source, i), step)
-        elif part.size:
-            yield Move(to, source, part.size)
-        if part.zeros:
-            yield Move(_after(to, part.size), None, part.zeros)
-
-
-def _copy_spans(effect: Effect) -> tuple[Span, ...]:
-    """For each part of a copy where it writes, and twice what it copies, which is cut alike at both ends. Of a reduction
-    where it reads, and each element."""
-    if effect.combine is not None:
-        return _reduction_spans(effect)
-    spans: list[Span] = []
-    for group, part in enumerate(_parts(effect), 1):
-        to, source = _after(effect.address, part.offset), _after(effect.source, part.offset)
-        spans.append(Span(to, part.whole, guard=part.guard))
-        if part.size:
-            spans += [Span(to, part.size, group, part.guard), Span(source, part.size, group, part.guard)]
-    return tuple(spans)
-
-
-def _reduction_spans(effect: Effect) -> tuple[Span, ...]:
-    size, element = effect.size, effect.width // 8
-    if type(size) is not int:
-        raise _unsupported(effect, "a reduction whose size is not known")
-    spans = [Span(effect.source, size)] if size else []
-    for number, i in enumerate(range(0, size, element), 1):
-        to, source = _after(effect.address, i), _after(effect.source, i)
-        spans += [Span(to, element, number), Span(source, element, number)]
-    return tuple(spans)
-
-
-def _range_span(effect: Effect) -> tuple[Span, ...]:
-    """The bytes that a `clear` or a `discard` writes."""
-    if type(effect.size) is not int:
-        raise _unsupported(effect, "a size that is not known")
-    return (Span(effect.address, effect.size, alignment=_CLEARED),) if effect.size else ()
-
 
 # Events.
 
@@ -181,7 +59,7 @@ def _copy(collector: Collector, thread: int, effect: Effect) -> list[Event]:
     if effect.combine is not None:
         made.reduction()
     else:
-        made.parts()
+        made.copied()
     if effect.proxy == "async" and made.events:
         fences = 1 + any(e.kind == "wait_group" and e.reads for e in collector.threads[thread].execution.effects)
         fence = tags_of("F", "ASYNC")
@@ -206,9 +84,9 @@ class _Making:
         self.events.append(event)
         return event
 
-    def parts(self) -> None:
+    def copied(self) -> None:
         places = iter(self.places)
-        for part in _parts(self.effect):
+        for part in parts(self.effect):
             targets = next(places)
             read: Event | None = None
             if part.size:
@@ -217,33 +95,37 @@ class _Making:
                     read = self._access("R", self.tags, at, part.size)
                     self.collector.read(read, self._symbol(part.offset, part.size))
             for at in targets:
-                self._write(self._access("W", self.tags, at, part.whole), read)
+                self._write(self._access("W", self.tags, at, part.whole), read, part.filling)
 
-    def _write(self, event: Event, read: Event | None) -> None:
-        """What stands in each cell of the source, then zeros."""
+    def _write(self, event: Event, read: Event | None, filling: int) -> None:
+        """What stands in each cell of the source, then what comes from nowhere."""
         sizes = self.collector.sizes(event)
         copied = [] if read is None else list(read.values)
-        values: list[Value] = [*copied, *[0] * (len(sizes) - len(copied))]
+        values: list[Value] = [*copied, *split(filling, sizes[len(copied) :])]
         event.values, event.value = tuple(values), joined(values, sizes)
 
     def reduction(self) -> None:
-        effect, size = self.effect, self.effect.size
-        assert type(size) is int and effect.combine is not None
+        places = iter(self.places)
+        for part in reductions(self.effect):
+            self._reduced(part, places)
+
+    def _reduced(self, part: Part, places: Iterator[list[Place]]) -> None:
+        effect = self.effect
+        assert effect.combine is not None
         element = effect.width // 8
-        sources, targets = self.places[0] if self.places else [], self.places[1::2]
         whole: Value = 0
-        for at in sources:
-            read = self._access("R", self.tags, at, size)
-            self.collector.read(read, self._symbol(0, size))
+        for at in next(places):
+            read = self._access("R", self.tags, at, part.size)
+            self.collector.read(read, self._symbol(part.offset, part.size))
             whole = read.value
         tags = ("M", "RMW", "RED", "RLX", "GPU", PROXY_TAGS[effect.proxy])
-        for number, places in enumerate(targets):
-            low = 8 * element * number
-            new = terms.extract(whole, low + effect.width - 1, low)
-            for at in places:
+        for i in range(0, part.size, element):
+            new = terms.extract(whole, 8 * i + effect.width - 1, 8 * i)
+            targets, _ = next(places), next(places)
+            for at in targets:
                 old = self._access("R", tags, at, element)
                 write = self._access("W", tags, at, element)
-                self.collector.read(old, self._symbol(number * element, element, "reduced"))
+                self.collector.read(old, self._symbol(part.offset + i, element, "reduced"))
                 self.collector.write(write, effect.combine(old.value, new))
                 write.partner, old.partner = old, write
 
@@ -281,7 +163,7 @@ MAKERS: Mapping[str, Maker] = {
     "clear": _clear,
     "discard": _clear,
 }
-SPANS = {"copy": _copy_spans, "clear": _range_span, "discard": _range_span}
+SPANS = {"copy": copy_spans, "clear": range_span, "discard": range_span}
 
 
 # Relations.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from axioms.cat.evaluate import Rows, bits, closure
+from axioms.events.copied import ends
 from axioms.events.event import Collector, Trouble
 from axioms.events.memory import Object, Place
 from ptxcore.machine.ir.effects import Effect
@@ -95,13 +96,12 @@ class _Operands:
         named = [m.partition("::") for m in copy.instruction.modifiers if m in _SPACES]
         if not spans or len(named) != 2:
             return
-        to, source = (spans[1], spans[0]) if copy.combine is not None else (spans[0], spans[-1])
-        ends = [("destination", to, named[0]), ("source", source, named[1])]
-        for end, places, (space, _, part) in ends if len(spans) > 1 else ends[:1]:
-            for at in places:
+        for end, places in zip(ends(copy), spans, strict=True):
+            space, _, part = named[end == "source"]
+            for at in places if end else ():
                 if not self._lies_in(at, space, part or "cta"):
                     yield self._wrong(copy, at.guard, f"an asynchronous copy whose {end} lies in another state space")
-        for at in to if copy.combine is None and named[0][2] == "cluster" and named[1][0] == "shared" else ():
+        for at in spans[0] if copy.combine is None and named[0][2] == "cluster" and named[1][0] == "shared" else ():
             if self._owner(at) == self.place.cta:
                 message = "a bulk copy from shared memory to that of the same CTA: it must go to that of another one"
                 yield self._wrong(copy, at.guard, message)

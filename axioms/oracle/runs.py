@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 from axioms.cat.model import Model
 from axioms.encode.inputs import samples
-from axioms.events.asynchronous import moves
 from axioms.events.collectives import Meetings, Sites
+from axioms.events.copied import moves
 from axioms.oracle.mbarriers import Contents, Looks
 from axioms.oracle.provenance import MAX_VALUES, Origins, Source, TooLarge, number_of
 from axioms.program import Program, Thread
@@ -75,7 +75,7 @@ class Runs:
                 news |= self._spoiled(to, origins)
                 continue
             if move.source is None:
-                news |= origins.add(to, 0, [])
+                news |= origins.add(to, move.number, [])
                 continue
             source = self._covering(t, move.source, move.size)
             if not to or not source:

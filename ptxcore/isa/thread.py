@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
     from ptxcore.machine.ir.effects import Effect
+    from ptxcore.values.tensor_boxes import Piece
     from ptxcore.values.terms import Value
 
 
@@ -94,6 +95,34 @@ class Thread(Protocol):
         16 bytes those are written whose bits are set in `selected`. With `combine(old, new)`, elements of `how.width` bits
         are combined with what stands there. `after` is done in the name of the thread when the copy is complete; without
         it, groups learn of that (`commit`, `wait`)."""
+        ...
+
+    def tensor_map(self, how: Use, address: Value) -> bytes:
+        """The 128 bytes at the generic address of a tensor map, read through its proxy."""
+        ...
+
+    def cases(self, how: Use, values: Sequence[Value], when: Value) -> Iterable[tuple[Value, tuple[int, ...]]]:
+        """The numbers that values may be, each with the condition under which, besides `when`, they are those."""
+        ...
+
+    def copy_box(
+        self,
+        how: Use,
+        pieces: Sequence[Piece],
+        *,
+        stores: bool,
+        filling: tuple[int, int],
+        width: int,
+        combine: Callable[[Value, Value], Value] | None = None,
+        when: Value = 1,
+        after: Callable[[], None] | None = None,
+    ) -> None:
+        """An asynchronous copy of several pieces, to shared memory, or from there (`stores`); see `copy`. What is out of bounds
+        is filled with a number again and again, of so many bytes (`filling`), or left as it is. `width`: bits of an element."""
+        ...
+
+    def unable(self, how: Use, why: str) -> None:
+        """What the instruction does here is not executed."""
         ...
 
     def clear(self, how: Use, address: Value, size: Value) -> None:

@@ -12,13 +12,14 @@ from typing import Any
 from ptxcore.diagnostics import nearest
 from ptxcore.machine.run.memory import LARGEST
 from ptxcore.values.ieee import F64, FORMATS, convert
+from ptxmm.kernels import tensor_maps
 from ptxmm.kernels.contents import Contents, FileTrouble, of_array, of_file
 from ptxmm.kernels.document import Document, Found, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
-_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields")
+_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields", "tensor_map")
 _FIELD_KEYS = ("at", "type", "value")
 #: Parameters of a kernel have no more bytes.
 _MOST_BYTES = 32764
@@ -56,7 +57,7 @@ def argument(document: Document, name: str, entry: Found, buffers: Mapping[str, 
 
 def is_buffer(table: object) -> bool:
     """Whether a table of `[params]` is that of a buffer, right or wrong."""
-    return isinstance(table, dict) and not {"value", "bytes", "fields"}.intersection(table)
+    return isinstance(table, dict) and not {"value", "bytes", "fields", "tensor_map"}.intersection(table)
 
 
 def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str = "") -> Argument:
@@ -65,6 +66,8 @@ def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argumen
         if key not in _KEYS:
             hint = suggested(key, _KEYS) or f"a parameter has {', '.join(_KEYS)}"
             raise ArgumentTrouble((key,), f"'{name}' has no '{key}'", hint, key=True)
+    if "tensor_map" in table:
+        return _tensor_map(name, table, buffers)
     if "bytes" in table or "fields" in table:
         return _structure(name, table, buffers)
     if "value" in table:
@@ -72,6 +75,27 @@ def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argumen
     if table.get("type") is None:
         raise ArgumentTrouble((), f"'{name}' has no type", 'as in type = "u32"')
     return _buffer(name, *_type(table["type"], ("type",)), table, folder)
+
+
+def _tensor_map(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> Structure:
+    """A parameter that is a tensor map."""
+    described = table["tensor_map"]
+    for key in table:
+        if key != "tensor_map":
+            raise ArgumentTrouble((key,), f"'{name}' is a tensor map: '{key}' has no meaning", key=True)
+    if not isinstance(described, dict):
+        hint = f'as in {name} = {{tensor_map = {{buffer = "a", dims = [64, 32], box = [16, 8]}}}}'
+        raise ArgumentTrouble(("tensor_map",), f"a tensor map is a table, not {kind_of(described)}", hint)
+    where: tuple[str | int, ...] = ("tensor_map", "buffer")
+    written = described.get("buffer")
+    if not isinstance(written, str):
+        where = where if "buffer" in described else where[:1]
+        raise ArgumentTrouble(where, "which buffer has the tensor?", 'as in buffer = "a", or "&a+256"')
+    pointer = _pointer(written if "&" in written else f"&{written}", where, buffers)
+    try:
+        return tensor_maps.structure(name, described, tensor_maps.Tensor(pointer, pointer.buffer.type))
+    except tensor_maps.MapTrouble as trouble:
+        raise ArgumentTrouble(("tensor_map", *trouble.where), trouble.message, trouble.hint, key=trouble.key) from None
 
 
 def _type(written: object, where: tuple[str | int, ...]) -> tuple[str, Type]:

@@ -17,6 +17,8 @@ from ptxcore.machine.ir.steps import Step, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import Spread, spread
+from ptxcore.values.tensor_map import ALIGNMENT as TENSOR_MAP_ALIGNMENT
+from ptxcore.values.tensor_map import SIZE as TENSOR_MAP
 from ptxcore.values.terms import Term, Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
 
 #: State spaces of the thread's own.
@@ -162,6 +164,17 @@ class KernelThread(Thread):
         if inside != 0:
             self.require(negate(inside), "wrong-space", "atomic operations go to .global and .shared memory only")
         return self._here_only(negate(inside), lambda: super(KernelThread, self).modify(kind, how, address, write))
+
+    def tensor_map(self, how: Use, address: Value) -> bytes:
+        """A tensor map among the kernel's parameters and constants."""
+        for constants in self._private.constants:
+            if type(address) is int and 0 <= address - constants.address <= len(constants.data) - TENSOR_MAP:
+                aligned = int(address % TENSOR_MAP_ALIGNMENT == 0)
+                self.require(
+                    aligned, "misaligned", f"the address of a tensor map is no multiple of {TENSOR_MAP_ALIGNMENT}"
+                )
+                return constants.data[address - constants.address :][:TENSOR_MAP]
+        self._refuse("cannot be explored: its tensor map is neither a parameter of the kernel nor constant")
 
     def _here_only(self, condition: Value, access: Callable[[], Any]) -> Any:
         """An access that happens only where a condition holds."""

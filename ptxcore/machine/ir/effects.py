@@ -41,6 +41,15 @@ EFFECT_FREE = frozenset(("load", "fence", "proxy_fence", "input", "stop"))
 OBSERVING = frozenset(("load", "atom", "mbarrier"))
 
 
+class Moved(NamedTuple):
+    """A piece of a copy: where it writes, where it reads (None: it writes `number`), and how many bytes."""
+
+    to: int
+    source: int | None
+    size: int
+    number: int = 0
+
+
 @dataclass(kw_only=True, slots=True)
 class Effect:
     """One effect of one thread.
@@ -118,6 +127,8 @@ class Effect:
     size: Value | None = None  # copy, clear, proxy_fence, malloc: bytes
     fill: Value = 0  # copy: zeros that follow
     selected: Value = 0xFFFF  # copy: which of each 16 bytes
+    #: copy: the pieces of which it consists, where it is of several; `address`, `source`, `size` are of all then.
+    pieces: tuple[Moved, ...] = ()
     combine: Callable[[Value, Value], Value] | None = None  # copy: what becomes of (old, new), element by element
     pending: Value = 0  # wait_group: groups that may be under way
     reads: bool = False  # wait_group: waits for the reading only

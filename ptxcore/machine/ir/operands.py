@@ -122,7 +122,7 @@ def address(index: int, offset: int) -> Read:
 def together(parts: Sequence[Read | None]) -> Read:
     """A vector; None for an element that is left out."""
     fetches = [None if part is None else part.fetch for part in parts]
-    registers = tuple([() if part is None else part.registers[0] for part in parts])
+    registers = tuple([() if part is None else tuple(r for own in part.registers for r in own) for part in parts])
     return Read(lambda values: tuple([None if f is None else f(values) for f in fetches]), registers, True)
 
 

@@ -26,9 +26,11 @@ from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
 from ptxcore.machine.lower.layout import Layout
 from ptxcore.machine.lower.ops import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target, Targets
+from ptxcore.machine.lower.spelled import expanded, flushing
 from ptxcore.syntax.tree import (
     Address,
     Arguments,
+    Bracket,
     Close,
     Declaration,
     Directive,
@@ -233,7 +235,7 @@ class _Lowering:
             self.location = len(self.locations)
             self.locations.append(self.callers.origin(d))
         elif d.name in ("branchtargets", "calltargets") and label is not None:
-            names = tuple(n for a in d.arguments for n in _expanded(a))
+            names = tuple(n for a in d.arguments for n in expanded(a))
             sort = "targets" if d.name == "branchtargets" else "callees"
             self.context.scopes.declare(label, LabelSymbol(sort, sort, d.span, names=names))
         elif d.name == "alias":
@@ -288,15 +290,17 @@ class _Lowering:
                 assert isinstance(operand, Name)
                 symbol = self.context.scopes.find(operand.name)
                 op.labels = symbol.names if isinstance(symbol, LabelSymbol) else ()
-            elif role in ("memory", "bracket"):
+            elif role == "memory":
                 op.sources.append(self.address(s, operand))
+            elif role == "bracket":
+                op.sources.append(self.bracket(s, e, operand))
             else:
                 op.sources.append(self.source(s, e, operand))
         return op
 
     def use(self, s: Instruction) -> Use:
         kinds = self.kinds.of(s) if s.opcode != "bra" else ("label",)
-        flushed = candidates(s.opcode, _flushing(s.modifiers)) if self.flushes(s) else None
+        flushed = candidates(s.opcode, flushing(s.modifiers)) if self.flushes(s) else None
         for uses in (flushed, candidates(s.opcode, s.modifiers)):
             if uses is None or isinstance(uses, Misfit):
                 continue
@@ -443,6 +447,15 @@ class _Lowering:
             offset *= getattr(symbol, "element_bytes", 1)
         return source._replace(offset=offset)
 
+    def bracket(self, s: Instruction, e: Expected, operand: Operand) -> Source:
+        """A tensor map's address with coordinates: a vector of both."""
+        if not isinstance(operand, Bracket) or "tensormap" not in e.parts[0].parameter.flags:
+            raise _NotYet
+        first, *rest = operand.elements
+        address = self.address(s, first if isinstance(first, Address) else Address(first))  # type: ignore[arg-type]
+        others = [self.source(s, part, o) for part, o in zip(e.parts[1:], rest, strict=True)]
+        return Source("vector", parts=(address, *others))
+
     # Calls.
 
     def call(self, s: Instruction, guard: tuple[int, bool] | None) -> Op:
@@ -481,17 +494,4 @@ class _Lowering:
         raise _NotYet
 
 
-def _flushing(modifiers: tuple[str, ...]) -> tuple[str, ...]:
-    """Modifiers with `.ftz` before the types."""
-    types = next(i for i, modifier in enumerate(modifiers) if modifier in WIDTHS)
-    return (*modifiers[:types], "ftz", *modifiers[types:])
-
-
 _COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
-
-
-def _expanded(operand: Operand) -> tuple[str, ...]:
-    """The labels that an argument of `.branchtargets` names: `N<5>` is N0 to N4."""
-    name = getattr(operand, "name", "")
-    stem, less, count = name.partition("<")
-    return tuple(f"{stem}{i}" for i in range(int(count.rstrip(">")))) if less else (name,)

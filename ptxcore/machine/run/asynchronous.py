@@ -6,12 +6,13 @@ wait shows; random ones at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptxcore.machine.run.faults import Fault, fault
 from ptxcore.machine.run.memory import WRITTEN
 from ptxcore.machine.run.surroundings import Thread
+from ptxcore.values.tensor_boxes import Piece
 
 
 class Operation:
@@ -108,6 +109,56 @@ class Copy(Operation):
             old = self.thread.read(self.to + at, size)
             new = self.combine(old, int.from_bytes(data[at : at + size], "little"))
             self.thread.write(self.to + at, size, new)
+
+
+class Boxed(Copy):
+    """A copy of several pieces; see `ptxcore.isa.thread.Thread.copy_box`."""
+
+    __slots__ = ("filling", "parts", "pieces", "stores")
+
+    def __init__(
+        self,
+        thread: Thread,
+        pieces: Sequence[Piece],
+        stores: bool,
+        filling: tuple[int, int],
+        combine: Callable[[int, int], int] | None,
+        element: int,
+        after: Callable[[], None] | None,
+    ) -> None:
+        super().__init__(thread, 0, 0, 0, 0, 0xFFFF, combine, element, after)
+        self.pieces, self.stores, self.filling = pieces, stores, filling
+        self.parts: list[Copy] | None = None
+
+    def _copy(self, piece: Piece) -> Copy:
+        """One piece as a copy of its own."""
+        shared, source, size, turn = piece
+        thread, combine, element = self.thread, self.combine, self.element
+        if source is None:
+            filled = Copy(thread, shared, 0, 0, size, 0xFFFF, None, element, None)
+            if self.filling[0]:
+                number, width = self.filling
+                pattern = number.to_bytes(width, "little") * (size // width + 2)
+                filled.data = pattern[turn : turn + size]
+            return filled
+        to, read = (source, shared) if self.stores else (shared, source)
+        return Copy(thread, to, read, size, 0, 0xFFFF, combine, element, None)
+
+    def read(self) -> None:
+        """Reads what is copied, once."""
+        if self.parts is None:
+            self.parts = [self._copy(p) for p in self.pieces if not (self.stores and p.source is None)]
+            self.data = b""
+            for part in self.parts:
+                part.read()
+
+    def perform(self) -> None:
+        self.read()
+        assert self.parts is not None
+        for part in self.parts:
+            part.perform()
+        if self.after is not None:
+            self.after()
 
 
 class Groups:

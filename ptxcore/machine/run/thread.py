@@ -5,7 +5,7 @@ It is one file because these ask one object for everything, by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ptxcore.isa.form import Use
@@ -14,7 +14,7 @@ from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED,
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.ops import Call, Code, Passed, Source
 from ptxcore.machine.run import short
-from ptxcore.machine.run.asynchronous import Copy, Groups, Operation
+from ptxcore.machine.run.asynchronous import Boxed, Copy, Groups, Operation
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, nowhere
@@ -22,6 +22,9 @@ from ptxcore.machine.run.runtime import call_extern
 from ptxcore.machine.run.special import OF_THREAD, Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.uninitialised import Cause, opaque, unknown
+from ptxcore.values.tensor_boxes import Piece
+from ptxcore.values.tensor_map import ALIGNMENT as MAP_ALIGNMENT
+from ptxcore.values.tensor_map import SIZE as MAP_SIZE
 
 #: Bytes that the stack of one thread may take, and of them a call at least.
 STACK = 512 << 10
@@ -344,13 +347,45 @@ class Thread:
         self.copied = True
         for space, address in zip(how.form.ordered.split(), (to, source), strict=False):
             self.of(how.words[space] if space == "dst" else space, address)
-        begun = Copy(self, to, source, size, fill, selected, combine, how.width // 8, after)
-        if after is not None:
+        self._begin(how, Copy(self, to, source, size, fill, selected, combine, how.width // 8, after))
+
+    def _begin(self, how: Use, begun: Copy) -> None:
+        if begun.after is not None:
             self.launch.later(begun)
             return
         self._groups(how).open.append(begun)
         if self.launch.random is not None and self.launch.random.getrandbits(1):
             begun.finish()
+
+    def tensor_map(self, how: Use, address: int) -> bytes:
+        segment, offset = self.segment(address)
+        if address & (MAP_ALIGNMENT - 1):
+            raise fault("misaligned", f"misaligned: a tensor map at {self.place(address)}")
+        return segment.read(offset, MAP_SIZE).to_bytes(MAP_SIZE, "little")
+
+    def cases(self, how: Use, values: Sequence[int], when: int) -> Iterable[tuple[int, tuple[int, ...]]]:
+        return [(1, tuple(values))] if when else []
+
+    def copy_box(
+        self,
+        how: Use,
+        pieces: Sequence[Piece],
+        *,
+        stores: bool,
+        filling: tuple[int, int],
+        width: int,
+        combine: Callable[[Any, Any], Any] | None = None,
+        when: int = 1,
+        after: Callable[[], None] | None = None,
+    ) -> None:
+        self.copied = True
+        space = "shared::cta" if stores else next(w for w in how.form.ordered.split() if w != "global")
+        for piece in pieces:
+            self.of(space, piece.shared)
+        self._begin(how, Boxed(self, pieces, stores, filling, combine, width // 8, after))
+
+    def unable(self, how: Use, why: str) -> None:
+        raise fault("not-executed", why)
 
     def _groups(self, how: Use) -> Groups:
         return self.bulk if how.words["bulk"] else self.copies

@@ -17,6 +17,7 @@ from ptxcore.machine.run import short
 from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.thread import Thread
+from ptxcore.values.tensor_boxes import Piece
 
 _OFFSET = (1 << WINDOW_BITS) - 1
 _POINTER = (1 << 64) - 1
@@ -137,6 +138,10 @@ class WatchedThread(Thread):
     def copy(self, how: Use, to: int, source: int, size: int, **fields: Any) -> None:
         self.watcher.other(self, "asynchronous", how)
         super().copy(how, to, source, size, **fields)
+
+    def copy_box(self, how: Use, pieces: Sequence[Piece], **fields: Any) -> None:
+        self.watcher.other(self, "asynchronous", how)
+        super().copy_box(how, pieces, **fields)
 
     def clear(self, how: Use, address: int, size: int) -> None:
         self.watcher.writes(self, address, size, None)

@@ -179,7 +179,7 @@ def _without_arrays(value: Any, arrays: dict[str, Any]) -> Any:
 
 
 def pack(structure: Structure, arrays: Mapping[str, Any], name: str = "") -> Packed:
-    """A structure of a kernel test, its buffers being arrays; `name` is that of the arrays, where they have none of their own."""
+    """A structure of a kernel test, its buffers being arrays; `name` is that of arrays that have none of their own."""
     from ptxmm.kernels.launch import Pointer
 
     aimed = [

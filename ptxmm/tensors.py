@@ -20,18 +20,21 @@ _TYPES = {
 
 
 class TensorMap:
-    """A tensor map of an array, to be passed as a parameter of 128 bytes; the array becomes a buffer, and is updated in place.
+    """A tensor map of an `array`, passed as a parameter of 128 bytes; the array becomes a buffer, and is updated in place.
 
     `box` has the elements of a box in each dimension; its order, and that of all that follows, is that of CUDA: the innermost
-    dimension, which is the last one of the array, comes first. `dims` and `strides` (bytes, of all dimensions but the
-    innermost) are those of the array where they are left out. All others are as in kernel tests (docs/kernels.md)."""
+    dimension, which is the last one of the array, comes first. `type` is that of the elements, `dims` are those of the tensor
+    and `strides` its bytes (of all dimensions but the innermost), all those of the array where they are left out.
+    `element_strides` are the steps in each dimension. `interleave`, `swizzle`, `fill` (of what is out of bounds) and `mode` are
+    words, and `lower`, `upper`, `channels_per_pixel` and `pixels_per_column` numbers of the modes of im2col, as in kernel tests
+    (docs/kernels.md)."""
 
     def __init__(
         self,
         array: Any,
         *,
         box: Sequence[int] | None = None,
-        type: str | None = None,  # noqa: A002
+        type: str | None = None,
         dims: Sequence[int] | None = None,
         strides: Sequence[int] | None = None,
         element_strides: Sequence[int] | None = None,
@@ -71,7 +74,7 @@ class TensorMap:
             raise UsageError(f"tensor map{where}: {trouble.message}{hint}") from None
 
     def packed(self, name: str) -> Packed:
-        """The argument that a parameter of this name gets."""
+        """The argument that a parameter of this `name` gets."""
         from ptxmm.arguments import pack
 
         return pack(of_map(name, self._map, self._pointer), {"array": self.array}, name)

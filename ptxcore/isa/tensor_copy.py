@@ -70,8 +70,8 @@ def _signalling(thread: Thread, mbar: Value) -> Callable[[int], Callable[[], Non
 
 
 def _signalled(how: Use, thread: Thread, mbar: Value, rank: int) -> Value:
-    """The CTA whose barrier object learns of what a CTA of a multicast gets: that one, or the one of its pair that is odd or even
-    as the object's."""
+    """The CTA whose barrier object learns of what a CTA of a multicast gets: that one, or the one of its pair that is odd or
+    even as the object's."""
     if how.words["group"] != "cta_group::2":
         return rank
     return add(bit_and(thread.rank_of(how, mbar), 1, 32), rank & ~1, 32)

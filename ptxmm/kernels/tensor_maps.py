@@ -41,13 +41,12 @@ class MapTrouble(Exception):
 
 
 class Tensor(NamedTuple):
-    """What a map describes, as far as its buffer says so: its pointer, the type of elements and, of an array, its dimensions
-    (the innermost first) and the strides of all but the innermost."""
+    """What a map describes, as far as its buffer says so: its pointer, the type of elements and, of an array, its dimensions,
+    the innermost first."""
 
     pointer: Pointer
     type: str
     dims: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
 
 
 def structure(name: str, table: Mapping[str, Any], tensor: Tensor) -> Structure:
@@ -86,9 +85,7 @@ def described(table: Mapping[str, Any], tensor: Tensor) -> TensorMap:
     dims = _list(table, "dims") or tensor.dims
     if not dims:
         raise MapTrouble((), "how large is the tensor?", "as in dims = [64, 32], the innermost dimension first")
-    strides = _list(table, "strides") if "strides" in table else None
-    if strides is None:
-        strides = tensor.strides if dims == tensor.dims else dense(dims, tensor_map.TYPES[kind])
+    strides = _list(table, "strides") if "strides" in table else dense(dims, tensor_map.TYPES[kind])
     if mode == "tiled":
         if "box" not in table:
             raise MapTrouble((), "how large is the box?", "as in box = [16, 8], the innermost dimension first")

@@ -73,7 +73,9 @@ def _case(r: random.Random, mode: str, stores: bool) -> Case:
     return Case(map_, "" if mode == "tile" and r.random() < 0.5 else mode, at, [], tensor, start, count * inner)
 
 
-def _columns(r: random.Random, mode: str, map_: dict[str, Any], channels: int, tensor: int, start: int, stores: bool) -> Case:
+def _columns(
+    r: random.Random, mode: str, map_: dict[str, Any], channels: int, tensor: int, start: int, stores: bool
+) -> Case:
     wide, dims = mode.startswith("im2col::w"), map_["dims"]
     inner = 1 if wide else len(dims) - 2
     map_["mode"] = {"im2col::w": "im2col_w", "im2col::w::128": "im2col_w128"}.get(mode, "im2col")

@@ -15,7 +15,7 @@ import numpy as np
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "s32": 4, "u64": 8, "s64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 NAN = {2: 0x7FFF, 4: 0x7FFFFFFF, 8: 0x7FFFFFFFFFFFFFFF}
 
-#: The tables of section 5.5.7: for each line of 128 bytes, which unit of the data stands at each place; and the bytes of a unit.
+#: The tables of section 5.5.7: for each line of 128 bytes, which unit of the data stands at each place; first a unit's bytes.
 TABLES: dict[str, tuple[int, list[list[int]]]] = {
     "32B": (16, [[0, 1, 2, 3, 4, 5, 6, 7], [1, 0, 3, 2, 5, 4, 7, 6]]),
     "96B": (16, [[0, 1, 2, 3, 4, 5, 6, 7], [1, 0, 3, 2, 5, 4, 7, 6]]),
@@ -128,7 +128,13 @@ def shared_places(map_: dict[str, Any], count: int, start: int) -> np.ndarray:
 
 
 def load(
-    map_: dict[str, Any], tensor: np.ndarray, mode: str, at: list[int], offsets: list[int], shared: np.ndarray, start: int
+    map_: dict[str, Any],
+    tensor: np.ndarray,
+    mode: str,
+    at: list[int],
+    offsets: list[int],
+    shared: np.ndarray,
+    start: int,
 ) -> int:
     """Copies a box to shared memory; gives its bytes."""
     size = SIZES[map_["type"]]
@@ -142,7 +148,13 @@ def load(
 
 
 def store(
-    map_: dict[str, Any], tensor: np.ndarray, mode: str, at: list[int], shared: np.ndarray, start: int, operation: Any = None
+    map_: dict[str, Any],
+    tensor: np.ndarray,
+    mode: str,
+    at: list[int],
+    shared: np.ndarray,
+    start: int,
+    operation: Any = None,
 ) -> None:
     """Copies a box from shared memory, or combines it with what stands in the tensor."""
     size = SIZES[map_["type"]]

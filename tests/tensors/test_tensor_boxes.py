@@ -28,8 +28,7 @@ def bytes_of(seed: str, count: int) -> np.ndarray:
 
 
 def launched(text: str, one: Case, tensor: np.ndarray, shared: np.ndarray, seed: int | None) -> None:
-    keys = {key: value for key, value in one.map.items()}
-    map_ = ptxmm.TensorMap(tensor, **keys)
+    map_ = ptxmm.TensorMap(tensor, **one.map)
     coordinates = [c & 0xFFFFFFFF for c in [*one.at, *[0] * 5][:5]]
     given: list[Any] = [map_, shared, *coordinates, *[*one.offsets, 0, 0, 0][:3]]
     launch(load(text, "k.ptx"), "k", (1,), (THREADS,), given, seed=seed)

@@ -62,7 +62,7 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
 
 def _refused(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> str:
     """The name of an instruction that threads may not have: as much of it as no instruction has that they may."""
-    forms = [form for form in dialect.forms.get(opcode, ()) if explored(form)]
+    forms = [form for form in dialect.forms.get(opcode, ()) if explored(form) and "tensor" not in form.first.split()]
     for length in range(opcode in _FAMILIES, len(modifiers)):
         if not any(form.pattern.by_word.keys() >= set(modifiers[:length]) for form in forms):
             return ".".join((opcode, *modifiers[:length]))
@@ -78,7 +78,14 @@ def _explored(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> tupl
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         return ()
-    return tuple(use for use in found if explored(use.form))
+    return tuple(use for use in found if explored(use.form) and not _has_map(use))
+
+
+def _has_map(use: Use) -> bool:
+    """Whether a form is about a tensor map, which litmus tests have no way to say."""
+    return use.form.mnemonic == "tensormap" or any(
+        "tensormap" in part.flags for p in use.parameters for part in p.parts
+    )
 
 
 @lru_cache(maxsize=8192)

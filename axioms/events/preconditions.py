@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 
 from axioms.cat.evaluate import Rows, bits, closure
-from axioms.events.copied import ends
 from axioms.events.event import Collector, Trouble
 from axioms.events.memory import Object, Place
 from ptxcore.machine.ir.effects import Effect
@@ -92,6 +91,8 @@ class _Operands:
     def _copied(self, copy: Effect) -> Iterator[Trouble]:
         """Sections 9.7.9.25.3.1, 9.7.9.25.4.1 and 9.7.9.25.4.2: both ends lie in the spaces that the instruction names, and a
         copy from shared memory to that of the cluster goes to another CTA. Of reductions nothing of that kind is said."""
+        from axioms.events.copied import ends
+
         spans = self.collector.places.get((self.thread, copy.index), [])
         named = [m.partition("::") for m in copy.instruction.modifiers if m in _SPACES]
         if not spans or len(named) != 2:

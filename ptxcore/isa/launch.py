@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.mbarrier import signal
+from ptxcore.isa.tensor_replace import copy_and_fence
 from ptxcore.places import SCOPES
 from ptxcore.values.packed import join, split
 from ptxcore.values.terms import Value, extract
@@ -75,7 +76,7 @@ FORMS = (
     Form("griddepcontrol.action", grid_control, kind="effect", section="9.7.13.13", version="7.8",
          target="sm_90", action="launch_dependents wait"),
     Form("tensormap.cp_fenceproxy.global.shared::cta.between.sem.scope.sync.aligned [dst:global narrow], [src:shared::cta],"
-         " size:u32 imm 128..128", kind="effect", section="9.7.13.16", version="8.3", target="sm_90",
+         " size:u32 imm 128..128", copy_and_fence, kind="effect", section="9.7.13.16", version="8.3", target="sm_90",
          between="tensormap::generic", sem="release", scope=SCOPES, first="cp_fenceproxy",
          ordered="global shared::cta", repeats="sync"),
     _cancel("clusterlaunchcontrol.try_cancel.async{.space}.completion{.multicast}.b128 [addr:narrow], [mbar:narrow]",

@@ -13,6 +13,7 @@ from ptxcore.isa.atomics import combined
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.mbarrier import signal
+from ptxcore.isa.tensor_replace import replace
 from ptxcore.isa.types import WIDTHS
 from ptxcore.values.tensor_boxes import Box, NotTold, box
 from ptxcore.values.tensor_map import NoMap, TensorMap, decoded, troubles
@@ -223,7 +224,10 @@ _COPIES = (
 _LATER = "sm_100a sm_101a sm_120a sm_121a"
 _FAMILIES = "8.8 sm_100f sm_101f sm_120f"
 _REPLACE = f"8.3 sm_90a {_LATER} / {_FAMILIES}"
-_replace = partial(Form, section="9.7.9.26", version="8.3", first="replace", space="global shared::cta", object="b1024")
+_replace = partial(
+    Form, run=replace, kind="effect", section="9.7.9.26", version="8.3", first="replace", space="global shared::cta",
+    object="b1024",
+)  # fmt: skip
 
 _REPLACEMENTS = (
     *(

@@ -121,6 +121,10 @@ class Thread(Protocol):
         is filled with a number again and again, of so many bytes (`filling`), or left as it is. `width`: bits of an element."""
         ...
 
+    def leads(self, how: Use) -> bool:
+        """Whether this thread does what the threads of a warp do once, together."""
+        ...
+
     def unable(self, how: Use, why: str) -> None:
         """What the instruction does here is not executed."""
         ...

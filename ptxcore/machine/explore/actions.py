@@ -104,9 +104,9 @@ class Actions:
             effect.agent = self._agent
             if how.sem == "weak":  # where a scope may be written all the same
                 effect.scope = None
-            if how is not step.how:  # what tells of the completion
-                effect.space, effect.width = how.space, how.width
-        elif self._told:
+        if how is not step.how:  # a part of what the instruction does
+            effect.space, effect.width = how.space, how.width
+        if self._told and self._agent < 0:
             effect.space, effect.width, effect.address_dependencies = how.space, how.width, self._told
             element = how.words["element"]
             effect.data_dependencies = NO_DEPENDENCIES
@@ -173,6 +173,8 @@ class Actions:
             return
         effect = self._access("store", how, address)
         effect.value = resize(value, how.width, effect.width, False)
+        if how is not self._step.how and self._agent < 0:  # it may store what it has loaded itself
+            effect.data_dependencies = union(effect.data_dependencies, self._returned)
 
     def _store_vector(self, how: Use, address: Value, values: tuple[Value | None, ...]) -> None:
         self._aligned(address, len(values) * how.width // 8)

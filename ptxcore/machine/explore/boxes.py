@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import Actions
 from ptxcore.machine.ir.dependencies import gather
 from ptxcore.machine.ir.effects import Moved
 from ptxcore.values.spread import spread
-from ptxcore.values.tensor_boxes import Piece
 from ptxcore.values.terms import Value, conj, eq, mask, width_of
+
+if TYPE_CHECKING:
+    from ptxcore.values.tensor_boxes import Piece
 
 #: So many combinations of numbers that values may be are tried.
 _MOST_CASES = 64
@@ -21,9 +24,9 @@ _MOST_CASES = 64
 class Boxes(Actions):
     """What copies of tensors ask of a thread."""
 
-    def tensor_map(self, how: Use, address: Value) -> bytes:
-        """Threads of litmus tests have no tensor maps."""
-        self._refuse("cannot be explored: it needs a tensor map")
+    def leads(self, how: Use) -> bool:
+        """Whether this thread does what the threads of a warp do once, together."""
+        return self.special.get("laneid", 0) == 0
 
     def unable(self, how: Use, why: str) -> None:
         """What the instruction does here is not executed."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ptxcore.isa.data_movement import pack
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import Answer, resize
+from ptxcore.machine.explore.boxes import Boxes
 from ptxcore.machine.explore.engine import Thread
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import gather, union
@@ -17,8 +18,6 @@ from ptxcore.machine.ir.steps import Step, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import Spread, spread
-from ptxcore.values.tensor_map import ALIGNMENT as TENSOR_MAP_ALIGNMENT
-from ptxcore.values.tensor_map import SIZE as TENSOR_MAP
 from ptxcore.values.terms import Term, Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
 
 #: State spaces of the thread's own.
@@ -68,7 +67,7 @@ class OwnPlace(NamedTuple):
     start: int
 
 
-class KernelThread(Thread):
+class KernelThread(Boxes, Thread):
     """See the module. Accesses whose addresses may lie in either memory are split in two."""
 
     def __init__(self, code: ThreadCode, answer: Answer, unroll: int) -> None:
@@ -167,13 +166,13 @@ class KernelThread(Thread):
 
     def tensor_map(self, how: Use, address: Value) -> bytes:
         """A tensor map among the kernel's parameters and constants."""
+        from ptxcore.values.tensor_map import ALIGNMENT, SIZE
+
         for constants in self._private.constants:
-            if type(address) is int and 0 <= address - constants.address <= len(constants.data) - TENSOR_MAP:
-                aligned = int(address % TENSOR_MAP_ALIGNMENT == 0)
-                self.require(
-                    aligned, "misaligned", f"the address of a tensor map is no multiple of {TENSOR_MAP_ALIGNMENT}"
-                )
-                return constants.data[address - constants.address :][:TENSOR_MAP]
+            if type(address) is int and 0 <= address - constants.address <= len(constants.data) - SIZE:
+                aligned = int(address % ALIGNMENT == 0)
+                self.require(aligned, "misaligned", f"the address of a tensor map is no multiple of {ALIGNMENT}")
+                return constants.data[address - constants.address :][:SIZE]
         self._refuse("cannot be explored: its tensor map is neither a parameter of the kernel nor constant")
 
     def _here_only(self, condition: Value, access: Callable[[], Any]) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from ptxcore.clock import tick
 from ptxcore.diagnostics import Diagnostic
-from ptxcore.machine.explore.actions import Answer, resize
-from ptxcore.machine.explore.boxes import Boxes
+from ptxcore.machine.explore.actions import Actions, Answer, resize
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.dependencies import choose, gather, idle, settled, union
 from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegister
@@ -19,7 +18,7 @@ from ptxcore.values.terms import Value, conj, disj, ite, negate
 _MEETING = frozenset(("bar", "barrier"))
 
 
-class Stepping(Boxes):
+class Stepping(Actions):
     """A thread as far as single blocks go: `engine.Thread` follows the control flow between them."""
 
     def __init__(self, code: ThreadCode, answer: Answer) -> None:

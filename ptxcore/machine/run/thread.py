@@ -384,6 +384,9 @@ class Thread:
             self.of(space, piece.shared)
         self._begin(how, Boxed(self, pieces, stores, filling, combine, width // 8, after))
 
+    def leads(self, how: Use) -> bool:
+        return True  # whoever comes first: what the others do then changes nothing
+
     def unable(self, how: Use, why: str) -> None:
         raise fault("not-executed", why)
 

@@ -143,6 +143,9 @@ class WatchedThread(Thread):
         self.watcher.other(self, "asynchronous", how)
         super().copy_box(how, pieces, **fields)
 
+    def leads(self, how: Use) -> bool:
+        return self.lane == 0
+
     def clear(self, how: Use, address: int, size: int) -> None:
         self.watcher.writes(self, address, size, None)
         super().clear(how, address, size)

@@ -27,4 +27,4 @@ def alone(op: Op) -> bool:
     """Whether each thread executes an instruction by itself: barrier objects, what is asynchronous, what goes in bulk."""
     if op.use.form.kind != "effect" or op.use.form.run is None:
         return False
-    return op.instruction.opcode in ("mbarrier", "cp") or not _ALONE.isdisjoint(op.instruction.modifiers)
+    return op.instruction.opcode in ("mbarrier", "cp", "tensormap") or not _ALONE.isdisjoint(op.instruction.modifiers)

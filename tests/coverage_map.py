@@ -330,6 +330,15 @@ OTHERWISE = {
     ),
 }
 
+#: Likewise, of sections that have references of their own elsewhere.
+BY_SECTION = {
+    "9.7.9.25.5.2": "tests/tensors/test_tensor_boxes.py",
+    "9.7.9.25.5.3": "tests/tensors/test_tensor_reductions.py",
+    "9.7.9.25.5.4": "tests/tensors/test_tensor_layouts.py",
+    "9.7.9.26": "tests/tensors/test_tensormap_replace.py",
+    "9.7.13.16": "tests/tensors/test_tensormap_replace.py",
+}
+
 
 def executed(form: Form) -> bool:
     """As docs/instructions.md says."""
@@ -340,6 +349,8 @@ def of_form(form: Form) -> str:
     """The file with the tests of a form: that of its second meaning, or one that executes it; "" where there is none."""
     import reference
 
+    if form.section in BY_SECTION:
+        return BY_SECTION[form.section]
     key = reference.key(form)
     if key in reference.references():
         return f"tests/ptxcore/semantics/references/{reference.home(key)}.py"

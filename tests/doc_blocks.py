@@ -176,7 +176,7 @@ def _instructions() -> str:
 
 
 def _row(form: Form) -> str:
-    from ptxcore.machine.lower.executable import explored
+    from ptxcore.machine.lower.executable import explored, explored_in_kernels
 
     types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
     syntax = form.shown().replace("|", "\\|")
@@ -203,7 +203,7 @@ def _row(form: Form) -> str:
         "yes",
         "yes",
         "yes" if executed else "no",
-        "yes" if explored(form) else "no",
+        "yes" if explored(form) else "in kernels" if explored_in_kernels(form) else "no",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -91,6 +91,15 @@ def test_copies_that_the_manual_does_not_tell_are_refused(kind: str, text: str, 
     assert caught.value.kind == "not-executed"
 
 
+def test_a_prefetch_changes_nothing() -> None:
+    text = loading("tile", 2, 0, 64).replace(
+        "cp.async.bulk.tensor", "cp.async.bulk.prefetch.tensor.2d.L2.global [%rd2, {%r10, %r11}];\ncp.async.bulk.tensor"
+    )
+    tensor, shared = np.arange(256, dtype=np.uint8), np.zeros(ROOM, np.uint8)
+    run(text, ptxmm.TensorMap(tensor, dims=(64, 4), strides=(64,), box=(64, 1)), shared, [0, 2])
+    assert np.array_equal(shared[:64], tensor[128:192])
+
+
 # Coordinates that others decide.
 
 FEW = """.version 8.6

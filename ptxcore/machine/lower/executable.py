@@ -30,8 +30,18 @@ _SPACES = words("local param param::entry param::func")
 
 def explored(form: Form) -> bool:
     """Whether litmus threads may have instructions of a form."""
+    return explored_in_kernels(form) and not _has_map(form)
+
+
+def explored_in_kernels(form: Form) -> bool:
+    """Whether threads of kernel tests may."""
     executed = form.run is not None or form.kind == "nothing"
     return executed and form.kind in _KINDS and (form.kind == "value" or form.mnemonic not in _UNEXPLORED)
+
+
+def _has_map(form: Form) -> bool:
+    """Whether a form is about a tensor map, which litmus tests have no way to say."""
+    return form.mnemonic == "tensormap" or (form.mnemonic == "cp" and "tensor" in form.first.split())
 
 
 #: The bits of the register that has a name, as far as they are known; None for everything else.
@@ -62,7 +72,7 @@ def alternatives(instruction: Instruction, dialect: Dialect = TYPED) -> tuple[Us
 
 def _refused(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> str:
     """The name of an instruction that threads may not have: as much of it as no instruction has that they may."""
-    forms = [form for form in dialect.forms.get(opcode, ()) if explored(form) and "tensor" not in form.first.split()]
+    forms = [form for form in dialect.forms.get(opcode, ()) if explored(form)]
     for length in range(opcode in _FAMILIES, len(modifiers)):
         if not any(form.pattern.by_word.keys() >= set(modifiers[:length]) for form in forms):
             return ".".join((opcode, *modifiers[:length]))
@@ -78,14 +88,7 @@ def _explored(opcode: str, modifiers: tuple[str, ...], dialect: Dialect) -> tupl
     found = candidates(opcode, modifiers, dialect)
     if found is None or isinstance(found, Misfit):
         return ()
-    return tuple(use for use in found if explored(use.form) and not _has_map(use))
-
-
-def _has_map(use: Use) -> bool:
-    """Whether a form is about a tensor map, which litmus tests have no way to say."""
-    return use.form.mnemonic == "tensormap" or any(
-        "tensormap" in part.flags for p in use.parameters for part in p.parts
-    )
+    return tuple(use for use in found if explored(use.form))
 
 
 @lru_cache(maxsize=8192)

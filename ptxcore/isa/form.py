@@ -47,7 +47,7 @@ class Slot(NamedTuple):
 
 class Whole(NamedTuple):
     """How all threads of a warp execute a form together, as matrices need them (PTX ISA 9.0, section 9.7.14): `run` gets of
-    each thread the values of the operands `brings` (all its sources where there are none), vectors taken apart, None for
+    each thread the values of the operands `brings` (all its sources where there are none), vectors taken apart, without
     what was left out.
 
     With `after`, `run` computes what each thread is told, in values of `told` bits, and `after(how, thread, told, *sources)`

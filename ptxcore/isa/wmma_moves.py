@@ -81,15 +81,16 @@ def _stride(how: Use, given: Value | None) -> Value:
 def rows(how: Use, lanes: Mapping[int, tuple[Value, ...]]) -> dict[int, tuple[Value, ...]]:
     """The addresses of each thread's elements; whether its operands are those of the others"""
     plan = _plan(how)
-    first, stride = lanes[0][0], zext(_stride(how, lanes[0][1]), 64)
+    first, *given = lanes[0]
+    stride = _stride(how, given[0] if given else None)
     found = {}
-    for lane, (address, own) in lanes.items():
+    for lane, (address, *own) in lanes.items():
         told: list[Value] = []
         for places in plan.places:
             major, minor = places[lane]
-            elements = add(mul(stride, major, 64), minor, 64)
+            elements = add(mul(zext(stride, 64), major, 64), minor, 64)
             told.append(add(first, lshr(mul(elements, plan.bits, 64), 3, 64), 64))
-        same = conj(eq(address, first), 1 if own is None else eq(own, _stride(how, lanes[0][1])))
+        same = conj(eq(address, first), eq(own[0], stride) if own and own[0] is not None else 1)
         found[lane] = (*told, same)
     return found
 

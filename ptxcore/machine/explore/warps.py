@@ -260,7 +260,7 @@ class _Warp:
         if type(value) is not Term:
             return value
         value = given(substitute(value, self.known), condition)
-        return None if symbols_of(value) & self.unknown - self.known.keys() else value
+        return None if any(s in self.unknown and s not in self.known for s in symbols_of(value)) else value
 
     def define(self, meeting: Meeting) -> bool:
         """Defines what an instruction returns in each thread; whether all that it hangs on is known."""

@@ -50,7 +50,7 @@ def brought(how: Use, sources: Sequence[Any]) -> tuple[Any, ...]:
     for position in _brought(how):
         source = sources[position]
         found += source if isinstance(source, tuple) else (source,)
-    return tuple(found)
+    return tuple([value for value in found if value is not None])
 
 
 @lru_cache(maxsize=1024)

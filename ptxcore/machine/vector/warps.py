@@ -82,10 +82,9 @@ def prepared(op: Op) -> Together:
     numbers = iter(range(1000))
     shapes = [_numbered(source, numbers) for source in op.sources]
     brings = brought(use, shapes)
-    kinds = tuple(np.dtype(array_type(w)) for i, w in zip(brings, brought_widths(use), strict=True) if i is not None)
-    return Together(
-        use, tuple(i for i in brings if i is not None), kinds, _after(op) if whole.after is not None else None
-    )
+    # What may be left out stands last.
+    kinds = tuple(np.dtype(array_type(w)) for _, w in zip(brings, brought_widths(use), strict=False))
+    return Together(use, brings, kinds, _after(op) if whole.after is not None else None)
 
 
 def _numbered(source: Any, numbers: Any) -> Any:

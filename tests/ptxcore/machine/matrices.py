@@ -110,6 +110,10 @@ class Kernel:
         for name, array in given.items():
             raw = np.ascontiguousarray(array[0]).reshape(-1).view(np.uint8)
             memory[self.places[name] : self.places[name] + raw.size] = raw
+        return self.taken(self.explored_memory(memory, open_)[None, : self.out_size])
+
+    def explored_memory(self, memory: Any, open_: int = 0) -> Any:
+        """What a schedule of the explored effects of one warp leaves."""
         numbers = tuple(int(n) for n in memory.view(np.uint32))
         out = tuple([0] * max(1, self.out_size // 4))
         params = (Buffer("in", "u32", len(numbers), numbers, 256), Buffer("out", "u32", len(out), out, 256))
@@ -120,8 +124,7 @@ class Kernel:
         schedule = Schedule(executions, [0] * 32, [Bytes(objects, of) for of in views], found.definitions)
         schedule.known |= dict.fromkeys(values_in(found.definitions), open_)
         schedule.run()
-        held = np.frombuffer(bytes(objects[found.memory.buffers["out"][1]]), np.uint8)
-        return self.taken(held[None, : self.out_size])
+        return np.frombuffer(bytes(objects[found.memory.buffers["out"][1]]), np.uint8)
 
     def taken(self, found: Any) -> dict[str, Any]:
         """What stands in the array that the kernel wrote, by name."""

@@ -3,7 +3,11 @@ which element is nobody's business; so each test goes from memory to memory."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +17,7 @@ from campaigns import share
 from matrices import Kernel
 from test_mma import FLOATS, drawn, element, summed
 
+import ptxmm
 from ptxcore.isa import wmma
 from ptxcore.isa.table import candidates
 from ptxcore.machine.run.faults import KernelError
@@ -226,6 +231,20 @@ def test_products_go_from_memory_to_memory(case: Case) -> None:
     compare(case, 2, 1)
 
 
+@pytest.mark.parametrize("number", [7, len(CASES) - 2])
+def test_explored_products_are_those_of_runs(number: int) -> None:
+    """Integers, and doubles that are small integers."""
+    case = CASES[number]
+    chance = np.random.default_rng(number)
+    built = Product(case)
+    given = {x: drawn(kind_of(case, x), sizes(case)[x], chance) for x in "abc"}
+    if case.multiplied == "f64":
+        given = {x: chance.integers(-9, 10, sizes(case)[x]).astype(np.float64).view(np.uint64) for x in "abc"}
+    memory = np.concatenate([in_memory(case, x, given[x]) for x in "abc"])
+    found = built.explored_memory(memory, 0x5555_5555)[: built.out_size]
+    assert (from_memory(case, found) == product(case, given["a"], given["b"], given["c"])).all()
+
+
 @pytest.mark.campaign
 def test_many_products_go_from_memory_to_memory() -> None:
     for case in CASES:
@@ -269,6 +288,61 @@ def test_errors_are_told(before: str, kind: str) -> None:
     assert caught.value.kind == kind
     with pytest.raises(AssertionError, match="leaves open"):
         built.run(memory, arrays=True)
+
+
+LAUNCHES = Path(__file__).resolve().parents[4] / "shared" / "launches"
+
+
+def test_what_triton_makes_of_a_product_computes_it() -> None:
+    source = LAUNCHES / "triton_matmul_sm80.ptx"
+    if not source.exists():
+        pytest.skip("its source is not here")
+    chance = np.random.default_rng(0)
+    size = 128
+    a, b = (chance.integers(-4, 5, (size, size)).astype(np.float16) for _ in range(2))
+    c, none = np.zeros((size, size), np.float16), np.zeros(16, np.uint32)
+    ptxmm.run(
+        source, entry="matmul", grid=(1, 1, 1), block=(128, 1, 1), dynamic_shared=65536,
+        args=[a, b, c, *[size] * 6, none.copy(), none.copy()],
+    )  # fmt: skip
+    wanted = (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float16)
+    assert (c == wanted).all()
+
+
+def test_what_nvcc_makes_of_products_computes_them(tmp_path: Path) -> None:
+    """The products by `wmma`; a stride there is less than the manual asks for, and is told."""
+    nvcc, source = shutil.which("nvcc"), LAUNCHES / "cu" / "k11_mma.cu"
+    if nvcc is None or not source.exists():
+        pytest.skip("there is no nvcc here" if nvcc is None else "its source is not here")
+    made = tmp_path / "k.ptx"
+    command = [nvcc, "-arch=sm_90", "-ptx", source, "-o", made]
+    if subprocess.run(command, capture_output=True, timeout=900, check=False).returncode:
+        pytest.skip("another compiler")
+    text = made.read_text()
+    chance = np.random.default_rng(0)
+    a, b = (chance.integers(-3, 4, (16, 16)).astype(np.float16) for _ in range(2))
+    bytes_ = chance.integers(-128, 128, (32, 16)).astype(np.int8)
+
+    def run(text: str) -> list[Any]:
+        doubles = np.arange(64, dtype=np.float64)
+        arrays = [a.copy(), b.copy(), np.zeros(1024, np.float32), doubles, bytes_.copy(), np.zeros((8, 32), np.int32)]
+        made.write_text(text)
+        ptxmm.run(made, entry="w", grid=(1, 1, 1), block=(32, 1, 1), args=arrays)
+        return arrays
+
+    with pytest.raises(KernelError, match="the stride of a matrix is less than 32"):
+        run(text)
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if "wmma.store.d.sync.aligned.col.m32n8k16" in line:
+            lines[i] = re.sub(r"%r\d+;", "32;", line)
+    end = next(i for i, line in enumerate(lines) if "store" in line and "m16n16k8.f32" in line)
+    _, _, singles, doubles, _, integers = run("\n".join([*lines[: end + 1], "ret;", "}"]))
+    assert (bytes_.astype(int) @ bytes_[:8].T.astype(int) + 1 == integers.T).all()
+    first = np.arange(32).reshape(8, 4)
+    assert (doubles.reshape(8, 8) == first @ first.T).all()
+    product = (a.astype(float) @ b.astype(float).T).ravel()[:128]
+    assert (singles[:256].reshape(16, 16) == product.reshape(16, 8) @ product.reshape(8, 16)).all()
 
 
 def test_a_fraction_is_rounded_once() -> None:

@@ -33,9 +33,9 @@ _HEAD = """.version 6.3
 .maxntid {threads}, 1, 1
 {{
  .reg .pred %p<8>; .reg .f32 %f<12>; .reg .b32 %r<16>; .reg .b64 %rd<16>;
- .shared .align 16 .b8 buffer[{bytes}];
+ .shared .align 16 .b8 _buffer[{bytes}];
  ld.param.u64 %rd1, [a]; ld.param.u64 %rd2, [b]; ld.param.u64 %rd3, [c];
- mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000; mov.u64 %rd4, buffer;
+ mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.f32 %f1, 0f00000000; mov.u64 %rd4, _buffer;
 """
 
 
@@ -79,12 +79,12 @@ def saxpy(buffers: int, rounds: int) -> Kernel:
     for k in range(buffers):
         for j, register in ((0, "%f2"), (1, "%f3")):
             n = 2 * k + j
-            lines.append(f"bar.sync {2 * n + 2 if n < 7 else 0}, {compute + 32};")
+            lines.append(f"bar.sync {2 * n + 2}, {compute + 32};")
             lines.append(f"ld.shared.f32 {register}, [%rd6+{n * compute * 4}];")
             lines.append(f"bar.arrive {2 * n + 1}, {compute + 32};")
         lines.append("fma.rn.f32 %f4, %f2, 0f40000000, %f3; st.global.f32 [%rd7], %f4; add.u64 %rd7, %rd7, 1024;")
     lines.append(f"add.u32 %r2, %r2, {buffers}; setp.lt.u32 %p2, %r2, {rounds}; @%p2 bra COMPUTE;")
-    lines.append("bra END;")
+    lines.append("bra.uni END;")
     lines.append("LOAD: and.b32 %r4, %r1, 31; mul.wide.u32 %rd5, %r4, 16;")
     for n in range(2 * buffers):
         lines.append(f"setp.lt.u32 %p3, %r1, {compute + 32 * (n + 1)}; @%p3 bra LOAD{n};")
@@ -99,7 +99,7 @@ def saxpy(buffers: int, rounds: int) -> Kernel:
             lines.append(f"st.shared.v4.f32 [%rd6+{start + half}], {{%f5, %f6, %f7, %f8}};")
         lines.append(f"bar.arrive {2 * n + 2}, {compute + 32}; add.u64 %rd7, %rd7, {1024 * buffers};")
         lines.append(f"add.u32 %r2, %r2, {buffers}; setp.lt.u32 %p2, %r2, {rounds}; @%p2 bra COPY{n};")
-        lines.append(f"bar.sync {2 * n + 1}, {compute + 32}; bra END;")
+        lines.append(f"bar.sync {2 * n + 1}, {compute + 32}; bra.uni END;")
     lines.append("END: ret;\n}\n")
     return Kernel(name, _laid_out(lines), threads, (compute * rounds,) * 3)
 
@@ -112,10 +112,10 @@ def sgemv(rows: int, elements: int, rounds: int) -> Kernel:
     lines.append("mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd1, %rd5; add.u64 %rd7, %rd3, %rd5;")
     lines.append(f"bar.arrive 1, {together};\nCOMPUTE: bar.sync 2, {together};")
     for j in range(elements):
-        lines.append(f"ld.global.f32 %f2, [%rd6+{4 * rows * j}]; ld.shared.f32 %f3, [buffer+{4 * j}];")
+        lines.append(f"ld.global.f32 %f2, [%rd6+{4 * rows * j}]; ld.shared.f32 %f3, [_buffer+{4 * j}];")
         lines.append("fma.rn.f32 %f1, %f2, %f3, %f1;")
     lines.append(f"bar.arrive 1, {together}; add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, {rounds}; @%p2 bra COMPUTE;")
-    lines.append("st.global.f32 [%rd7], %f1; bra END;")
+    lines.append("st.global.f32 [%rd7], %f1; bra.uni END;")
     lines.append(
         "LOAD: and.b32 %r4, %r1, 31; mul.wide.u32 %rd5, %r4, 4; add.u64 %rd6, %rd4, %rd5; add.u64 %rd7, %rd2, %rd5;"
     )

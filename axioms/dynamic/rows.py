@@ -13,6 +13,8 @@ import numpy as np
 
 #: Rows that there are at first, and crowds that are remembered.
 _ROWS, _CROWDS = 64, 512
+#: How much longer arrays become where they are too short.
+_GROWTH = 4
 
 
 class Crowd:
@@ -39,7 +41,7 @@ class Rows:
         self.cta = np.zeros(0, np.int32)
         self.place = np.zeros(0, np.int32)
         #: See `Crowd`.
-        self.floor = np.zeros(0, np.int64)
+        self.floor = np.zeros(0, np.int32)
         self.rows = np.zeros((_ROWS, size), np.int32)
         self._used, self._free = 1, np.zeros(0, np.int32)
         #: Threads as they are since the last release, by their numbers; and those that did something last.
@@ -52,12 +54,13 @@ class Rows:
         self.row[self.first : self.count] = 0
         self.first, self.count = self.count, self.count + count * self.size
         if self.count > len(self.own):
-            more = max(self.count, 2 * len(self.own)) - len(self.own)
-            numbers = np.arange(len(self.own) + more)
-            self.cta, self.place = (numbers // self.size).astype(np.int32), (numbers % self.size).astype(np.int32)
+            ctas = max(self.count, _GROWTH * len(self.own)) // self.size
+            more = ctas * self.size - len(self.own)
+            self.cta = np.repeat(np.arange(ctas, dtype=np.int32), self.size)
+            self.place = np.tile(np.arange(self.size, dtype=np.int32), ctas)
             self.own = np.concatenate((self.own, np.ones(more, np.int32)))
             self.row = np.concatenate((self.row, np.zeros(more, np.int32)))
-            self.floor = np.concatenate((self.floor, np.zeros(more, np.int64)))
+            self.floor = np.concatenate((self.floor, np.zeros(more, np.int32)))
 
     def crowd(self, threads: Any) -> Crowd:
         """Threads as they are now."""
@@ -113,6 +116,18 @@ class Rows:
         numbers = self._made(count)
         self.rows[numbers] = found
         self.row[threads[waited]] = numbers[groups[waited]]
+        self._forget()
+
+    def meet_whole(self, threads: Any, times: Any, rows: Any) -> None:
+        """All threads of some CTAs have met, in their order, and all have waited: each knows what the others did last."""
+        ctas = threads.size // self.size
+        before = rows.reshape(ctas, self.size)
+        numbers = before[:, 0]
+        own = numbers.all() and (before == numbers[:, None]).all() and not any(True for _ in self.kept())
+        if not own:
+            numbers = self._made(ctas)
+            self.row[threads] = np.repeat(numbers, self.size)
+        self.rows[numbers] = times.reshape(ctas, self.size)
         self._forget()
 
     def level(self, threads: Any, entry: int) -> None:

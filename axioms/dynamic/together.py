@@ -188,7 +188,7 @@ class Together:
         if not units:
             raise Irregular("a small access")
         crowd = self.clocks.crowd(accesses.threads)
-        if region.shared:
+        if region.shared and region.of.ranks > 1:
             row = (places * size) // region.stride
             if (row != self.clocks.cta[accesses.threads] - self.clocks.first // self.size).any():
                 raise Irregular("shared memory of another CTA")
@@ -261,10 +261,20 @@ class Together:
             here = np.isin(both.threads, threads)
             self._arrived[identity] = [_Arrived(*(column[~here] for column in both))]
             both = _Arrived(*(column[here] for column in both))
-        self._met(identity, both)
+        self._met(identity, both, sorted_=len(come) == 1)
 
-    def _met(self, identity: int, come: _Arrived) -> None:
-        clocks, size = self.clocks, self.size
+    def _met(self, identity: int, come: _Arrived, *, sorted_: bool) -> None:
+        """Instances of a barrier are complete; `sorted_`: the threads come in their order."""
+        clocks, size, threads = self.clocks, self.size, come.threads
+        first, end = int(threads[0]), int(threads[-1]) + 1
+        if threads.size == end - first and not (first % size or end % size) and sorted_ and come.waits.all():
+            clocks.meet_whole(threads, come.times, come.rows)
+            clocks.level(threads, self.log.next)
+            self.meetings += threads.size // size
+            if last := self._last.get(identity):
+                for cta in range(first // size, end // size):
+                    last.pop(cta, None)
+            return
         ctas, groups = np.unique(clocks.cta[come.threads], return_inverse=True)
         clocks.meet(groups, come.threads, come.times, come.rows, come.waits)
         self.meetings += ctas.size

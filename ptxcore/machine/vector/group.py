@@ -356,8 +356,9 @@ class Group(Asked):
             if self.order is not None:
                 self.order.barrier(came)
             if self.watcher is not None:
-                waited = np.concatenate([r.threads for r in released]) if released else came[:0]
-                waited.sort()
+                waited = released[0].threads if released else came[:0]
+                if len(released) > 1:
+                    waited = np.sort(np.concatenate([r.threads for r in released]))
                 self.watcher.complete(number, came + self.first, waited + self.first)
             for r in released:
                 target = next((t for t in self.blocks.meets[id(r.arrivals.op)].targets if t is not None), None)

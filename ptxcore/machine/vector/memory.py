@@ -36,7 +36,7 @@ class Area:
     `stride`: the bytes of each CTA or thread, 0 where they have all in common."""
 
     __slots__ = (
-        "bytes", "data", "kind", "known", "name", "pages", "rows", "saved", "size", "stride", "unsaved", "writable"
+        "bytes", "data", "kind", "known", "name", "pages", "ranks", "rows", "saved", "size", "stride", "unsaved", "writable"
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,8 @@ class Area:
         name: str = "",
     ) -> None:  # fmt: skip
         self.data, self.kind, self.stride, self.name = data, kind, stride, name
+        #: How many CTAs may access what one of them has.
+        self.ranks = 1
         self.bytes = np.frombuffer(data, np.uint8) if len(data) else np.zeros(0, np.uint8)
         self.size, self.known, self.writable = len(data), known, writable
         self.pages: dict[int, bytes] = {}
@@ -125,6 +127,7 @@ class GroupMemory:
             bytearray(self.stride * count), "shared", known=np.zeros((count, self.stride), np.uint8),
             stride=self.stride, name="shared memory",
         )  # fmt: skip
+        self.shared.ranks = ranks
         self.shared.known[:, reserved:] = 0xFF
         self.base = row * self.stride
         #: Where the shared memory of a thread's own CTA begins.

@@ -46,7 +46,7 @@ class Arguments:
         """Raises UsageError where an argument does not fit its parameter."""
         self._memory = device.memory
         #: Arrays in buffers: the address of the first element.
-        self._arrays: list[tuple[Any, int]] = []
+        self.places: list[tuple[Any, int]] = []
         self._buffers: list[int] = []
         from ptxmm.tensors import TensorMap
 
@@ -90,7 +90,7 @@ class Arguments:
             places[id(array)] = self._buffer(name, array.nbytes, array.flags.writeable)
         for _, array in arrays.values():
             place = places[id(array)]
-            self._arrays.append((array, place))
+            self.places.append((array, place))
             self._bytes(array, place)[:] = array.tobytes()
         return places
 
@@ -111,7 +111,7 @@ class Arguments:
         """Writes what the buffers hold back to the arrays."""
         import numpy
 
-        for array, address in self._arrays:
+        for array, address in self.places:
             if array.flags.writeable:
                 with self._bytes(array, address) as data:
                     array[...] = numpy.frombuffer(bytes(data), dtype=array.dtype).reshape(array.shape)

@@ -82,9 +82,11 @@ def launch(
     progress: Callable[[int, int, int], None] | None = None,
     watcher: Watcher | None = None,
     single: Callable[[], Any] | None = None,
+    placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
 ) -> Run:
     """As `run`, of a module that is loaded already; `watcher` is told what threads do together, and what `single` gives, what
-    they do one by one where they have to; see `ptxcore.machine.vector.choice.launch`."""
+    they do one by one where they have to; see `ptxcore.machine.vector.choice.launch`. `placed` is told before that at which
+    address each array is."""
     from ptxcore.machine.run.launch import UsageError
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.arguments import Arguments
@@ -94,6 +96,8 @@ def launch(
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
     given = Arguments(device, parameters, args)
     try:
+        if placed is not None:
+            placed(given.places)
         how: dict[str, Any] = {
             "cluster": None if cluster is None else _three(cluster), "dynamic_shared": dynamic_shared, "seed": seed,
             "limit": limit, "progress": progress, "watcher": watcher, "single": single,

@@ -10,6 +10,7 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from axioms.errors import UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
@@ -20,7 +21,7 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races
+from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races, threads_of
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -77,11 +78,17 @@ def check(
     )
     start = time.perf_counter()
     deadline = deadline_after(timeout)
-    open_ = ""
+    open_, of_run = "", None
     try:
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
-            open_ = decide_whole(test, result, deadline, racing=tells_races(model))
-            if not open_ or shown_by_runs(test, result, deadline):
+            by_run = deepcopy(result)
+            open_ = decide_whole(test, by_run, deadline, racing=tells_races(model))
+            if not open_:
+                if by_run.verdict != "undecided" or (timeout is None and threads_of(test) > _MOST_THREADS):
+                    result = by_run
+                    return result
+                of_run = by_run
+            elif shown_by_runs(test, result, deadline):
                 return result
         question = Question(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
@@ -91,13 +98,23 @@ def check(
         result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error, result.stopped = told(error), True
+    except UnsupportedProgram:
+        if of_run is None:
+            raise
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
+    if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
+        of_run.seconds = result.seconds
+        return of_run
     if open_ and result.verdict == "undecided":
         result.notes.append(open_)
     return result
+
+
+#: With more threads than this, what one run of all has left open is not asked of the formula, unless there is a limit of time.
+_MOST_THREADS = 128
 
 
 def _add_assertions(question: Question, result: Result) -> None:

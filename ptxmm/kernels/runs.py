@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.launch import load
 from ptxcore.values import terms
 from ptxcore.values.terms import signed
@@ -51,23 +52,32 @@ class Runs:
         limit: int | None = None,
         watch: Callable[[Launch, Program], Watchers] | None = None,
         progress: Callable[[int, int, int], None] | None = None,
+        placed: Callable[[dict[int, str]], None] | None = None,
+        fill: int = 0,
     ) -> State:
         """One run of all launches, one after the other: the final values of what the checks speak of. `limit` bounds the
         instructions of each launch; `watch` gives each launch its watchers; `progress` is told of it now and
-        then. Raises KernelError, UsageError."""
+        then, `placed` before each launch which segment of memory is which buffer. Buffers that may hold anything have `fill`
+        in every byte. Raises KernelError, UsageError."""
         from ptxmm.running import launch
 
-        arrays = {p.name: _array(p) for p in self.test.parameters if isinstance(p, Buffer)}
+        arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
             device.reset()
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
             device = self.devices[one.loaded]
             watchers = watch(one, device.program) if watch else Watchers(None, None)
+
+            def named(found: Sequence[tuple[Any, int]]) -> None:
+                if placed is not None:
+                    names = {id(array): name for name, array in arrays.items()}
+                    placed({address >> GLOBAL_BITS: names[id(a)] for a, address in found if id(a) in names})
+
             launch(
                 device, one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
-                watcher=watchers.together, single=watchers.single, progress=progress,
+                watcher=watchers.together, single=watchers.single, progress=progress, placed=named,
             )  # fmt: skip
         state = {}
         for name, index in observed(self.test.checks):
@@ -77,11 +87,14 @@ class Runs:
         return state
 
 
-def _array(buffer: Buffer) -> Any:
+def _array(buffer: Buffer, fill: int) -> Any:
     import numpy
 
     width = TYPES[buffer.type].width
     found = numpy.zeros(buffer.elements, dtype=f"<u{width // 8}")
+    if buffer.open:
+        found.view(numpy.uint8).fill(fill)
+        return found
     if isinstance(buffer.init, Contents):
         found[: len(buffer.init)] = numpy.resize(numpy.frombuffer(buffer.init.data, found.dtype), len(buffer.init))
     else:

@@ -9,7 +9,9 @@ import time
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate, Open, Party, Race, Stopped, step
+from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from ptxcore.clock import limited
@@ -23,8 +25,10 @@ from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, State, Watchers, truth
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
+from ptxmm.report.notes import held_at_first
 from ptxmm.result import Checked, Result, observation_of
 
 if TYPE_CHECKING:
@@ -50,13 +54,12 @@ def threads_of(test: KernelTest) -> int:
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
     """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
-    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads,
-    buffers are not too large, and what they hold is known."""
+    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads, and
+    buffers are not too large."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
-    known = not any(p.open for p in test.parameters if isinstance(p, Buffer))
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
-    return in_order and fair and known and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
+    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:
@@ -70,6 +73,7 @@ class _Ran(NamedTuple):
     watchers: list[Determinate | Together]
     state: State | None
     why: Race | Open | None
+    recorded: list[Ran]
 
 
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, racing: bool = True) -> str:
@@ -83,9 +87,15 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
         if racing:
             again = (_run(runs, seed, alone=True) for seed in _other_orders(ran))
             ran = next((other for other in again if isinstance(other.why, Race)), ran)
+        ones = _run(runs, None, FILLS[1]) if _open_ones(test) and not isinstance(ran.why, Race) else None
+        if ones is not None and isinstance(ones.why, Race):
+            ran = ones
     if isinstance(ran.why, Race):
         if racing:
             _tell_race(runs, result, ran.why, places, len(ran.watchers) - 1, ran.watchers[-1])
+            if _open_ones(test):
+                held = told.holding(_open_ones(test), FILLS[ran is ones])
+                result.notes += [*held_at_first(_open_ones(test)), held]
         return "" if result.verdict == "no" else told.left_open("unordered", "")
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
@@ -95,10 +105,17 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
         place = str(places.launch_spot(number, party.op.instruction.span.line)) if party else ""
         return told.left_open(open_.what, place)
     assert ran.state is not None
-    _tell(test, result, ran.state)
+    states = [ran.state, *([] if ones is None or ones.state is None else [ones.state])]
+    contents = Contents(test, ran.recorded, states, places)
+    if ones is not None:
+        more = contents.open_decision() or (told.left_open("contents", "") if _differ(ran, ones) else "")
+        if more:
+            return more
+    _tell(test, result, contents)
     accesses, meetings, waits = (sum(getattr(w, n) for w in ran.watchers) for n in ("accesses", "meetings", "waits"))
     commuted = any(w.commuted for w in ran.watchers)
     result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, commuted=commuted))
+    result.notes += [contents.said(), *held_at_first(_open_ones(test))]
     return ""
 
 
@@ -111,51 +128,86 @@ def _other_orders(ran: _Ran) -> tuple[int | None, ...]:
     return (None,) if hidden else ()
 
 
-def _run(runs: Runs, seed: int | None, *, alone: bool = False) -> _Ran:
-    """One watched run, in an order that a seed draws; `alone`: thread by thread."""
+def _open_ones(test: KernelTest) -> list[str]:
+    """The buffers that may hold anything at first."""
+    return [p.name for p in test.parameters if isinstance(p, Buffer) and p.open]
+
+
+def _differ(one: _Ran, other: _Ran) -> bool:
+    """Whether two runs are not the same, as those are that differ in contents on which nothing depends."""
+    counts = [[(w.accesses, w.meetings, w.waits, w.unknown is None) for w in ran.watchers] for ran in (one, other)]
+    return other.why is not None or counts[0] != counts[1]
+
+
+def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False) -> _Ran:
+    """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
+    hold anything."""
     watchers: list[Determinate | Together] = []
+    recorded: list[Ran] = []
 
     def watch(launch: Launch, program: Program) -> Watchers:
         size, number = prod(launch.block), len(watchers)
+        recorded.append(Ran(Recording(None), program, {}))
 
-        def single() -> Determinate:
+        def single() -> Recording:
             watcher = Determinate(size)
             watchers[number:] = [watcher]
-            return watcher
+            recording = Recording(watcher)
+            recorded[number] = recorded[number]._replace(recording=recording)
+            return recording
 
         if alone or launch.entry not in program.functions:
             return Watchers(None, single)
         together = Together(program, launch.entry, size)
         watchers.append(together)
-        return Watchers(together, single)
+        batches = Batches(together)
+        recorded[number] = recorded[number]._replace(recording=batches)
+        return Watchers(batches, single)
+
+    def placed(names: dict[int, str]) -> None:
+        recorded[-1] = recorded[-1]._replace(buffers=names)
 
     try:
-        return _Ran(watchers, runs.run(seed, limit=_LIMIT, watch=watch, progress=step), None)
+        state = runs.run(seed, limit=_LIMIT, watch=watch, progress=step, placed=placed, fill=fill)
+        return _Ran(watchers, state, None, recorded)
     except Stopped as stopped:
-        return _Ran(watchers, None, stopped.why)
+        return _Ran(watchers, None, stopped.why, recorded)
     except KernelError as error:
-        return _Ran(watchers, None, Open("limit" if error.kind == "limit" else "error"))
+        return _Ran(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded)
     except UsageError:  # who builds the launch tells what is wrong
-        return _Ran(watchers, None, Open("launch"))
+        return _Ran(watchers, None, Open("launch"), recorded)
 
 
-def _tell(test: KernelTest, result: Result, state: State) -> None:
-    """One outcome, in which all threads end: every check answers by it."""
-    declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
-    shown = declared.state(state) if declared.types else state
-    truths = [truth(test, check, state) for check in test.checks if check.expression is not None]
+def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
+    """One outcome, or with open contents one of those with each, in which all threads end: every check answers by it."""
+    declared = Declared(contents.buffers)
+    states = [state for i, state in enumerate(contents.states) if state not in contents.states[:i]]
+    truths = [truth(test, check, states[0]) for check in test.checks if check.expression is not None]
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
     for checked, check in zip(result.checks, test.checks, strict=True):
-        _answer(checked, check, truth(test, check, state), shown)
+        existential = check.kind == "exists" or not check.wanted
+        state = next((s for s in states if truth(test, check, s) is existential), None)
+        open_ = contents.open_in(check) if state is None else []
+        if open_:
+            checked.message = told.of_contents(checked.text, open_)
+        else:
+            shown = states[0] if state is None else state
+            _answer(checked, check, truth(test, check, shown), declared.state(shown))
+            if checked.holds is False and state is not None:
+                checked.story = contents.begins(state)
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
-    result.states, result.complete, result.listed_all, result.runs = [shown], True, True, 1
+    if result.verdict == "undecided":
+        result.error = next(c.message for c in result.checks if c.holds is None)
+    result.listed_all = not any(contents.open_in(check) for check in test.checks)
+    result.states, result.complete, result.runs = list(map(declared.state, states)), True, len(contents.states)
     if truths:
         asked = safe or [check for check in test.checks if check.kind == "exists"]
-        holds = all(truth(test, check, state) for check in asked)
-        result.satisfied, result.positive, result.negative = [holds], int(holds), int(not holds)
+        result.satisfied = [all(truth(test, check, state) for check in asked) for state in states]
+        result.positive, result.negative = result.satisfied.count(True), result.satisfied.count(False)
         result.kind = "forall" if safe else "exists"
         result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
-        result.observation = observation_of(result.positive, result.negative)
+        if result.listed_all or (result.positive and result.negative):
+            result.observation = observation_of(result.positive, result.negative)
 
 
 def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:

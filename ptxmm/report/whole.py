@@ -25,6 +25,7 @@ OPEN = {
     "limit": "the run takes too long",
     "error": "an error of the run",
     "launch": "the launch",
+    "contents": "what buffers hold at first",
 }
 
 
@@ -66,6 +67,37 @@ def beside_a_run(text: str) -> str:
 def left_open(what: str, place: str) -> str:
     """The note of a test that one run does not decide."""
     return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
+
+
+def contents(free: list[str], deciding: dict[str, list[str]]) -> str:
+    """Whose contents decide what threads do: those that do not, and those that do, with the places where they are read."""
+    told = [f"no address, branch or count depends on the contents of {', '.join(free)}"] * bool(free)
+    if deciding:
+        those = ", ".join(f"{name} ({', '.join(places[:_MOST_PLACES])})" for name, places in deciding.items())
+        told.append(
+            f"some {'do on those' if free else 'addresses, branches or counts depend on the contents'} of {those}"
+        )
+    return "; ".join(told) or "no address, branch or count depends on the contents of any buffer"
+
+
+#: So many places are told at which the contents of one buffer are read.
+_MOST_PLACES = 3
+
+
+def other_contents(buffer: str, place: str) -> str:
+    """The note of a test of which one run does not decide what happens with other contents."""
+    decides = "decides an address, a branch or a count"
+    return f"one run does not stand for all contents of {buffer}: what is read at {place} {decides}"
+
+
+def holding(buffers: list[str], byte: int) -> str:
+    """What buffers hold at first in the run that is shown, which may hold anything."""
+    return f"at first {', '.join(buffers)} hold{'s' * (len(buffers) == 1)} {byte:#04x} in every byte"
+
+
+def of_contents(text: str, buffers: list[str]) -> str:
+    """What is not known of a check whose values are computed from contents that may be any."""
+    return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
 
 
 def unordered(where: str, first: int, last: int) -> str:

@@ -1,0 +1,171 @@
+"""Watchers that note where instructions access memory, and pass on all that they are told.
+
+A place is a segment of `.global` memory (the number of the segment, negative), or some bytes elsewhere, from 0 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.surroundings import Cta
+from ptxcore.machine.run.watched import WatchedThread, Watcher
+from ptxcore.machine.vector.watching import Accesses
+from ptxcore.machine.vector.watching import Watcher as OfBatches
+
+_WINDOWS = 1 << GLOBAL_BITS
+#: Places outside of `.global` memory have so many bytes, in bits.
+GRANULE = 4
+_OFFSET = (1 << SHARED_BITS) - 1
+
+
+class Recorder(Protocol):
+    """What was noted."""
+
+    def touched(self) -> dict[int, set[int]]:
+        """The places by the identity of instructions."""
+        ...
+
+
+class Recording:
+    """Of single threads."""
+
+    def __init__(self, watcher: Watcher | None) -> None:
+        self._watcher = watcher
+        self._ops: list[Op] = []
+        self._noted: dict[int, set[int]] = {}
+
+    @property
+    def watcher(self) -> Watcher:
+        """Who is told."""
+        assert self._watcher is not None, "somebody watches, or nothing runs"
+        return self._watcher
+
+    def touched(self) -> dict[int, set[int]]:
+        """The places by the identity of instructions."""
+        found: dict[int, set[int]] = {}
+        for number, places in self._noted.items():
+            found.setdefault(id(self._ops[number].instruction), set()).update(places)
+        return found
+
+    def _note(self, thread: WatchedThread, address: int, size: int) -> None:
+        places = self._noted.get(thread.op)
+        if places is None:
+            self._ops = thread.launch.compiled.ops
+            places = self._noted[thread.op] = set()
+        if address >= _WINDOWS:
+            places.add(-(address >> GLOBAL_BITS))
+        else:
+            places.update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+        self._note(thread, address, size)
+        self.watcher.reads(thread, address, size)
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        self._note(thread, address, size)
+        self.watcher.writes(thread, address, size, value)
+
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
+        self._note(thread, address, size)
+        self.watcher.updates(thread, how, address, size, write)
+
+    def enters(self, cta: Cta) -> int:
+        return self.watcher.enters(cta)
+
+    def ends(self, cta: Cta) -> None:
+        self.watcher.ends(cta)
+
+    def looks(self, thread: WatchedThread, block: int) -> None:
+        self.watcher.looks(thread, block)
+
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        self.watcher.arrives(thread, level, identity, waits, count)
+
+    def released(self, cta: Cta, level: str, identity: int, whole: bool) -> None:
+        self.watcher.released(cta, level, identity, whole)
+
+    def met(self, how: Use, threads: Sequence[Any], masked: bool) -> None:
+        self.watcher.met(how, threads, masked)
+
+    def left_open(self, lane: int) -> int:
+        return self.watcher.left_open(lane)
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
+        self.watcher.other(thread, what, how)
+
+
+class Batches:
+    """Of threads that go on together."""
+
+    def __init__(self, watcher: OfBatches) -> None:
+        self.watcher = watcher
+        self._places: dict[int, set[int]] = {}
+        self._offsets: dict[int, Any] = {}  # of shared memory, which of its places, as truth values
+
+    def touched(self) -> dict[int, set[int]]:
+        """The places by the identity of instructions."""
+        found = {key: set(places) for key, places in self._places.items()}
+        for key, marks in self._offsets.items():
+            places = ((SHARED >> GRANULE) + int(n) for n in marks.nonzero()[0])
+            found.setdefault(key, set()).update(places)
+        return found
+
+    def access(self, accesses: Accesses) -> None:
+        key, kind = id(accesses.op.instruction), accesses.area.kind
+        if kind == "shared":
+            self._in_shared(key, accesses)
+        elif kind == "global":
+            self._places.setdefault(key, set()).update(self._segments(accesses.addresses))
+        elif kind == "local":
+            self._places.setdefault(key, set()).add(LOCAL >> GRANULE)
+        self.watcher.access(accesses)
+
+    @staticmethod
+    def _segments(addresses: Any) -> set[int]:
+        import numpy
+
+        found = numpy.asarray(addresses, dtype=numpy.uint64) >> numpy.uint64(GLOBAL_BITS)
+        return {-int(n) for n in {int(found.min()), int(found.max())}} if found.size else set()
+
+    def _in_shared(self, key: int, accesses: Accesses) -> None:
+        import numpy
+
+        marks = self._offsets.get(key)
+        if marks is None:
+            marks = self._offsets[key] = numpy.zeros(1 << SHARED_BITS - GRANULE, dtype=bool)
+        first = (numpy.asarray(accesses.addresses).astype(numpy.int64) & _OFFSET) >> GRANULE
+        marks[first] = True
+        for more in range(1, (accesses.size * accesses.parts + (1 << GRANULE) - 1 >> GRANULE)):
+            marks[first + more] = True
+
+    def begin(self, first: int, ctas: Sequence[tuple[int, int, int]], threads: int) -> None:
+        self.watcher.begin(first, ctas, threads)
+
+    def fence(self, op: Op, threads: Any) -> None:
+        self.watcher.fence(op, threads)
+
+    def arrive(self, op: Op, threads: Any, identity: int, count: int | None, waits: bool) -> None:
+        self.watcher.arrive(op, threads, identity, count, waits)
+
+    def complete(self, identity: int, threads: Any, waited: Any) -> None:
+        self.watcher.complete(identity, threads, waited)
+
+    def converge(self, op: Op, threads: Any, masks: Any) -> None:
+        self.watcher.converge(op, threads, masks)
+
+    def alone(self, op: Op, threads: Any, operands: tuple[Any, ...], results: Sequence[Any]) -> None:
+        self.watcher.alone(op, threads, operands, results)
+
+    def exit(self, threads: Any) -> None:
+        self.watcher.exit(threads)
+
+    def restart(self, why: str) -> None:
+        self._places.clear()
+        self._offsets.clear()
+        self.watcher.restart(why)

@@ -1,0 +1,63 @@
+"""For which contents of its buffers one run of a kernel test stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from axioms.dynamic.depends import Dependence, Ran, Read
+from ptxmm.kernels.launch import Buffer
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.runs import State
+from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.report import whole as told
+
+#: What is in every byte of buffers that may hold anything, run by run.
+FILLS = (0, 0xFF)
+
+
+class Contents:
+    """What a run that ended, and stands for all executions with its contents, says of other contents. `states` are final values
+    with contents that have no bit in common."""
+
+    def __init__(self, test: KernelTest, recorded: Sequence[Ran], states: Sequence[State], places: Places) -> None:
+        self.test, self.recorded, self.states, self.places = test, recorded, states, places
+        self.buffers = [p for p in test.parameters if isinstance(p, Buffer)]
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """What is computed from what."""
+        return Dependence(self.recorded)
+
+    def said(self) -> str:
+        """Whose contents decide what threads do, in words."""
+        found: dict[str, dict[str, None]] = {}
+        for read in self.dependence.deciding:
+            found.setdefault(read.buffer, {})[self._place(read)] = None
+        free = [p.name for p in self.buffers if p.name not in found]
+        return told.contents(free, {name: list(lines) for name, lines in found.items()})
+
+    def open_decision(self) -> str:
+        """Why the run does not stand for all contents of the buffers that may hold anything; empty where it does."""
+        is_open = {p.name for p in self.buffers if p.open}
+        read = next((read for read in self.dependence.deciding if read.buffer in is_open), None)
+        return "" if read is None else told.other_contents(read.buffer, self._place(read))
+
+    def begins(self, state: State) -> list[str]:
+        """What the buffers hold at first that may hold anything, in the run that ends in a state, in words."""
+        names = [p.name for p in self.buffers if p.open]
+        return [told.holding(names, FILLS[self.states.index(state)])] if names else []
+
+    def open_in(self, check: Check) -> list[str]:
+        """The buffers that may hold anything on whose contents the values hang that a check speaks of."""
+        is_open = {p.name for p in self.buffers if p.open}
+        found: set[str] = set()
+        for element in check.expression.elements() if check.expression is not None else ():
+            if element.index is not None:
+                found |= self.dependence.held(element.name) & is_open
+                if not found and element.name in is_open and len({state[element.label] for state in self.states}) > 1:
+                    found.add(element.name)  # not written, or not all of it
+        return sorted(found)
+
+    def _place(self, read: Read) -> str:
+        return str(self.places.launch_spot(read.launch, read.op.instruction.span.line))

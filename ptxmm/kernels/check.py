@@ -83,6 +83,7 @@ def check(
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
             by_run = deepcopy(result)
             open_ = decide_whole(test, by_run, deadline, racing=tells_races(model))
+            result.warnings = by_run.warnings
             if not open_:
                 if by_run.verdict != "undecided" or (timeout is None and threads_of(test) > _MOST_THREADS):
                     result = by_run

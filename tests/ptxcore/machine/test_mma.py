@@ -541,3 +541,15 @@ ret;
     }  # fmt: skip
     result = ptxmm.check(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
     assert result.verdict == verdict, result
+
+
+def test_what_ptxas_alone_takes_leaves_others_as_they_are() -> None:
+    """`.m16n8k16` of `.kind::f8f6f4` with one register for B, as a form of the manual would have it, is executed; with more,
+    which ptxas takes, it has no meaning."""
+    (form,) = [
+        f
+        for f in mma.FORMS
+        if f.run is not None and f.pattern.by_word.get("kind::f8f6f4") and "sp" not in f.syntax[4:6]
+    ]
+    case = next(c for c in cases(form, random.Random(0)) if c.shape == "m16n8k16")
+    assert compare(case, 1, 0) == 128

@@ -92,6 +92,9 @@ class Determinate:
     model; else it may only seem so.
     """
 
+    #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
+    settled = False
+
     def __init__(self, size: int) -> None:
         """`size`: the threads of a CTA."""
         self.clocks = Clocks(size)
@@ -146,21 +149,23 @@ class Determinate:
 
     # Accesses.
 
-    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
         self._access(thread, "R", address, size)
+        return None
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         self._access(thread, "W", address, size, value=value)
 
     def updates(
         self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
+    ) -> int | None:
         commutes = self._commutes.get(thread.op)
         if commutes is None:
             functions = thread.launch.program.functions.values()
             commutes = self._commutes[thread.op] = commuting(functions, thread.instruction, how)
         value = write(0)[0] if how.op == "add" and commutes else None
         self._access(thread, "A", address, size, commutes, value)
+        return None
 
     def _access(
         self, thread: WatchedThread, kind: str, address: int, size: int, commutes: str = "", value: Any = None
@@ -170,21 +175,28 @@ class Determinate:
                 return  # the thread's own, or constant
             if address & ~_SHARED_OFFSET != thread.shared:
                 raise self._open(thread, "cluster")  # whose CTA may have ended
+        strong = self._scope_of(thread)
+        segment, first = thread.segment(address)
+        access = self.shade(thread, kind, segment, first, size, commutes)
+        if (strong or kind != "R") and strong != CONSTANT and (strong or id(segment) in self.places):
+            self._communicate(thread, access, segment, value)
+
+    def shade(
+        self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, commutes: str = ""
+    ) -> Access:
+        """An access, held against those before it. Raises Stopped where nothing orders it with one."""
         self.accesses += 1
         if not self.accesses % _LOOK:
             step()
-        strong = self._scope_of(thread)
-        segment, first = thread.segment(address)
         shadow = self.shadows.get(id(segment))
         if shadow is None:
-            shadow = self.shadows[id(segment)] = Shadow(self.clocks, segment.name)
-        number = thread.number
+            shadow = self.shadows[id(segment)] = Shadow(self.clocks, segment.name, settled=self.settled)
+        number, strong = thread.number, self._scope_of(thread)
         access = Access(number, self.clocks.own[number], thread.op, kind, strong, first, size, commutes)
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
         if before is not None:
-            raise Stopped(self._conflict(thread, before, access, shadow.name))
-        if (strong or kind != "R") and strong != CONSTANT and (strong or id(segment) in self.places):
-            self._communicate(thread, access, segment, value)
+            raise self._unordered(thread, before, access, shadow.name)
+        return access
 
     # Threads that wait for each other.
 
@@ -199,7 +211,11 @@ class Determinate:
         if access.kind == "R":
             self._find(thread, access, segment, place)
         elif not place.write(self._written(thread, access, value), self.clocks):
-            raise self._open(thread, "order")
+            raise self._undetermined(thread, access, segment)
+
+    def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
+        """What is raised where a thread may go on in several ways."""
+        return self._open(thread, "order")
 
     def _place(self, thread: WatchedThread, access: Access, segment: Segment) -> Place | None:
         """What is known of the bytes of an access; None where no strong operation is about any of them."""
@@ -242,23 +258,25 @@ class Determinate:
 
         def leads(found: int) -> object:
             if found not in known:
-                known[found] = (
-                    look.leads(live, op, (segment, access.first, access.size), found) if look is not None else (found,)
-                )
+                known[found] = look.leads(live, op, found) if look is not None else (found,)
             return known[found]
 
         if leads(value) is None:
             return  # it looks again
         read = Read(number, access.time, value, access.strong, leads)
         if not place.read(read, self.clocks):
-            raise self._open(thread, "order")
+            raise self._undetermined(thread, access, segment)
         fresh = read.certain - read.before
+        self._learns(thread, access, segment, fresh)
         self.waits += bool(fresh)
         hands = [hand for n in sorted(fresh) for hand in self._handed(place, n, read)]
         if thread.instruction.use.sem in ("acquire", "acq_rel", "sc"):
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
+
+    def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
+        """A thread goes on; it is certain of some writes more, by their numbers."""
 
     def _handed(self, place: Place, n: int, read: Read) -> tuple[Hand, ...]:
         """What a write hands on to a read that sees it, or an atomic operation behind it, each in the other's scope."""
@@ -312,6 +330,10 @@ class Determinate:
             self.exact = False
         self._strong[thread.op] = strong
         return strong
+
+    def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
+        """What is raised where nothing orders two accesses."""
+        return Stopped(self._conflict(thread, before, access, where))
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
         other = Party(before.thread, thread.launch.compiled.ops[before.op])

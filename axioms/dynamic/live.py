@@ -4,32 +4,69 @@ from __future__ import annotations
 
 from typing import Any
 
+from axioms.dynamic.needed import needed_bits
 from ptxcore.machine.ir.liveness import registers
 from ptxcore.machine.lower.liveness import live_registers
+from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.codegen import Compiled
 
 
 class Live:
-    """The registers that are live where a block begins; blocks as `ptxcore.machine.run.codegen.Compiled` numbers them."""
+    """The registers that are live where a block begins, or an instruction; blocks as
+    `ptxcore.machine.run.codegen.Compiled` numbers them."""
 
     def __init__(self, compiled: Compiled) -> None:
         self._compiled = compiled
         self._of: dict[str, list[int]] = {}
-        self._at: dict[int, list[int]] = {}
+        self._at: dict[tuple[str, int], list[int]] = {}
+        self._needed: dict[str, dict[int, int]] = {}
 
     def at(self, block: int) -> list[int]:
         """The live registers where a block begins, by slot."""
-        if block not in self._at:
-            code, place = self._compiled.begins[block]
+        return self._before(*self._compiled.begins[block])
+
+    def _before(self, code: Code, place: int) -> list[int]:
+        key = code.name, place
+        if key not in self._at:
             if code.name not in self._of:
                 self._of[code.name] = live_registers(code, range(len(code.ops) + 1)).begins
-            self._at[block] = list(registers(self._of[code.name][place]))
-        return self._at[block]
+            self._at[key] = list(registers(self._of[code.name][place]))
+        return self._at[key]
 
     def of(self, block: int, values: list[Any]) -> tuple[Any, ...]:
-        """The values of the live registers; equal for threads that go on equally there."""
-        return tuple((slot, values[slot]) for slot in self.at(block))
+        """The values of the live registers, as far as they can matter; equal for threads that go on equally there."""
+        return self._values(*self._compiled.begins[block], values)
+
+    def before(self, op: Op, values: list[Any]) -> tuple[Any, ...]:
+        """The same before an instruction, and which one it is."""
+        code, place = self._compiled.compiler.place_of(op)
+        return code.name, place, self._values(code, place, values)
+
+    def _values(self, code: Code, place: int, values: list[Any]) -> tuple[Any, ...]:
+        if code.name not in self._needed:
+            self._needed[code.name] = needed_bits(code)
+        needed = self._needed[code.name]
+        found = []
+        for slot in self._before(code, place):
+            value = values[slot]
+            found.append((slot, value & needed[slot] if type(value) is int else Same(value)))
+        return tuple(found)
 
     def same(self, block: int, one: list[Any], other: list[Any]) -> bool:
         """Whether the live registers have the same values."""
-        return all(one[slot] is other[slot] or one[slot] == other[slot] for slot in self.at(block))
+        return self.of(block, one) == self.of(block, other)
+
+
+class Same:
+    """Something that is equal to nothing but itself, and is asked for nothing."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)

@@ -14,6 +14,8 @@ from axioms.dynamic.clocks import Clocks
 _GRAIN = 4
 #: Stands for the scope of reads by the texture proxy (`ld.global.nc`): no order of threads orders what writes the same bytes.
 CONSTANT = "constant"
+#: What an access does of which each order among its like is looked at elsewhere.
+ORDERED = "ordered"
 
 
 class Access(NamedTuple):
@@ -51,8 +53,9 @@ class Cell:
 class Shadow:
     """Of one segment of memory. `later` is asked whether an access is ordered before what a thread does now."""
 
-    def __init__(self, clocks: Clocks, name: str) -> None:
-        self.clocks, self.name = clocks, name
+    def __init__(self, clocks: Clocks, name: str, *, settled: bool = False) -> None:
+        """`settled`: what comes of two strong accesses, each in the other's scope, is looked at elsewhere."""
+        self.clocks, self.name, self.settled = clocks, name, settled
         self.grain = _GRAIN
         #: Whether operations that commute were met of which nothing orders one before the other.
         self.commuted = False
@@ -110,7 +113,7 @@ class Shadow:
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
             for other in (*cell.writes.values(), *cell.atomics.values()):
-                if not ordered(thread, other.thread, other.time):
+                if not ordered(thread, other.thread, other.time) and not self._apart(other, access):
                     found = other
             found = cell.constant or found
             for kind, r in list(cell.reads.items()):
@@ -121,7 +124,8 @@ class Shadow:
             if not access.strong:
                 cell.writes.clear()
                 cell.atomics.clear()
-            cell.writes[thread // self.clocks.size, access.strong, access.first, access.size] = access
+            who = thread // self.clocks.size if not access.commutes else -1 - thread
+            cell.writes[who, access.strong, access.first, access.size] = access
         return found
 
     def update(self, access: Access) -> Access | None:
@@ -131,7 +135,7 @@ class Shadow:
         for cell in self._of(access):
             found = cell.constant or found
             for w in cell.writes.values():
-                if not ordered(thread, w.thread, w.time):
+                if not ordered(thread, w.thread, w.time) and not self._apart(w, access):
                     found = w
             for r in cell.reads.values():
                 if not (ordered(thread, r.thread, r.time) or self._contend(r, access)):
@@ -140,10 +144,16 @@ class Shadow:
                 if not ordered(thread, a.thread, a.time):
                     if a.commutes == access.commutes != "" and self._alike(a, access):
                         self.commuted = True
+                    elif self._apart(a, access):
+                        pass
                     else:
                         found = a
             cell.atomics[thread, f"{access.commutes} {access.strong}", access.first, access.size] = access
         return found
+
+    def _apart(self, a: Access, b: Access) -> bool:
+        settled = self.settled or a.commutes == b.commutes == ORDERED
+        return settled and self._contend(a, b)
 
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere

@@ -15,7 +15,10 @@ from math import prod
 from typing import Any, NamedTuple, NoReturn
 
 from axioms.dynamic.clocks import Clocks, Table
-from axioms.dynamic.live import Live
+from axioms.dynamic.live import Live, Same
+from ptxcore.isa.form import Use
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.watched import WatchedThread
 
 #: Blocks that a copy of a thread runs at most to find out what a value leads to.
@@ -87,19 +90,40 @@ class Place:
                     return False
         return True
 
+    def possible(self, read: Read, clocks: Clocks) -> set[int] | None:
+        """What an operation may find, of which `before` is known, in any order of the writes; None where that is open."""
+        writes, before = self.writes, sorted(read.before)
+        beside = self._beside(read, clocks)
+        if not beside:
+            return {read.value}
+        if {writes[n].kind for n in beside} != {"add"} or "other" in {writes[n].kind for n in before}:
+            return None
+        value, last = self._base(before)
+        reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
+        return self._values(value, beside) if reset else None
+
+    def _beside(self, read: Read, clocks: Clocks) -> list[int]:
+        """The writes that nothing orders with a read."""
+        return [
+            n for n, w in enumerate(self.writes)
+            if n not in read.before and not _knows(w, read.thread, read.time, clocks)
+        ]  # fmt: skip
+
+    def _base(self, before: list[int]) -> tuple[int, int]:
+        """The value that the writes before leave, and the last plain one of them."""
+        value, last = self.first, -1
+        for n in before:
+            w = self.writes[n]
+            value, last = (value + w.value, last) if w.kind == "add" else (w.value, n)
+        return value, last
+
     def _certain(self, read: Read, clocks: Clocks) -> frozenset[int] | None:
         """The writes without which no value leads the thread on; None where its way is open."""
         writes = self.writes
-        beside = [
-            n for n, w in enumerate(writes)
-            if n not in read.before and not _knows(w, read.thread, read.time, clocks)
-        ]  # fmt: skip
-        value, last = self.first, -1
-        for n in sorted(read.before):
-            w = writes[n]
-            value, last = (value + w.value, last) if w.kind == "add" else (w.value, n)
+        beside = self._beside(read, clocks)
         if not beside:
             return read.before
+        value, last = self._base(sorted(read.before))
         kinds = {writes[n].kind for n in beside}
         if "other" in {writes[n].kind for n in read.before}:
             return None
@@ -175,14 +199,17 @@ class _Effect(BaseException):
 
 
 class _Still:
-    """Watches a copy of a thread: whatever others would see, or what it might find otherwise, ends it."""
+    """Watches a copy of a thread: one instruction finds a value; whatever others would see, or what it might find otherwise,
+    ends it. `fences`: those that it has come by."""
 
-    def __init__(self, op: int) -> None:
-        self.op = op
+    def __init__(self, op: int, value: int) -> None:
+        self.op, self.value = op, value
+        self.fences: list[int] = []
 
-    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int:
         if thread.op != self.op:
             raise _Effect
+        return self.value & ((1 << 8 * size) - 1)
 
     def __getattr__(self, name: str) -> Any:
         def ended(*_: object, **__: object) -> None:
@@ -203,53 +230,66 @@ class _Copy(WatchedThread):
     def polls(self, block: int) -> None:
         pass
 
-    barrier = collective = modify = effect = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
+    def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+        watcher: Any = self.watcher
+        if kind not in ("atom", "red"):
+            raise _Effect
+        return watcher.reads(self, address, how.width // 8)
+
+    def effect(self, kind: str, how: Use, **fields: Any) -> Any:
+        if kind != "fence":
+            raise _Effect
+        self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
+
+    barrier = collective = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
     stop = commit = wait = after_copies = allocate = refuse = jump = _ended
 
 
 class Look:
     """A thread at the beginning of a block in which it looks: its registers then."""
 
-    __slots__ = ("block", "depth", "registers", "thread")
+    __slots__ = ("block", "registers", "thread")
 
     def __init__(self, thread: WatchedThread, block: int) -> None:
         self.thread, self.block, self.registers = copy.copy(thread), block, list(thread.R)
         self.thread.frames = list(thread.frames)
-        self.depth = len(thread.frames)
 
-    def leads(self, live: Live, op: int, place: tuple[Any, int, int], value: int) -> object:
-        """Where the thread goes on if its instruction `op` reads a value at `place`, a segment with an offset and a size: None
-        where it looks again just so; else something that is equal where it goes on equally."""
-        segment, offset, size = place
-        kept = bytes(segment.data[offset : offset + size])
-        segment.data[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
-        try:
-            return self._run(live, op, value)
-        finally:
-            segment.data[offset : offset + size] = kept
-
-    def _run(self, live: Live, op: int, value: int) -> object:
+    def leads(self, live: Live, op: int, value: int) -> object:
+        """Where the thread goes on if its instruction `op` finds a value: None where it looks again just so; else something
+        that is equal where it goes on equally. An atomic operation has been executed there, if it was one."""
         thread = copy.copy(self.thread)
         thread.__class__ = _Copy
-        thread.watcher = _Still(op)
+        watcher = _Still(op, value)
+        thread.watcher = watcher
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)
-        blocks, parameters = thread.launch.compiled.blocks, thread.launch.read_parameters  # type: ignore[attr-defined]
+        compiled, parameters = thread.launch.compiled, thread.launch.read_parameters  # type: ignore[attr-defined]
         at = self.block
-        for number in range(_MOST_BLOCKS):
-            before, carry = list(thread.R), thread.carry
+        for _ in range(_MOST_BLOCKS):
             try:
-                at = blocks[at](thread, thread.R, parameters)
-            except (_Effect, Exception):  # whatever goes wrong goes wrong there, and not here
-                if not number:  # behind the read in its own block: each value is a way of its own
-                    return value
-                thread.R, thread.carry = before, carry
-                break
-            if at < 0 or len(thread.frames) != self.depth:
-                break
+                at = compiled.blocks[at](thread, thread.R, parameters)
+            except (_Effect, Exception) as error:  # whatever goes wrong goes wrong there, and not here
+                stopped = stopped_at(compiled, error)
+                if stopped is None:
+                    return Same(error)
+                return *live.before(stopped, thread.R), _plain(thread.carry), *watcher.fences
             if at == self.block:
-                flag = self.thread.carry
-                same = live.same(at, thread.R, self.registers) and (thread.carry is flag or thread.carry == flag)
+                carry = self.thread.carry
+                same = live.same(at, thread.R, self.registers) and (thread.carry is carry or thread.carry == carry)
                 if same:
                     return None
                 break
-        return at, live.of(at, thread.R) if at >= 0 else (), thread.carry
+        return at, live.of(at, thread.R), _plain(thread.carry), *watcher.fences
+
+
+def stopped_at(compiled: Compiled, error: BaseException) -> Op | None:
+    """The instruction at which compiled code stopped."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<kernel>":
+            return compiled.where[trace.tb_lineno]
+        trace = trace.tb_next
+    return None
+
+
+def _plain(value: object) -> object:
+    return value if type(value) is int else Same(value)

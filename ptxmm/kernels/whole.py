@@ -24,6 +24,7 @@ from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, State, Watchers, truth
+from ptxmm.kernels.several import Failed, OpenIn, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.report import checks as words
@@ -43,6 +44,8 @@ _LIMIT = 100_000_000
 _MOST_BYTES = 1 << 28
 #: Seeds of other orders, in which a race may show that an error hides in this one.
 _OTHER_ORDERS = (1, 2)
+#: What several runs may decide where one does not.
+_EXPLORED = frozenset(("order", "unordered", "error"))
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 
@@ -99,6 +102,14 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
         return "" if result.verdict == "no" else told.left_open("unordered", "")
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
+    if (
+        left and left[0][1].what in _EXPLORED and racing and not _open_ones(test)
+    ):  # of other models the theorem does not speak
+        with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
+            several = _decide_by_several(runs, result, places)
+        if several is None:
+            return ""
+        left = [several]
     if left:
         number, open_ = left[0]
         party = open_.party
@@ -178,6 +189,50 @@ def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False) ->
         return _Ran(watchers, None, Open("launch"), recorded)
 
 
+def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int, Open] | None:
+    """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
+    which launch."""
+    test = runs.test
+    if (found := race_of(runs)) is not None:
+        _tell_race(runs, result, found.race, places, found.launch, found.watcher)
+        if result.verdict == "no":
+            return None
+    safe = [check for check in test.checks if check.kind in ("forall", "never")]
+    several = run_several(runs, lambda state: not all(truth(test, check, state) for check in safe))
+    if isinstance(several, OpenIn):
+        return several
+    if isinstance(several, Failed):
+        _tell_failed(test, result, several.state)
+        return None if result.verdict == "no" else (0, Open("error"))
+    if several.beyond and not _hold(test, several.states):
+        return 0, Open("fence")
+    _tell_all(test, result, several.states, several.runs, beyond=several.beyond)
+    result.notes.append(told.several(several.runs, threads_of(test), several.accesses))
+    return None
+
+
+def _tell_all(test: KernelTest, result: Result, states: list[State], runs: int, *, beyond: bool = False) -> None:
+    """All outcomes, in which all threads end: every check answers by them. `beyond`: and others, which are as the checks want
+    them."""
+    declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
+    shown = [declared.state(state) if declared.types else state for state in states]
+    safe = [check for check in test.checks if check.kind in ("forall", "never")]
+    for checked, check in zip(result.checks, test.checks, strict=True):
+        truths = [truth(test, check, state) for state in states]
+        wanted = check.kind == "exists"
+        at = truths.index(wanted) if wanted in truths else 0
+        _answer(checked, check, truths[at], shown[at])
+    result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
+    result.states, result.complete, result.listed_all, result.runs = shown, True, not beyond, runs
+    asked = safe or [check for check in test.checks if check.kind == "exists"]
+    if asked:
+        holds = [all(truth(test, check, state) for check in asked) for state in states]
+        result.satisfied, result.positive, result.negative = holds, holds.count(True), holds.count(False)
+        result.kind = "forall" if safe else "exists"
+        result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
+        result.observation = observation_of(result.positive, result.negative)
+
+
 def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
     """One outcome, or with open contents one of those with each, in which all threads end: every check answers by it."""
     declared = Declared(contents.buffers)
@@ -208,6 +263,31 @@ def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
         result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
         if result.listed_all or (result.positive and result.negative):
             result.observation = observation_of(result.positive, result.negative)
+
+
+def _hold(test: KernelTest, states: list[State]) -> bool:
+    """Whether no check asks for an execution, and none of the outcomes is against one."""
+    universal = all(check.kind != "exists" and check.wanted for check in test.checks)
+    return universal and all(truth(test, check, state) for check in test.checks for state in states)
+
+
+def _tell_failed(test: KernelTest, result: Result, state: State | None) -> None:
+    """One execution that is against a check, with its outcome where it terminates; of the others nothing is known."""
+    declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
+    shown = {} if state is None else declared.state(state) if declared.types else state
+    for checked, check in zip(result.checks, test.checks, strict=True):
+        if state is None and check.kind == "terminates" and check.wanted:
+            checked.holds, checked.message = False, told.waits_for_ever(checked.text)
+        elif state is not None and check.kind in ("forall", "never") and not truth(test, check, state):
+            _answer(checked, check, False, shown)
+        else:
+            checked.message = told.not_looked_at(checked.text)
+    if verdict_of(result.checks) != "no":
+        for checked in result.checks:
+            checked.holds, checked.message = None, ""
+        return
+    result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
+    result.states = [shown] if state is not None else []
 
 
 def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
@@ -242,7 +322,7 @@ def _tell_race(
         return
     result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
     events = [_event(runs, places, number, party, watcher) for party in (race.before, race.after)]
-    reason = told.unordered(race.where, race.first, race.last)
+    reason = told.unordered(race.where, race.first, race.last, synchronized=not watcher.exact)
     result.races = [{"kind": "data", "events": events, "reason": reason, "execution": []}]
 
 

@@ -26,6 +26,8 @@ OPEN = {
     "error": "an error of the run",
     "launch": "the launch",
     "contents": "what buffers hold at first",
+    "cycle": "operations on several places in memory, of which each could come before the next one",
+    "runs": "too many orders of operations that matter",
 }
 
 
@@ -64,6 +66,28 @@ def beside_a_run(text: str) -> str:
     return f"{text}: not decided, since a run had shown that another check does not hold"
 
 
+def several(runs: int, threads: int, accesses: int) -> str:
+    """The note of a test that several runs decide."""
+    are = "one run" if runs == 1 else f"{runs:,} runs"
+    differ = (
+        ": no order of atomic operations leads a thread elsewhere" if runs == 1 else ", one for each order that matters"
+    )
+    return (
+        f"{are} of all {threads:,} threads stand{'s' * (runs == 1)} for all executions{differ}; program order, barriers and "
+        f"what threads find order every other pair of a run's {accesses:,} accesses that conflict"
+    )
+
+
+def waits_for_ever(text: str) -> str:
+    """Why a test does not terminate."""
+    return f"{text}: in a run of all threads each one that has not ended waits for what none of them does"
+
+
+def not_looked_at(text: str) -> str:
+    """What is not known of a check beside one that fails."""
+    return f"{text}: not decided, since another check fails"
+
+
 def left_open(what: str, place: str) -> str:
     """The note of a test that one run does not decide."""
     return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
@@ -100,9 +124,11 @@ def of_contents(text: str, buffers: list[str]) -> str:
     return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
 
 
-def unordered(where: str, first: int, last: int) -> str:
-    """Why two accesses race."""
+def unordered(where: str, first: int, last: int, *, synchronized: bool) -> str:
+    """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers."""
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
+    if synchronized:
+        return f"both access {bytes_} of {where}; in a run of all threads nothing orders one before the other"
     return (
         f"both access {bytes_} of {where}; in a run of all threads neither program order nor a barrier orders one before the "
         "other, and no fence, acquire or release operation was executed"

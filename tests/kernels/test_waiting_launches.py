@@ -262,9 +262,10 @@ def test_a_value_that_is_used_behind_the_read_is_no_determinate_wait(
         "check": {"forall": "x[1] < 9 && x[2] < 9 && x[3] < 9 && x[4] < 9"},
     }  # fmt: skip
     test = KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTED.format(behind=behind)}).test()
-    assert len(_by_formula(test, monkeypatch).states) > 1
+    expected = _by_formula(test, monkeypatch).states
+    assert len(expected) > 1
     open_, found = _by_one_run(test)
-    assert open_, found.states
+    assert open_ or sorted(map(str, found.states)) == sorted(map(str, expected))
 
 
 def test_threads_alike_whose_dependencies_carry_no_value_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:

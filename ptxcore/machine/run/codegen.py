@@ -108,9 +108,8 @@ class Compiler:
 
     def behind(self, compiled: Compiled, op: Op) -> int:
         """The number of the block that goes on behind an instruction, wherever it stands; compiled when first asked for."""
-        if not self.places:
-            self.places = {id(o): (c, i + 1) for c in self.program.functions.values() for i, o in enumerate(c.ops)}
-        code, at = self.places[id(op)]
+        code, at = self.place_of(op)
+        at += 1
         number = self.starts.get((code.name, at))
         if number is None:
             number = self.starts[code.name, at] = len(compiled.blocks)
@@ -123,11 +122,17 @@ class Compiler:
             compiled.begins.append((code, at))
         return number
 
+    def place_of(self, op: Op) -> tuple[Code, int]:
+        """The function that an instruction stands in, and its number there."""
+        if not self.places:
+            self.places = {id(o): (c, i) for c in self.program.functions.values() for i, o in enumerate(c.ops)}
+        return self.places[id(op)]
+
     # Blocks.
 
     def cuts(self, code: Code) -> list[int]:
         """Where blocks begin."""
-        return block_cuts(code, self.program.together)
+        return block_cuts(code, self.program.together, self.watched)
 
     def emit(self, line: str, op: Op | None) -> None:
         self.lines.append(line)
@@ -458,14 +463,22 @@ def polls(op: Op) -> bool:
     return op.instruction.opcode == "atom" or "test_wait" in modifiers
 
 
-def block_cuts(code: Code, together: bool) -> list[int]:
+def _told(op: Op) -> bool:
+    """Whether an instruction may be how others learn what a thread did."""
+    return op.instruction.opcode == "red" or (op.instruction.opcode == "st" and op.use.sem != "weak")
+
+
+def block_cuts(code: Code, together: bool, watched: bool = False) -> list[int]:
     """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may
-    wait. Where the threads of a warp go on together, also at each access to memory, so that all load before one stores."""
+    wait: who watches may let a thread wait at an atomic operation, and at a load or store that is no weak one. Where the
+    threads of a warp go on together, also at each access to memory, so that all load before one stores."""
     cuts = {0, *code.labels.values()}
     for i, op in enumerate(code.ops):
         if op.call is not None or (op.use.form.kind in ENDS and i + 1 < len(code.ops)):
             cuts.add(i + 1)
         if op.use.form.kind == "warp" or op.instruction.opcode in _WAITING:
+            cuts.add(i)
+        if watched and (polls(op) or _told(op)):
             cuts.add(i)
         if together and op.use.form.kind == "effect" and op.use.space != "param":
             cuts.add(i)

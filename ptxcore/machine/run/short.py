@@ -111,12 +111,12 @@ def shared_stores(long: Callable[[Any, int, int, int], None]) -> list[Store]:
 
 
 def watched_load(base: type, name: str, size: int) -> Load:
-    """A read of a base class, told to the thread's watcher."""
+    """A read of a base class, told to the thread's watcher, who may say what it finds."""
     whole: Load = getattr(base, name)
 
     def load(thread: Any, address: int) -> int:
-        thread.watcher.reads(thread, address, size)
-        return whole(thread, address)
+        told: int | None = thread.watcher.reads(thread, address, size)
+        return whole(thread, address) if told is None else told
 
     return load
 

@@ -34,8 +34,10 @@ class Watcher(Protocol):
         """All threads of a CTA have ended; its shared memory is gone."""
         ...
 
-    def reads(self, thread: WatchedThread, address: int, size: int) -> None:
-        """A thread is about to read `size` bytes; `thread.op` is the number of the instruction."""
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        """A thread is about to read `size` bytes; `thread.op` is the number of the instruction. Gives the value that it finds,
+        if that is not the one that is there. May raise `ptxcore.machine.run.thread.Asleep` for the thread to wait where a
+        block begins with the instruction."""
         ...
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
@@ -44,9 +46,10 @@ class Watcher(Protocol):
 
     def updates(
         self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
-    ) -> None:
+    ) -> int | None:
         """A thread is about to execute an atomic operation on `size` bytes; `write` gives the new value for the old one, and
-        whether it is written."""
+        whether it is written. Gives the value that it finds, if it is not to write and finds another one than is there; may
+        raise what `reads` may."""
         ...
 
     def looks(self, thread: WatchedThread, block: int) -> None:
@@ -93,8 +96,8 @@ class WatchedThread(Thread):
         return self.launch.compiled.ops[self.op]
 
     def read(self, address: int, size: int) -> int:
-        self.watcher.reads(self, address, size)
-        return super().read(address, size)
+        told = self.watcher.reads(self, address, size)
+        return super().read(address, size) if told is None else told
 
     def write(self, address: int, size: int, value: int) -> None:
         self.watcher.writes(self, address, size, value)
@@ -116,7 +119,9 @@ class WatchedThread(Thread):
         if kind not in ("atom", "red"):
             self.watcher.other(self, "mbarrier", how)
         size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
-        self.watcher.updates(self, how, address, size, write)
+        told = self.watcher.updates(self, how, address, size, write)
+        if told is not None:
+            return told
         quiet, self.watcher = self.watcher, _QUIET
         try:
             return super().modify(kind, how, address, write)

@@ -1,0 +1,77 @@
+"""One run, and all that orders its accesses: what is unordered in it races.
+
+A run of all threads, one instruction after the other, is an execution that every model allows. Here nothing is left out
+that synchronizes in it: each thread acquires all that it finds, and each `fence.sc` comes behind those before it (sections
+8.8, 8.9.3 and 8.9.4). That other executions synchronize otherwise is no matter: one with a race is enough.
+"""
+
+from __future__ import annotations
+
+from axioms.dynamic.clocks import Table
+from axioms.dynamic.determinate import Determinate, Open, Party, Race
+from axioms.dynamic.open_operations import OneOfSeveral
+from axioms.dynamic.plan import Known, Script
+from axioms.dynamic.shadow import Access
+from ptxcore.isa.form import Use
+from ptxcore.machine.run.watched import WatchedThread
+
+#: Instructions that access memory by elements as wide as they say.
+_SCALARS = frozenset(("ld", "st", "atom", "red"))
+
+
+class Exact(OneOfSeveral):
+    """Watches one launch for races of this run."""
+
+    settled = True
+
+    def __init__(self, size: int, launch: int) -> None:
+        super().__init__(size, launch, Known(usual="ordered"), Script())
+        #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
+        self._total: dict[int, Table] = {}
+
+    def _scope_of(self, thread: WatchedThread) -> str:
+        scope = super()._scope_of(thread)
+        if scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
+            raise self._open(thread, "cluster")  # which clocks do not tell from a CTA
+        return scope
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        if how.scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
+            raise self._open(thread, "cluster")
+        if how.sem == "sc" and not how.words["restrict"]:
+            number = thread.number
+            cta, wide = number // self.size, how.scope in ("gpu", "sys", "gl")
+            before = [self._total[k] for k in ((cta, -1) if wide else (cta,)) if k in self._total]
+            if before:
+                self.clocks.merge(number, before)
+            table = self.clocks.join([self.clocks.release(number), *((number, t, 0) for t in before)])
+            self._total.update(dict.fromkeys((cta, -1) if wide else (cta,), table))
+        super()._fence(thread, how)
+
+    def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
+        return Determinate._unordered(self, thread, before, access, where)
+
+    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+        party = self._party(thread)
+        other = Party(before.thread, thread.launch.compiled.ops[before.op])
+        same = (before.first, before.size) == (access.first, access.size)
+        uses = other.op.use, party.op.use
+        alike = {u.form.mnemonic for u in uses} <= _SCALARS and not any(u.words["vec"] for u in uses)
+        if not same or not alike or uses[0].width != uses[1].width or self._found(before, access):
+            return Open("unordered", party)
+        return Race(other, party, where, access.first, access.first + access.size - 1)
+
+    def _found(self, before: Access, access: Access) -> bool:
+        """Whether a thread found what a strong write left, or what came of it, before the other access (causality order,
+        section 8.9.6)."""
+        if not before.strong or before.kind == "R":
+            return False
+        for spot in self.spots.values():
+            if spot.first == access.first and any(e.name[1] == before.thread for e in spot.order):
+                number = max(n for n, e in enumerate(spot.order) if e.name[1] == before.thread)
+                if spot.floor(access.thread, self.clocks) >= number:
+                    return True
+        return False
+
+    def settle(self) -> None:
+        """Nothing is left to be looked at."""

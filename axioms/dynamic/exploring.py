@@ -1,0 +1,203 @@
+"""All executions of a test by a few runs: each run shows where another one must begin otherwise.
+
+A run notes its open operations. For each that could have come earlier, or could have found something else, and for each
+position that tells and that somebody else could have taken, a script says how a run begins that shows this, unless there
+was a run that begins so. docs/whole-launches.md shows that these are all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from axioms.dynamic.noted import Again, Event
+from axioms.dynamic.plan import Bytes, Known, Name, Round, Script
+
+#: Runs at most.
+MOST = 400
+#: How often more is known of some bytes, and all begins again.
+_MOST_AGAIN = 200
+
+
+class TooMany(Exception):
+    """There are more executions than can be run one by one."""
+
+
+class Done(NamedTuple):
+    """What a run noted: its operations, and the writes to each of the bytes in order."""
+
+    events: tuple[tuple[Event, ...], ...]  # by launch
+
+    def all(self) -> Iterator[Event]:
+        """The operations of all launches."""
+        for events in self.events:
+            yield from events
+
+
+def explore(run: Callable[[Known, Script], Sequence[Sequence[Event]]]) -> int:
+    """Runs until no run shows anything new; gives the number of runs that stand for all executions. `run` begins as a script
+    says, and raises Again where more is known. Raises TooMany."""
+    known = Known()
+    for _ in range(_MOST_AGAIN):
+        try:
+            return _explored(run, known)
+        except Again:
+            continue
+    raise TooMany
+
+
+def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known) -> int:
+    waiting, met = [Script()], set()
+    begun: list[Script] = []
+    while waiting:
+        script = waiting.pop()
+        if any(_begins(done, script) for done in begun):
+            continue
+        if len(begun) >= MOST:
+            raise TooMany
+        events = Done(tuple(tuple(of) for of in run(known, script)))
+        begun.append(_shown(events))
+        for other in _others(events, known):
+            key = other.key()
+            if key not in met:
+                met.add(key)
+                waiting.append(other)
+    return len(begun)
+
+
+def _shown(done: Done) -> Script:
+    """A whole run as a script."""
+    return _script(list(done.all()))
+
+
+def _begins(done: Script, script: Script) -> bool:
+    """Whether a run began as a script says."""
+    return (
+        all(done.orders.get(where, ())[: len(order)] == order for where, order in script.orders.items())
+        and all(done.sources.get(name, -2) == source for name, source in script.sources.items())
+        and all(done.sources.get(name, -2) > number for name, number in script.awaits.items())
+        and all(
+            done.takers.get(where, {}).get(position) == name
+            for where, of in script.takers.items() for position, name in of.items()
+        )
+    )  # fmt: skip
+
+
+def _script(events: Sequence[Event], telling: Callable[[Event], bool] = lambda _: True) -> Script:
+    """Operations as a run did them; of those of which only the position tells, those that `telling` holds of."""
+    orders: dict[Bytes, tuple[Name, ...]] = {}
+    sources: dict[Name, int] = {}
+    takers: dict[Round, dict[int, Name]] = {}
+    for event in events:
+        where = event.spot.name
+        if event.kind == "taker":
+            if telling(event):
+                takers.setdefault((where, event.round), {})[event.position] = event.name
+        elif event.kind == "read":
+            sources[event.name] = event.source
+        else:
+            orders[where] = (*orders.get(where, ()), event.name)
+    return Script(orders, sources, takers)
+
+
+def _others(done: Done, known: Known) -> Iterator[Script]:
+    """How runs begin that a run shows to be different."""
+
+    def tells(event: Event) -> bool:
+        return event.position in known.takers[event.spot.name, event.round].telling
+
+    for launch, events in enumerate(done.events):
+        earlier = [event for of in done.events[:launch] for event in of]
+        for event in events:
+            if event.kind == "taker":
+                ways = _other_takers(event, events, tells)
+            elif event.kind == "read":
+                ways = _other_sources(event, events)
+            else:
+                ways = _earlier(event, events)
+            for kept, change in ways:
+                yield _changed(_script([*earlier, *kept], tells), event, change)
+
+
+#: What becomes of an operation: it comes at a place in the order, finds what a write left, comes only behind that, or somebody
+#: takes its position.
+_Change = tuple[str, int, Name]
+
+
+def _changed(script: Script, event: Event, change: _Change) -> Script:
+    kind, number, name = change
+    where = event.spot.name
+    if kind == "order":
+        order = (*script.orders.get(where, ())[:number], name)
+        return Script({**script.orders, where: order}, script.sources, script.takers)
+    if kind == "source":
+        return Script(script.orders, {**script.sources, name: number}, script.takers)
+    if kind == "await":
+        return Script(script.orders, script.sources, script.takers, {name: number})
+    taken = (where, event.round)
+    before = {p: n for p, n in script.takers.get(taken, {}).items() if p < number and n != name}
+    return Script(script.orders, script.sources, {**script.takers, taken: {**before, number: name}})
+
+
+def _earlier(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event], _Change]]:
+    """An atomic operation that wrote: before each other write that it need not come behind; or, where it compares, with what
+    an earlier write left."""
+    spot = event.spot
+    position = spot.order.index(event)
+    for number in range(position):
+        other = spot.order[number]
+        if event.before & other.bit or _again(event, other.found):
+            continue
+        if event.write is not None and not event.write(other.found)[1]:
+            continue  # there it would not write: below
+        yield _without(events, other, event), ("order", number, event.name)
+    if event.write is None:
+        return
+    for number in range(max(event.floor, -1), position - 1):
+        value = spot.after(number)
+        if not event.write(value)[1] and not _again(event, value):
+            yield _without(events, event), ("source", number, event.name)
+
+
+def _other_sources(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event], _Change]]:
+    """A read: each write that it could have found."""
+    spot = event.spot
+    for number in range(event.floor, len(spot.order)):
+        if number >= 0 and spot.order[number].past & event.bit:
+            continue
+        if _again(event, spot.after(number)):
+            if number > event.source:  # where nothing comes after that, it waits for ever
+                yield _without(events, event), ("await", number, event.name)
+            continue
+        if event.write is None or not event.write(spot.after(number))[1]:
+            if number != event.source:
+                yield _without(events, event), ("source", number, event.name)
+            continue
+        follows = spot.order[number + 1] if number + 1 < len(spot.order) else None
+        if follows is None or not event.before & follows.bit:
+            yield _without(events, event, *([follows] if follows else [])), ("order", number + 1, event.name)
+
+
+def _other_takers(
+    event: Event, events: Sequence[Event], tells: Callable[[Event], bool]
+) -> Iterator[tuple[list[Event], _Change]]:
+    """Somebody took a position that tells: each other one."""
+    if not tells(event):
+        return
+    for other in events:
+        same = other.kind == "taker" and (other.spot, other.round) == (event.spot, event.round) and other is not event
+        if same and not (tells(other) and other.position < event.position):
+            yield _without(events, event, other), ("taker", event.position, other.name)
+
+
+def _without(events: Sequence[Event], *others: Event) -> list[Event]:
+    """The operations of a run that do not come behind some of them."""
+    bits = 0
+    for other in others:
+        bits |= other.bit
+    return [event for event in events if not event.past & bits]
+
+
+def _again(event: Event, value: int) -> bool:
+    """Whether an operation that finds a value leads its thread back to try again."""
+    return event.lead is not None and event.lead(value) is None

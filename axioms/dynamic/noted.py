@@ -1,0 +1,134 @@
+"""What one of several runs notes of bytes that strong operations access, and of the operations whose order is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.plan import Bytes, Name, Takers
+from axioms.dynamic.waiting import Hand, Place, Read
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedThread
+
+
+class Again(BaseException):
+    """More is known of some bytes than before: the runs begin again. No `Exception`, so that nothing between catches it."""
+
+
+@dataclass(eq=False, slots=True)
+class Event:
+    """An operation whose order, or whose source, is open. `kind`: `update` and `store` write, `read` does not, a `taker` is an
+    operation of which only the position tells. `before`: the operations that its thread came behind, as bits, without what it
+    found; `past` with that and with itself."""
+
+    name: Name
+    spot: Spot
+    kind: str
+    bit: int
+    before: int
+    past: int = 0
+    found: int = 0
+    after: int = 0
+    source: int = -1
+    floor: int = -1
+    round: int = 0
+    position: int = 0
+    strong: str = ""
+    time: int = 0
+    hands: tuple[Hand, ...] = ()
+    lead: Callable[[int], object] | None = None
+    write: Callable[[Any], tuple[Any, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        self.past = self.before
+
+
+@dataclass(eq=False, slots=True)
+class Spot:
+    """Some bytes. `order`: what wrote them, where each order is a way of its own; `alike`: whether all atomic operations so
+    far do the same, `function`; `marks`: what came before each write that `place` knows; `seen`: which thread found, or made,
+    which of the writes, and when."""
+
+    name: Bytes
+    mode: str
+    place: Place
+    segment: Segment
+    first: int
+    order: list[Event] = field(default_factory=list)
+    takers: list[Event] = field(default_factory=list)
+    strong: list[tuple[int, str]] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
+    seen: list[tuple[int, int, int]] = field(default_factory=list)
+    released: dict[int, tuple[Hand, ...]] = field(default_factory=dict)
+    rounds: int = 0
+    alike: bool = True
+    function: object = None
+
+    def after(self, source: int) -> int:
+        """What stands there behind one of the writes; -1 is before the first."""
+        return self.place.first if source < 0 else self.order[source].after
+
+    def floor(self, thread: int, clocks: Clocks) -> int:
+        """The last write that a thread cannot come before: who found it is ordered before what the thread does now."""
+        return max((n for other, time, n in self.seen if clocks.ordered(thread, other, time)), default=-1)
+
+
+@dataclass(eq=False, slots=True)
+class Quiet:
+    """An atomic operation that should go on equally, whatever it finds."""
+
+    thread: WatchedThread
+    spot: Spot
+    read: Read
+    write: Callable[[Any], tuple[Any, Any]] | None
+
+    def determinate(self, clocks: Clocks) -> bool:
+        """Whether it does, with all other writes of the run."""
+        values = self.spot.place.possible(self.read, clocks)
+        if values is None and self.write is not None and self.spot.alike:
+            values = self._repeated()
+        if values is None:
+            return False
+        wanted = self.read.leads(self.read.value)
+        return wanted is not None and all(self.read.leads(value) == wanted for value in values)
+
+    def _repeated(self) -> set[int]:
+        """What stands there after any number of operations alike, behind any plain write."""
+        place, found = self.spot.place, set()
+        assert self.write is not None
+        mask = (1 << 8 * place.size) - 1
+        for value in {place.first, *(w.value & mask for w in place.writes if w.kind == "store")}:
+            now = value
+            for _ in place.writes:
+                found.add(now)
+                now = self.write(now)[0] & mask
+        return found
+
+
+def takers_of(takers: Sequence[Event]) -> Takers | None:
+    """What is known of operations that all do the same, after a run; None where one of them tries again, or too many positions
+    tell."""
+    values = [taker.found for taker in takers]
+    telling = set()
+    for taker in takers:
+        assert taker.lead is not None
+        ways = [taker.lead(value) for value in values]
+        if None in ways:
+            return None
+        usual, _ = Counter(ways).most_common(1)[0]
+        telling |= {position for position, way in enumerate(ways) if way != usual}
+    return Takers(len(takers), frozenset(telling)) if 2 * len(telling) <= len(takers) else None
+
+
+def branches(ways: Iterable[object]) -> bool:
+    """Whether a thread goes to several places, or back, and so all that it does next depends on what it found."""
+    return len({_place(way) for way in ways}) > 1
+
+
+def _place(way: object) -> object:
+    if not isinstance(way, tuple):
+        return way
+    return way[:2] if way and isinstance(way[0], str) else way[:1]

@@ -1,0 +1,189 @@
+"""What one of several runs notes on the way: bytes that strong operations access, which operations a thread comes behind, and
+what it hands on and gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from axioms.dynamic.cycles import Cycles
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.noted import Event, Quiet, Spot, branches
+from axioms.dynamic.plan import Bytes, Known, Script
+from axioms.dynamic.shadow import Access
+from axioms.dynamic.waiting import Hand
+from ptxcore.isa.form import Use
+from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedThread
+
+_SHARED_OFFSET = (1 << SHARED_BITS) - 1
+_ACQUIRES = ("acquire", "acq_rel", "sc")
+_RELEASES = ("release", "acq_rel", "sc")
+WIDE = ("gpu", "sys")
+
+
+def on(value: int) -> object:
+    """Where a thread goes on that does not look at what it finds."""
+    return ()
+
+
+class Noting(Determinate):
+    """Watches one launch, and notes what is open in it."""
+
+    def __init__(self, size: int, launch: int, known: Known, script: Script) -> None:
+        """`launch`: its number; `known`: what is known of bytes, to which this adds."""
+        super().__init__(size)
+        self.launch, self.known, self.script = launch, known, script
+        self.spots: dict[tuple[int, int], Spot] = {}
+        self.events: list[Event] = []
+        self.quiet: list[Quiet] = []
+        #: Of each thread, the open operations that it comes behind, as bits; how many it has executed itself.
+        self.behind: dict[int, int] = {}
+        self.count: dict[int, int] = {}
+        self.cycles = Cycles()
+        self._met: dict[tuple[int, int], int] = {}
+        self._updated: Spot | None = None
+        #: Whether some thread found something older than what was there; whether there was a `fence.sc`.
+        self.stale = self.total = False
+        #: Threads that the script holds back.
+        self.held: set[int] = set()
+        self._used: dict[int, bool] = {}
+        self._observed: dict[int, list[tuple[Spot, Hand, str]]] = {}
+
+    # Bytes that strong operations access.
+
+    def _own(self, thread: WatchedThread, address: int) -> bool:
+        """Whether an address is of memory that is looked after here; of others the base class knows."""
+        return address >= 1 << GLOBAL_BITS or address & ~_SHARED_OFFSET == thread.shared
+
+    def _spot(self, thread: WatchedThread, segment: Segment, first: int, address: int, access: Access) -> Spot | None:
+        """What is known of the bytes of an access; None where no strong operation is about any of them."""
+        place = self._place(thread, access, segment)
+        if place is None:
+            return None
+        spot = self.spots.get((id(segment), first))
+        if spot is None:
+            shared = address < 1 << GLOBAL_BITS
+            cta = thread.number // self.size if shared else -1
+            name = Bytes(self.launch, cta, first if shared else address, access.size)
+            mode = self.known.modes.get(name, self.known.usual)
+            spot = self.spots[id(segment), first] = Spot(name, mode, place, segment, first)
+        return spot
+
+    def _access_of(self, thread: WatchedThread, kind: str, first: int, size: int) -> Access:
+        number = thread.number
+        return Access(number, self.clocks.own[number], thread.op, kind, self._scope_of(thread), first, size)
+
+    def _strong_spot(
+        self, thread: WatchedThread, kind: str, address: int, size: int
+    ) -> tuple[Segment, int, Spot] | None:
+        """Where a strong access goes; None for memory of which the base class knows."""
+        if not self._own(thread, address):
+            return None
+        if thread.instruction.use.words["vec"]:
+            raise self._open(thread, "vector")
+        segment, first = thread.segment(address)
+        spot = self._spot(thread, segment, first, address, self._access_of(thread, kind, first, size))
+        assert spot is not None
+        return segment, first, spot
+
+    # What threads come behind.
+
+    def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
+        super().arrives(thread, level, identity, waits, count)
+        key = thread.number // self.size, identity
+        self._met[key] = self._met.get(key, 0) | self.behind.get(thread.number, 0)
+
+    def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
+        super().released(cta, level, identity, whole)
+        key = next(iter(cta.threads)).number // self.size, identity
+        seen = self._met.pop(key, 0)
+        if seen:
+            for number in self.last[key].waited:
+                self.behind[number] = self.behind.get(number, 0) | seen
+
+    def met(self, how: Use, threads: Any, masked: bool) -> None:
+        super().met(how, threads, masked)
+        seen = 0
+        for thread in threads:
+            seen |= self.behind.get(thread.number, 0)
+        if seen:
+            for thread in threads:
+                self.behind[thread.number] = seen
+
+    # Parts of an operation.
+
+    def _event(self, thread: WatchedThread, spot: Spot, kind: str) -> Event:
+        number = thread.number
+        name = self.launch, number, self.count.get(number, 0)
+        bit = 1 << len(self.events)
+        return Event(name, spot, kind, bit, self.behind.get(number, 0))
+
+    def _done(self, thread: WatchedThread, event: Event) -> None:
+        number = thread.number
+        assert event.bit == 1 << len(self.events)
+        self.events.append(event)
+        event.past |= event.bit
+        self.behind[number] = self.behind.get(number, 0) | event.past
+        self.count[number] = self.count.get(number, 0) + 1
+
+    def _value(self, thread: WatchedThread, spot: Spot) -> int:
+        value = spot.segment.read(spot.first, spot.name.size)
+        if type(value) is not int:
+            raise self._open(thread, "unknown")
+        return value
+
+    def _cut(self, value: int, size: int) -> int:
+        return value & ((1 << 8 * size) - 1)
+
+    def _lead(self, thread: WatchedThread) -> Callable[[int], object]:
+        look, op, live = self.looked.get(thread.number), thread.op, self._live(thread)
+        known: dict[int, object] = {}
+
+        def lead(value: int) -> object:
+            if value not in known:
+                known[value] = (value,) if look is None else look.leads(live, op, value)
+            return known[value]
+
+        return lead
+
+    def _hands(self, thread: WatchedThread, spot: Spot, access: Access) -> tuple[Hand, ...]:
+        """What a write hands on by itself: what its thread released, by it or before it."""
+        number = thread.number
+        if not access.strong:
+            return ()
+        hands = spot.released.get(number, ())
+        if self._releases(thread):
+            hands = spot.released[number] = (
+                *hands[-1:], Hand(self.clocks.join([self.clocks.release(number)]), access.strong, number)
+            )  # fmt: skip
+        return (*hands, self.fenced[number]) if number in self.fenced else hands
+
+    def _releases(self, thread: WatchedThread) -> bool:
+        return thread.instruction.use.sem in _RELEASES
+
+    def _gets(self, thread: WatchedThread, spot: Spot, hands: Any, scope: str, *, red: bool) -> None:
+        """A thread acquires what it was handed, now or at a fence."""
+        number = thread.number
+        if thread.instruction.use.sem in _ACQUIRES:
+            earlier = [(h, s) for where, h, s in self._observed.get(number, ()) if where is spot]
+            self._acquire(number, [*((hand, scope) for hand in hands), *earlier], scope)
+        elif not red:
+            self.offered.setdefault(number, []).extend((hand, scope) for hand in hands)
+            self._observed.setdefault(number, []).extend((spot, hand, scope) for hand in hands)
+
+    def _reads(self, thread: WatchedThread, spot: Spot, depends: Callable[[], bool]) -> None:
+        acquires = thread.instruction.use.sem in _ACQUIRES and self._scope_of(thread) in WIDE
+        self.cycles.reads(thread.number, spot.name, acquires=acquires, depends=depends)
+
+    def _reads_in_order(self, thread: WatchedThread, spot: Spot, lead: Callable[[int], object]) -> None:
+        """What the thread does next depends on what it finds, where it would go elsewhere with something else."""
+        if lead is not on:
+            self._reads(thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(spot.order))))
+
+    def _fence(self, thread: WatchedThread, how: Use) -> None:
+        super()._fence(thread, how)
+        self.total = self.total or how.sem == "sc"
+        wide = how.scope in ("gpu", "sys", "gl")
+        self.cycles.fences(thread.number, wide and how.sem != "release", wide and how.sem != "acquire")

@@ -1,0 +1,356 @@
+"""One of several runs that together stand for all executions: it notes the operations whose order is open, and lets threads
+wait until they come in the order that a script tells. docs/whole-launches.md has the theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from axioms.dynamic.determinate import Open, Race, Stopped
+from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
+from axioms.dynamic.noting import WIDE, Noting, on
+from axioms.dynamic.plan import Name
+from axioms.dynamic.shadow import CONSTANT, ORDERED, Access
+from axioms.dynamic.waiting import Hand, Read
+from ptxcore.isa.form import Use
+from ptxcore.machine.lower.liveness import results_unused
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.thread import Asleep
+from ptxcore.machine.run.watched import WatchedThread
+
+_COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
+
+
+class OneOfSeveral(Noting):
+    """Watches one launch in one of several runs."""
+
+    def _escalate(self, thread: WatchedThread, spot: Spot) -> BaseException:
+        """The order of the operations on some bytes matters more than was known."""
+        if spot.mode == ORDERED:
+            return self._open(thread, "order")
+        counted = spot.mode == "quiet" and spot.alike and spot.function is not None
+        self.known.modes[spot.name] = "counted" if counted else ORDERED
+        return Again()
+
+    def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
+        spot = self.spots.get((id(segment), access.first))
+        if spot is None or spot.mode == ORDERED:
+            return self._open(thread, "order")
+        self.known.modes[spot.name] = ORDERED
+        return Again()
+
+    def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
+        spot, within = self._updated, self.clocks.within
+        strong = "R" not in (before.kind, access.kind) and before.strong != "" != access.strong
+        alike = strong and (before.first, before.size) == (access.first, access.size)
+        inside = within(before.strong, before.thread, access.thread) and within(
+            access.strong, before.thread, access.thread
+        )
+        if spot is not None and alike and inside:
+            if "W" in (before.kind, access.kind) and spot.mode != ORDERED:
+                self.known.modes[spot.name] = ORDERED
+                return Again()
+            return self._escalate(thread, spot)
+        again = next((q for q in self.quiet if not q.determinate(self.clocks)), None)
+        if again is not None:
+            return self._escalate(again.thread, again.spot)
+        return super()._unordered(thread, before, access, where)
+
+    def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
+        spot = self.spots[id(segment), access.first]
+        for n in fresh:
+            self.behind[thread.number] = self.behind.get(thread.number, 0) | spot.marks[n]
+        self._reads(thread, spot, lambda: True)
+
+    # Accesses.
+
+    def reads(self, thread: WatchedThread, address: int, size: int) -> int | None:
+        strong = self._scope_of(thread)
+        found = None
+        if strong and strong != CONSTANT:
+            found = self._strong_spot(thread, "R", address, size)
+        if found is None:
+            self._access(thread, "R", address, size)
+            return None
+        segment, first, spot = found
+        if spot.mode == ORDERED:
+            return self._looks_in_order(thread, segment, first, size, spot)
+        access = self.shade(thread, "R", segment, first, size)
+        self._find(thread, access, segment, spot.place)
+        return None
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if not self._own(thread, address):
+            self._access(thread, "W", address, size, value=value)
+            return
+        segment, first = thread.segment(address)
+        strong = self._scope_of(thread)
+        if strong and thread.instruction.use.words["vec"]:
+            raise self._open(thread, "vector")
+        spot = None
+        if strong or id(segment) in self.places:
+            spot = self._spot(thread, segment, first, address, self._access_of(thread, "W", first, size))
+        self._updated = spot if strong else None
+        ordered = ORDERED if strong and spot is not None and spot.mode == ORDERED else ""
+        if ordered and spot is not None:
+            self._turn(thread, spot, (self.launch, thread.number, self.count.get(thread.number, 0)))
+        access = self.shade(thread, "W", segment, first, size, ordered)
+        if spot is None:
+            return
+        if type(value) is not int:
+            raise self._open(thread, "unknown")
+        self._note_write(thread, access, spot, value)
+        if spot.mode == ORDERED:
+            event = self._event(thread, spot, "store")
+            event.found, event.after, event.time = self._value(thread, spot), self._cut(value, size), access.time
+            if not all(self.clocks.ordered(thread.number, e.name[1], e.time) for e in spot.order):
+                self.cycles.follows(thread.number, spot.name)
+            self._written_in_order(thread, spot, event, self._hands(thread, spot, access))
+        else:
+            spot.rounds += 1
+            spot.takers = []
+
+    def _note_write(self, thread: WatchedThread, access: Access, spot: Spot, value: Any) -> None:
+        """A write, for the waits that look at these bytes."""
+        releases = self._releases(thread) and self._scope_of(thread) in WIDE
+        self.cycles.writes(thread.number, spot.name, releases)
+        if spot.mode == ORDERED:
+            return
+        written = self._written(thread, access, value)
+        spot.marks.append(self.behind.get(thread.number, 0))
+        if not spot.place.write(written, self.clocks):
+            raise self._undetermined(thread, access, spot.segment)
+
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> int | None:
+        found = self._strong_spot(thread, "A", address, size)
+        if found is None:
+            return super().updates(thread, how, address, size, write)
+        _, _, spot = found
+        self._updated = spot
+        used = self._used.get(thread.op)
+        if used is None:
+            functions = thread.launch.program.functions.values()
+            used = self._used[thread.op] = not results_unused(functions, thread.instruction)
+        lead = self._lead(thread) if used else on
+        operands = tuple(thread.value(s) for s in thread.instruction.sources[1:] if s is not None)
+        function = (how.op, how.type, operands) if how.op != "cas" else None
+        spot.alike = spot.alike and function is not None and spot.function in (None, function)
+        spot.function = function
+        if spot.mode == ORDERED:
+            return self._updates_in_order(thread, spot, size, lead, write)
+        if spot.mode == "counted":
+            self._takes(thread, how, spot, size, lead, write)
+        else:
+            self._updates_quietly(thread, how, spot, size, lead, write, function)
+        return None
+
+    def _updates_quietly(
+        self, thread: WatchedThread, how: Use, spot: Spot, size: int, lead: Callable[[int], object], write: Any,
+        function: Any,
+    ) -> None:  # fmt: skip
+        """An atomic operation that goes on equally, as far as is known, whatever it finds."""
+        whole = _of_integers(how) and how.op in _COMMUTE
+        old = self._value(thread, spot)
+        if lead is not on and lead(old) is None:
+            raise self._escalate(thread, spot)
+        commutes = f"{how.op}.{how.type}" if whole else str(function)
+        access = self.shade(thread, "A", spot.segment, spot.first, size, commutes)
+        number, place = thread.number, spot.place
+        if lead is not on:
+            read = Read(number, access.time, old, access.strong, lead)
+            read.before = frozenset(
+                n for n, w in enumerate(place.writes) if self.clocks.ordered(number, w.thread, w.time)
+            )
+            self.quiet.append(Quiet(thread, spot, read, write if function is not None else None))
+        self._note_write(thread, access, spot, _operand(how, write))
+
+    def _takes(
+        self, thread: WatchedThread, how: Use, spot: Spot, size: int, lead: Callable[[int], object], write: Any
+    ) -> None:
+        """An atomic operation of which only the position among its like can tell."""
+        where = spot.name, spot.rounds
+        name = self.launch, thread.number, self.count.get(thread.number, 0)
+        wanted = self.script.takers.get(where, {})
+        position = len(spot.takers)
+        mine = next((p for p, n in wanted.items() if n == name), position)
+        self._hold(thread, mine != position or wanted.get(position, name) != name)
+        if not spot.alike:
+            raise self._escalate(thread, spot)
+        access = self._access_of(thread, "A", spot.first, size)
+        event = self._event(thread, spot, "taker")
+        event.round, event.position, event.lead = spot.rounds, position, lead
+        event.found = self._value(thread, spot)
+        event.after = self._cut(write(event.found)[0], size)
+        if any(event.past & taker.bit for taker in spot.takers):
+            raise self._escalate(thread, spot)
+        takers = self.known.takers.get(where)
+        certain = list(spot.takers) if takers is None else []  # what is known is known after this run
+        if takers is not None and position in takers.telling:
+            behind = range(position + 1, takers.number)
+            last = all(p in takers.telling for p in behind)
+            certain = [e for e in spot.takers if last or e.position in takers.telling]
+        if lead is not on:
+            self._reads(thread, spot, lambda: False)
+        hands = [hand for e in certain for hand in e.hands if self._chained(spot, e.position, access)]
+        for e in certain:
+            self.behind[thread.number] = self.behind.get(thread.number, 0) | e.past
+        self._gets(thread, spot, hands, access.strong, red=lead is on)
+        access = self.shade(thread, "A", spot.segment, spot.first, size, "counted")
+        event.past |= self.behind.get(thread.number, 0)
+        event.hands = self._hands(thread, spot, access)
+        self._done(thread, event)
+        spot.takers.append(event)
+        spot.strong.append((thread.number, access.strong))
+        self._note_write(thread, access, spot, _operand(how, write))
+
+    def _chained(self, spot: Spot, position: int, access: Access) -> bool:
+        """Whether what the taker of a position releases is handed on to an operation behind it."""
+        chain = [*spot.strong[len(spot.strong) - len(spot.takers) + position :], (access.thread, access.strong)]
+        within = self.clocks.within
+        return all(within(s, t, u) and within(r, t, u) for (t, s), (u, r) in pairwise(chain))
+
+    # Operations of which each order is a way of its own.
+
+    def _updates_in_order(
+        self, thread: WatchedThread, spot: Spot, size: int, lead: Callable[[int], object], write: Any
+    ) -> int | None:
+        name = self.launch, thread.number, self.count.get(thread.number, 0)
+        old = self._value(thread, spot)
+        source = self.script.sources.get(name)
+        if source is not None:
+            return self._finds(thread, spot, size, lead, source, write)
+        self._turn(thread, spot, name)
+        self._awaits(thread, spot, name)
+        value, writes = write(old)
+        way = lead(old)
+        if way is None and (not writes or self._cut(value, size) == old):
+            self.shade(thread, "R", spot.segment, spot.first, size)
+            return None  # it tries again, and nothing has changed
+        if not writes:
+            return self._finds(thread, spot, size, lead, len(spot.order) - 1, write)
+        access = self._access_of(thread, "A", spot.first, size)
+        event = self._event(thread, spot, "update")
+        event.lead, event.write, event.found, event.after = lead, write, old, self._cut(value, size)
+        event.floor = spot.floor(thread.number, self.clocks)
+        self._reads_in_order(thread, spot, lead)
+        hands = self._sees(thread, spot, len(spot.order) - 1, access)
+        self._gets(thread, spot, hands, access.strong, red=lead is on)
+        access = self.shade(thread, "A", spot.segment, spot.first, size, ORDERED)
+        event.time = access.time
+        self._note_write(thread, access, spot, None)
+        self._written_in_order(thread, spot, event, (*hands, *self._hands(thread, spot, access)))
+        return None
+
+    def _looks_in_order(self, thread: WatchedThread, segment: Segment, first: int, size: int, spot: Spot) -> int | None:
+        name = self.launch, thread.number, self.count.get(thread.number, 0)
+        lead = self._lead(thread)
+        source = self.script.sources.get(name)
+        if source is None:
+            self._awaits(thread, spot, name)
+            if lead(self._value(thread, spot)) is None:
+                self.shade(thread, "R", segment, first, size)
+                return None
+            source = len(spot.order) - 1
+        return self._finds(thread, spot, size, lead, source, None)
+
+    def _finds(
+        self, thread: WatchedThread, spot: Spot, size: int, lead: Callable[[int], object], source: int, write: Any
+    ) -> int:
+        """A read, or an atomic operation that does not write, that finds what one of the writes left."""
+        self._hold(thread, source >= len(spot.order))
+        access = self._access_of(thread, "R", spot.first, size)
+        event = self._event(thread, spot, "read")
+        event.lead, event.source, event.write = lead, source, write
+        event.found = event.after = spot.after(source)
+        event.floor = spot.floor(thread.number, self.clocks)
+        if source < event.floor or (write is not None and write(event.found)[1]):
+            raise self._open(thread, "order")
+        self._reads_in_order(thread, spot, lead)
+        hands = self._sees(thread, spot, source, access)
+        self._gets(thread, spot, hands, access.strong, red=False)
+        event.time = self.shade(thread, "R", spot.segment, spot.first, size).time
+        self.stale = self.stale or source < len(spot.order) - 1
+        event.past |= self.behind.get(thread.number, 0)
+        self._done(thread, event)
+        spot.seen.append((thread.number, event.time, source))
+        return event.found
+
+    def _turn(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+        """Lets a thread wait until its operation is the next one of the script."""
+        order, position = self.script.orders.get(spot.name, ()), len(spot.order)
+        self._hold(thread, position < len(order) and order[position] != name)
+
+    def _awaits(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+        """Lets a thread wait for the write behind which the script has its operation."""
+        self._hold(thread, len(spot.order) <= self.script.awaits.get(name, -1))
+
+    def _hold(self, thread: WatchedThread, waits: bool) -> None:
+        if waits:
+            self.held.add(thread.number)
+            raise Asleep
+        self.held.discard(thread.number)
+
+    def _sees(self, thread: WatchedThread, spot: Spot, source: int, access: Access) -> tuple[Hand, ...]:
+        """A thread has found what a write left: what it comes behind, and what that hands on."""
+        if source < 0:
+            return ()
+        event = spot.order[source]
+        self.behind[thread.number] = self.behind.get(thread.number, 0) | event.past
+        within, other = self.clocks.within, event.name[1]
+        strong = event.strong and within(event.strong, other, access.thread)
+        return event.hands if strong and within(access.strong, other, access.thread) else ()
+
+    def _written_in_order(self, thread: WatchedThread, spot: Spot, event: Event, hands: tuple[Hand, ...]) -> None:
+        event.past |= self.behind.get(thread.number, 0)
+        event.hands, event.strong = hands, self._scope_of(thread)
+        spot.order.append(event)
+        self._done(thread, event)
+        spot.seen.append((thread.number, event.time, len(spot.order) - 1))
+        order = self.script.orders.get(spot.name, ())
+        if len(spot.order) <= len(order) and order[len(spot.order) - 1] != event.name:
+            raise self._open(thread, "order")
+
+    def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+        found = super()._conflict(thread, before, access, where)
+        return found if isinstance(found, Open) else Open("unordered", found.after)
+
+    # At the end.
+
+    def settle(self) -> None:
+        """The launch has ended: holds what is known against the whole run. Raises Again where more is known now, Stopped where
+        something is open."""
+        for quiet in self.quiet:
+            if not quiet.determinate(self.clocks):
+                raise self._escalate(quiet.thread, quiet.spot)
+        for spot in self.spots.values():
+            if spot.mode == "counted":
+                self._settle_takers(spot)
+        if self.cycles.found():
+            raise Stopped(Open("cycle"))
+
+    def _settle_takers(self, spot: Spot) -> None:
+        rounds: dict[int, list[Event]] = {}
+        for event in self.events:
+            if event.spot is spot:
+                rounds.setdefault(event.round, []).append(event)
+        for number, takers in rounds.items():
+            found, known = takers_of(takers), self.known.takers.get((spot.name, number))
+            if found is None or (known is not None and known.number != found.number):
+                self.known.modes[spot.name] = ORDERED
+                raise Again
+            if known is None or not found.telling <= known.telling:
+                telling = found.telling | (known.telling if known is not None else frozenset())
+                self.known.takers[spot.name, number] = found._replace(telling=telling)
+                raise Again
+
+
+def _of_integers(how: Use) -> bool:
+    return how.type[:1] in "usb" and how.type[1:].isdecimal()
+
+
+def _operand(how: Use, write: Callable[[Any], tuple[Any, Any]]) -> Any:
+    """What an atomic operation adds; None where it does something else."""
+    return write(0)[0] if how.op == "add" and _of_integers(how) else None

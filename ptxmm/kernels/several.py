@@ -1,0 +1,144 @@
+"""Kernel tests run several times, so that the runs together stand for all executions; and to look for a race of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from axioms.dynamic.determinate import Open, Race, Stopped, step
+from axioms.dynamic.exact import Exact
+from axioms.dynamic.exploring import TooMany, explore
+from axioms.dynamic.noted import Again
+from axioms.dynamic.open_operations import OneOfSeveral
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import UsageError
+from ptxmm.kernels.runs import Runs, State, Watchers
+
+if TYPE_CHECKING:
+    from axioms.dynamic.noted import Event
+    from axioms.dynamic.plan import Known, Script
+    from ptxcore.machine.lower.ops import Program
+    from ptxmm.kernels.launch import Launch
+
+#: Instructions after which a run is given up.
+LIMIT = 100_000_000
+#: Seeds of the orders in which a race is looked for; None is that of the CTAs.
+_ORDERS = (None, 1, 2)
+
+
+class Several(NamedTuple):
+    """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
+    whether some of the values may be those of no execution."""
+
+    states: list[State]
+    runs: int
+    accesses: int
+    beyond: bool
+
+
+class Failed(NamedTuple):
+    """The final values of an execution that are not as a check wants them; None where it does not terminate."""
+
+    state: State | None
+
+
+class OpenIn(NamedTuple):
+    """What is open, and in the launch of which number."""
+
+    launch: int
+    open: Open
+
+
+class RaceOf(NamedTuple):
+    """A race, in the launch of a number, and who watched that."""
+
+    race: Race
+    launch: int
+    watcher: Exact
+
+
+def race_of(runs: Runs) -> RaceOf | None:
+    """A race of some run, in one of a few orders; None where none was seen."""
+    for seed in _ORDERS:
+        watchers: list[Exact] = []
+
+        def watch(launch: Launch, _: Program, watchers: list[Exact] = watchers) -> Watchers:
+            def single() -> Exact:
+                watchers.append(Exact(prod(launch.block), len(watchers)))
+                return watchers[-1]
+
+            return Watchers(None, single)
+
+        try:
+            runs.run(seed, limit=LIMIT, watch=watch, progress=step)
+        except Stopped as stopped:
+            if isinstance(stopped.why, Race):
+                return RaceOf(stopped.why, len(watchers) - 1, watchers[-1])
+            if stopped.why.what == "time":
+                return None
+        except (KernelError, UsageError):
+            continue
+    return None
+
+
+def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed | OpenIn:
+    """Runs a test as often as its open operations need it. `broken`: whether final values are against a check."""
+    found: list[tuple[State, int, bool]] = []
+    at = [0]
+
+    def run(known: Known, script: Script) -> Sequence[Sequence[Event]]:
+        watchers: list[OneOfSeveral] = []
+
+        def watch(launch: Launch, _: Program) -> Watchers:
+            def single() -> OneOfSeveral:
+                watchers.append(OneOfSeveral(prod(launch.block), len(watchers), known, script))
+                at[0] = len(watchers) - 1
+                return watchers[-1]
+
+            return Watchers(None, single)
+
+        try:
+            state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
+            if not any(w.stale for w in watchers) and broken(state):
+                raise _Broken(state)
+            for at[0], watcher in enumerate(watchers):
+                watcher.settle()
+        except Again:
+            found.clear()
+            raise
+        except KernelError as error:
+            # Where none of its own has to wait, threads wait for ever.
+            if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
+                raise _Broken(None) from None
+            raise
+        unknown = next((w.unknown for w in watchers if w.unknown is not None), None)
+        if unknown is not None:
+            raise Stopped(unknown)
+        # The order of `fence.sc` may exclude that a thread finds what is older.
+        beyond = any(w.stale for w in watchers) and any(w.total for w in watchers)
+        found.append((state, sum(w.accesses for w in watchers), beyond))
+        return [w.events for w in watchers]
+
+    try:
+        count = explore(run)
+    except _Broken as failed:
+        return Failed(failed.state)
+    except Stopped as stopped:
+        return OpenIn(at[0], stopped.why if isinstance(stopped.why, Open) else Open("unordered", stopped.why.after))
+    except KernelError as error:
+        return OpenIn(at[0], Open("limit" if error.kind == "limit" else "error"))
+    except UsageError:
+        return OpenIn(at[0], Open("launch"))
+    except TooMany:
+        return OpenIn(at[0], Open("runs"))
+    found.sort(key=lambda one: one[2])
+    sure = {tuple(sorted(state.items())): beyond for state, _, beyond in reversed(found)}
+    states = {tuple(sorted(state.items())): state for state, _, _ in found}
+    return Several(list(states.values()), count, found[-1][1], any(sure.values()))
+
+
+class _Broken(Exception):
+    def __init__(self, state: State | None) -> None:
+        super().__init__(state)
+        self.state = state

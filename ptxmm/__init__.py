@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ptxcore.diagnostics import InputError
     from ptxmm.api import check, executions, load, models, parse
     from ptxmm.comparing.comparison import compare, find_difference
+    from ptxmm.images import Surface, Texture, TextureSampler
     from ptxmm.kernels.kernel import Kernel
     from ptxmm.linting import lint
     from ptxmm.result import Result, Witness
@@ -28,7 +29,10 @@ __all__ = [
     "Kernel",
     "Result",
     "Run",
+    "Surface",
     "TensorMap",
+    "Texture",
+    "TextureSampler",
     "Witness",
     "__version__",
     "check",
@@ -48,6 +52,9 @@ _HOMES = {
     "Result": "ptxmm.result",
     "Run": "ptxmm.running",
     "TensorMap": "ptxmm.tensors",
+    "Surface": "ptxmm.images",
+    "Texture": "ptxmm.images",
+    "TextureSampler": "ptxmm.images",
     "Witness": "ptxmm.result",
     "check": "ptxmm.api",
     "compare": "ptxmm.comparing.comparison",

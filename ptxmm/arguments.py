@@ -7,15 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ptxcore.machine.ir.windows import IMAGES
+from ptxcore.machine.lower.references import kind_of, references
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import LARGEST
 
 if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import Parameter
     from ptxcore.machine.run.launch import Device
+    from ptxmm.images import Bound
     from ptxmm.kernels.launch import Structure
 
 _ADDRESS = 8  # bytes
+#: Between the handles of two images.
+_HANDLE = 32
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 #: Bytes of a number: how Python's floats go into parameters that say nothing of their type.
 _FLOATS_BY_SIZE = {2: "<e", 4: "<f", 8: "<d"}
@@ -42,25 +47,45 @@ class Packed(NamedTuple):
 class Arguments:
     """The arguments of one launch. `values` are the bytes of each parameter; the buffers live until `free`."""
 
-    def __init__(self, device: Device, parameters: Sequence[Parameter], arguments: Sequence[Any]) -> None:
-        """Raises UsageError where an argument does not fit its parameter."""
+    def __init__(
+        self,
+        device: Device,
+        parameters: Sequence[Parameter],
+        arguments: Sequence[Any],
+        references: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`references`: what textures, samplers and surfaces of the module are bound to, by name. Raises UsageError where an
+        argument does not fit its parameter."""
         self._memory = device.memory
         #: Arrays in buffers: the address of the first element.
         self.places: list[tuple[Any, int]] = []
         self._buffers: list[int] = []
         from ptxmm.tensors import TensorMap
 
+        self._images: list[int] = []
         arguments = [
-            packed(p.name, a) if isinstance(a, Mapping) else a.packed(p.name) if isinstance(a, TensorMap) else a
+            packed(p.name, a)
+            if isinstance(a, Mapping)
+            else a.packed(p.name)
+            if isinstance(a, TensorMap)
+            else a.bound(p.name)
+            if hasattr(a, "bound")
+            else a
             for p, a in zip(parameters, arguments, strict=True)
         ]
-        places = self._place([named for p, a in zip(parameters, arguments, strict=True) for named in _arrays(p, a)])
+        bound = _references(device, references or {})
+        named = [named for p, a in zip(parameters, arguments, strict=True) for named in _arrays(p, a)]
+        places = self._place(named + [(b.image.name, array) for b in bound.values() for array in b.arrays])
+        for address, b in bound.items():
+            self._show(b, places, address)
         self.values: list[bytes] = []
         for parameter, argument in zip(parameters, arguments, strict=True):
             if _is_buffer(parameter, argument):
                 self.values.append(_address(parameter, argument, places[id(argument)]))
             elif isinstance(argument, Packed):
                 self.values.append(_filled(parameter, argument, places))
+            elif hasattr(argument, "image"):
+                self.values.append(self._handle(parameter, argument, places))
             else:
                 self.values.append(_scalar(parameter, argument))
 
@@ -107,6 +132,22 @@ class Arguments:
         offset = address & 0xFFFFFFFF
         return memoryview(self._memory.at(address).data)[offset : offset + array.nbytes]
 
+    def _handle(self, parameter: Parameter, bound: Bound, places: Mapping[int, int]) -> bytes:
+        """The handle of a texture or a surface."""
+        if parameter.size != _ADDRESS:
+            raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, a handle has {_ADDRESS}")
+        handle = IMAGES + _HANDLE * (len(self._images) + 1)
+        self._show(bound, places, handle)
+        return handle.to_bytes(_ADDRESS, "little")
+
+    def _show(self, bound: Bound, places: Mapping[int, int], handle: int) -> None:
+        """Puts an image behind a handle."""
+        bases = tuple(places[id(array)] for array in bound.arrays) or bound.image.bases
+        if len(bases) == 1:  # levels of detail stand behind each other
+            bases = tuple(bases[0] + base for base in bound.image.bases)
+        self._memory.images[handle] = bound.image._replace(bases=bases)
+        self._images.append(handle)
+
     def update(self) -> None:
         """Writes what the buffers hold back to the arrays."""
         import numpy
@@ -118,6 +159,9 @@ class Arguments:
 
     def free(self) -> None:
         """Gives the buffers back."""
+        for handle in self._images:
+            del self._memory.images[handle]
+        self._images = []
         for address in self._buffers:
             self._memory.free(address)
         self._buffers = []
@@ -137,7 +181,25 @@ def _arrays(parameter: Parameter, argument: Any) -> list[tuple[str, Any]]:
     """The arrays that an argument leads to, with their names."""
     if isinstance(argument, Packed):
         return [(p.name, p.array) for p in argument.pointers]
+    if hasattr(argument, "image"):
+        return [(parameter.name, array) for array in argument.arrays]
     return [(parameter.name, argument)] if _is_buffer(parameter, argument) else []
+
+
+def _references(device: Device, given: Mapping[str, Any]) -> dict[int, Bound]:
+    """What the textures, samplers and surfaces of a module are bound to, by their addresses. Raises UsageError."""
+    known = references(device.program.layout)
+    found: dict[int, Bound] = {}
+    for name, image in given.items():
+        placed = known.get(name)
+        if placed is None:
+            raise UsageError(
+                f"the module has no .texref, .samplerref or .surfref '{name}'; it has {', '.join(known) or 'none'}"
+            )
+        if image.image.kind != kind_of(placed):
+            raise UsageError(f"'{name}' is a .{kind_of(placed)}, and is bound to a .{image.image.kind}")
+        found[placed.address] = image.bound(name)
+    return found
 
 
 def packed(name: str, table: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> Packed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ def run(
     dynamic_shared: int = 0,
     seed: int | None = None,
     limit: int | None = None,
+    references: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
     """Runs the kernel `entry` of the PTX module in the file `path` on the written semantics of its instructions, to the end of
@@ -44,7 +45,8 @@ def run(
     `args` in the order of the parameters: a NumPy array becomes a buffer in global memory and is updated in place (one that
     is given twice, or in parts, is the same memory; one that is read-only cannot be written); a NumPy or Python number is
     passed by value, in the parameter's format; None is a null pointer; bytes, and arrays and structures of just its size, fill
-    a parameter that is an array; a dictionary describes a structure, whose pointers are arrays. `grid`, `block` and `cluster`
+    a parameter that is an array; a dictionary describes a structure, whose pointers are arrays; a `Texture` or a `Surface` is
+    passed as its handle, and `references` binds those that the module declares by name. `grid`, `block` and `cluster`
     have one to three dimensions; `dynamic_shared` counts bytes. Threads take turns, round-robin, or in a random
     order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all, executed)` is told of CTAs
     and instructions, now and then.
@@ -56,7 +58,8 @@ def run(
     device = load(path)
     return launch(
         device, entry, grid, block, args,
-        cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit, progress=progress,
+        cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit, references=references,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -79,6 +82,7 @@ def launch(
     dynamic_shared: int = 0,
     seed: int | None = None,
     limit: int | None = None,
+    references: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
     watcher: Watcher | None = None,
     single: Callable[[], Any] | None = None,
@@ -94,7 +98,7 @@ def launch(
     parameters = device.kernel(entry)
     if len(args) != len(parameters):
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")
-    given = Arguments(device, parameters, args)
+    given = Arguments(device, parameters, args, references)
     try:
         if placed is not None:
             placed(given.places)

@@ -340,7 +340,7 @@ _MOVES = (
         "mov.type d:braced, a:address special braced", mov, section="9.7.9.3", needs={"b128": "8.3 sm_70"},
         manual={"f64": "sm_13"}, type="pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f32 f64",
     ),
-    Form("mov.u64 d, a:opaque", section="9.7.9.3", version="3.1", target="sm_20"),
+    Form("mov.u64 d, a:opaque", mov, section="9.7.9.3", version="3.1", target="sm_20"),
     *(_pack(f"mov.{whole} d, a:{part} x{count}", pack) for whole, part, count in _PACKED),
     *(_pack(f"mov.{whole} d:{part} x{count}, a:address special", unpack(count)) for whole, part, count in _PACKED),
     Form(

@@ -301,6 +301,12 @@ class Use:
         use.words = _Words({**self.words, **chosen})
         return use
 
+    def typed(self, name: str) -> Use:
+        """The use with another type, which its operands chose."""
+        use = copy(self)
+        use.type, use.width, use.signed = name, WIDTHS[name], name[:1] == "s"
+        return use
+
     @property
     def expected(self) -> tuple[Expected | None, ...]:
         """For each parameter what must stand there; None where these modifiers leave no place for it."""

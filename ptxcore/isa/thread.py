@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from ptxcore.isa.form import Use
+    from ptxcore.isa.image import Image
     from ptxcore.machine.ir.effects import Effect
     from ptxcore.values.tensor_boxes import Piece
     from ptxcore.values.terms import Value
@@ -159,6 +160,48 @@ class Thread(Protocol):
 
     def stack_pointer(self, restored: Value | None = None) -> Value:
         """Where the thread's stack stands; with `restored`, puts it back there."""
+        ...
+
+    # Textures and surfaces.
+
+    def image(self, how: Use, handle: Value, kind: str = "") -> Image:
+        """The texture, surface or sampler behind a handle, which must be of a kind (a `texref` also is a `samplerref`)."""
+        ...
+
+    def is_image(self, handle: Value, kind: str) -> Value:
+        """The truth value of "behind the handle is one of that kind"."""
+        ...
+
+    def texel(self, how: Use, address: Value, width: int, when: Value = 1) -> Value:
+        """A read of `width` bits through the proxy of the form; 0, and no read, where `when` is 0."""
+        ...
+
+    def put_texel(self, how: Use, address: Value, width: int, value: Value, when: Value = 1) -> None:
+        """Likewise a write."""
+        ...
+
+    def reduce_texel(self, how: Use, address: Value, combine: Callable[[Value], Value], when: Value = 1) -> None:
+        """Likewise an atomic read-modify-write of `how.width` bits."""
+        ...
+
+    def approximated(self, how: Use, value: Value, exact: Value, width: int) -> Value:
+        """A value that the documents determine only where `exact` is 1. A run takes it; elsewhere it may be any."""
+        ...
+
+    def undetermined(self, how: Use, width: int, why: str, target: int = -1) -> Value:
+        """A value that the manual leaves open; of which destination, if only one of them is."""
+        ...
+
+    def packed(self, low: Value, high: Value) -> Value:
+        """Two halves in one register, of which either may be left open."""
+        ...
+
+    def trap(self, how: Use, when: Value, why: str) -> None:
+        """Ends the whole launch where `when` is 1."""
+        ...
+
+    def refuse_operand(self, how: Use, why: str) -> None:
+        """An operand (in words) with which the instruction cannot be executed here."""
         ...
 
     def stop(self, how: Use, reason: str) -> None:

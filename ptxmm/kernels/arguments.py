@@ -19,7 +19,9 @@ from ptxmm.kernels.expressions import TYPES, Type
 from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
-_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields", "tensor_map")
+_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields", "tensor_map", "texture", "surface")
+#: Those that no buffer has.
+_NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface"))
 _FIELD_KEYS = ("at", "type", "value")
 #: Parameters of a kernel have no more bytes.
 _MOST_BYTES = 32764
@@ -57,7 +59,7 @@ def argument(document: Document, name: str, entry: Found, buffers: Mapping[str, 
 
 def is_buffer(table: object) -> bool:
     """Whether a table of `[params]` is that of a buffer, right or wrong."""
-    return isinstance(table, dict) and not {"value", "bytes", "fields", "tensor_map"}.intersection(table)
+    return isinstance(table, dict) and not _NO_BUFFER.intersection(table)
 
 
 def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str = "") -> Argument:
@@ -68,6 +70,8 @@ def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argumen
             raise ArgumentTrouble((key,), f"'{name}' has no '{key}'", hint, key=True)
     if "tensor_map" in table:
         return _tensor_map(name, table, buffers)
+    if "texture" in table or "surface" in table:
+        return _imaged(name, table, buffers, folder)
     if "bytes" in table or "fields" in table:
         return _structure(name, table, buffers)
     if "value" in table:
@@ -96,6 +100,23 @@ def _tensor_map(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argum
         return tensor_maps.structure(name, described, tensor_maps.Tensor(pointer, pointer.buffer.type))
     except tensor_maps.MapTrouble as trouble:
         raise ArgumentTrouble(("tensor_map", *trouble.where), trouble.message, trouble.hint, key=trouble.key) from None
+
+
+def _imaged(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument], folder: str) -> Argument:
+    """A texture or a surface."""
+    from ptxmm.kernels.images import ImagedTrouble, imaged  # few tests have any
+
+    def make(own: str, described: Mapping[str, Any]) -> Buffer:
+        return _buffer(own, *_type(described["type"], ("type",)), described, folder)
+
+    try:
+        return imaged(name, table, buffers, make)
+    except ImagedTrouble as trouble:
+        raise ArgumentTrouble(trouble.where, trouble.message, trouble.hint) from None
+    except ArgumentTrouble as trouble:
+        word = next(iter(table))
+        where = (word, *trouble.where) if trouble.where[:1] == ("init",) else (word,)
+        raise ArgumentTrouble(where, trouble.message, trouble.hint) from None
 
 
 def _type(written: object, where: tuple[str | int, ...]) -> tuple[str, Type]:

@@ -17,6 +17,7 @@ from ptxcore.check.module import accepted
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.explorable import Explorable, explorable
+from ptxcore.machine.explore.images import TEXEL
 from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.explore.warps import Lane, explore_warp
@@ -105,6 +106,9 @@ class Explored:
                 error.path, error.text = launch.path, launch.text
                 raise (in_source(error, launch) if launch.source else error) from None
         self.on_heap()
+        effects = (e for t in self.threads if self.memory.images for e in t.execution.effects)
+        if any(e.kind == "input" and e.operation == TEXEL for e in effects):
+            self.assumed["texel"] = None
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
@@ -168,7 +172,8 @@ class Explored:
 
     def code(self, kernel: Explorable, special: dict[str, int], name: str) -> ThreadCode:
         try:
-            return kernel.thread(special, partial(self.memory.heap.address, name))
+            code = kernel.thread(special, partial(self.memory.heap.address, name))
+            return code._replace(images=self.memory.images) if self.memory.images else code
         except KeyError as error:
             raise UnsupportedProgram(f"the kernel reads %{error.args[0]}, of which nothing is known") from None
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ptxcore.values.terms import Value
+
+if TYPE_CHECKING:
+    from ptxcore.isa.image import Image
 
 Triple = tuple[int, int, int]
 
@@ -79,7 +83,20 @@ class Structure:
 
 #: Bytes of an address.
 POINTER = 8
-Argument = Buffer | Scalar | Structure
+
+
+@dataclass(frozen=True, slots=True)
+class Imaged:
+    """A texture or a surface, passed as its handle: the `image` (its levels of detail from address 0 on), and the `buffer` that
+    has its texels; `own`: which nothing else leads to."""
+
+    name: str
+    image: Image
+    buffer: Buffer
+    own: bool
+
+
+Argument = Buffer | Scalar | Structure | Imaged
 
 
 @dataclass(frozen=True, slots=True)

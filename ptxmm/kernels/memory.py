@@ -13,18 +13,21 @@ from typing import TYPE_CHECKING
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.explore.heap import Heap
-from ptxcore.machine.ir.windows import GLOBAL_BITS, OWN_ALIAS, SHARED, SHARED_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, IMAGES, OWN_ALIAS, SHARED, SHARED_BITS
 from ptxcore.machine.lower.layout import MOST_MODULES
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
 from ptxmm.kernels.contents import Contents
-from ptxmm.kernels.launch import Argument, Buffer, Element, Structure
+from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Structure
 
 if TYPE_CHECKING:
     from axioms.events.memory import Object, Repeated, View
+    from ptxcore.isa.image import Image
     from ptxcore.machine.lower.layout import Layout
 
+#: Between the handles of two images.
+_HANDLE = 32
 #: Bytes of the buffer through which the threads of a grid synchronize.
 WORKSPACE = 64
 
@@ -41,6 +44,9 @@ class Memory:
         self._linked: dict[str, bool] = {}  # of variables: whether they are declared only
         self._next = 1
         self.heap = Heap()
+        #: Textures and surfaces by their handles, and these by name.
+        self.images: dict[int, Image] = {}
+        self.handles: dict[str, int] = {}
 
     # Global memory.
 
@@ -48,7 +54,20 @@ class Memory:
         """The number, or the bytes, that an argument is passed as. Raises UsageError."""
         if isinstance(argument, Buffer):
             return self.buffer(argument)
+        if isinstance(argument, Imaged):
+            return self.image(argument)
         return argument.filled(self.buffer) if isinstance(argument, Structure) else argument.value
+
+    def image(self, argument: Imaged) -> int:
+        """The handle of a texture or a surface. Raises UsageError."""
+        from ptxmm.kernels.images import fixed_contents, placed
+
+        address = self.buffer(argument.buffer)
+        known = self.handles.get(argument.name)
+        if known is None:
+            known = self.handles[argument.name] = IMAGES + _HANDLE * (len(self.images) + 1)
+            self.images[known] = placed(argument.image, address, fixed_contents(argument))
+        return known
 
     def buffer(self, wanted: Buffer) -> int:
         """The address of a buffer. Raises UsageError for two different ones of one name."""

@@ -12,7 +12,7 @@ from ptxcore.values.terms import signed
 from ptxmm.arguments import pack
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Element, Launch, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Scalar, Structure
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
@@ -106,6 +106,10 @@ def passed(argument: Argument, arrays: Mapping[str, Any]) -> Any:
     """What a launch takes for an argument, buffers being arrays."""
     if isinstance(argument, Buffer):
         return arrays[argument.name]
+    if isinstance(argument, Imaged):
+        from ptxmm.images import Bound
+
+        return Bound(argument.image, (arrays[argument.buffer.name],))
     return pack(argument, arrays) if isinstance(argument, Structure) else _bits(argument)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
-from ptxmm.kernels.launch import Argument, Final, Launch, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, Scalar, Structure
 from ptxmm.kernels.names import identity
 from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot
@@ -72,13 +72,18 @@ class KernelTest:
         return f"{file}:{self.variant}" if self.variant else os.path.splitext(file)[0] or file
 
 
+def stored(parameter: Parameter) -> Parameter:
+    """What expressions name: of a texture or a surface with texels of its own, these."""
+    return parameter.buffer if isinstance(parameter, Imaged) and parameter.own else parameter
+
+
 def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
     """What names mean in expressions: elements of buffers as they are at the end, scalars as they were passed."""
     known = {p.name: p for p in parameters}
 
     def resolve(element: Element) -> Typed:
         parameter = known[element.name]
-        assert not isinstance(parameter, Structure)
+        assert not isinstance(parameter, Structure | Imaged)
         kind = TYPES[parameter.type]
         if isinstance(parameter, Scalar):
             assert isinstance(parameter.value, int)
@@ -102,6 +107,8 @@ def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> E
         if parameter is None:
             hint = nearest(element.name, known) or f"the parameters are {', '.join(known) or 'none'}"
             raise ExpressionError(*place, f"no parameter is called '{element.name}'", hint)
+        if isinstance(parameter, Imaged):
+            raise ExpressionError(*place, f"'{element.name}' is an image: name the buffer that has its texels")
         if isinstance(parameter, Structure):
             what = "an address" if parameter.is_pointer else "passed as bytes"
             raise ExpressionError(*place, f"'{element.name}' is {what}: it has no value to compare")

@@ -39,7 +39,7 @@ from ptxmm.kernels.modules import read as read_module
 from ptxmm.kernels.positions import Way
 from ptxmm.kernels.schema import CHECK, FILE, HINTS, KERNEL, VARIANT, Schema, iterations, listed, tables
 from ptxmm.kernels.signature import entry_trouble, parameter_troubles, shape_trouble
-from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, trouble_with
+from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, Check, KernelTest, Parameter, stored, trouble_with
 
 LONGEST = 4 << 20  # bytes of a file
 _DEFAULT_UNROLL = 4
@@ -102,7 +102,7 @@ class KernelFile:
             path=self.path,
             variant=variant,
             launches=launches,
-            parameters=tuple(parameters.values()),
+            parameters=tuple(stored(p) for p in parameters.values()),
             checks=self._checks(view, parameters),
             expect=_expected(expect.value if expect else "ok"),
             progress=progress.value if (progress := view.get("progress")) else None,
@@ -226,7 +226,7 @@ class KernelFile:
 
         try:
             expression = parse(text)
-            trouble = trouble_with(expression, tuple(parameters.values()))
+            trouble = trouble_with(expression, tuple(stored(p) for p in parameters.values()))
             if trouble is not None:
                 raise trouble
         except ExpressionError as error:

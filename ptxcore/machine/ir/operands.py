@@ -12,7 +12,7 @@ from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.spans import operand_span
-from ptxcore.syntax.tree import Float, Instruction, Name, Operand
+from ptxcore.syntax.tree import Bracket, Float, Instruction, Name, Operand
 from ptxcore.values.ieee import F32, F64, convert
 from ptxcore.values.terms import Value, add, extract, mask, negate, zext
 
@@ -48,6 +48,23 @@ def arrange(instruction: Instruction, use: Use) -> tuple[Operand | None, ...]:
             if e is not None
         ]
     )
+
+
+def bracket_parts(e: Expected, operand: Bracket) -> list[tuple[Expected, Operand | None]]:
+    """The parts of a bracket, with what an operand has there; None for one that is left out. Raises ValueError where there are
+    too many or too few."""
+    given = list(operand.elements)
+    spare = len(given) - sum(not part.parameter.optional for part in e.parts)
+    found: list[tuple[Expected, Operand | None]] = []
+    for part in e.parts:
+        if part.parameter.optional and spare <= 0:
+            found.append((part, None))
+            continue
+        spare -= part.parameter.optional
+        found.append((part, given.pop(0) if given else None))
+    if spare or given:
+        raise ValueError("a bracket of other parts")
+    return found
 
 
 def choices(use: Use, operands: Sequence[Operand | None]) -> tuple[Use, tuple[Operand | None, ...]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from ptxcore.diagnostics import fail, nearest
-from ptxcore.isa.form import Use
+from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import Dialect
 from ptxcore.isa.types import FUNDAMENTAL, WIDTHS
 from ptxcore.machine.ir.operands import type_of
-from ptxcore.syntax.tree import Address, Declaration, Instruction, Name, Operand, Pair, Vector
+from ptxcore.machine.ir.steps import RegisterInfo
+from ptxcore.syntax.tree import Address, Bracket, Declaration, Instruction, Name, Operand, Pair, Vector
+from ptxcore.values.terms import mask
 
 
 class Slot:
@@ -127,12 +129,24 @@ class Registers:
             if parameter.role == "memory":
                 self.meet(operand.base if isinstance(operand, Address) else operand, 64, False, False)
                 continue
+            if isinstance(operand, Bracket):
+                self.bracket_widths(use, e, operand)
+                continue
             width, exact, signed = type_of(e, use)
             if isinstance(operand, Pair):
                 self.meet(operand.second, 1, True, False, True)
                 operand = operand.first
             for part in operand.elements if isinstance(operand, Vector) else (operand,):
                 self.meet(part, width, exact, signed, parameter.role == "destination")
+
+    def bracket_widths(self, use: Use, e: Expected, operand: Bracket) -> None:
+        """What the parts of a bracket say: handles of 64 bits, the last one being coordinates."""
+        *handles, coordinates = operand.elements
+        for handle in handles:
+            self.meet(handle, 64, False, False)
+        width, exact, signed = type_of(e.parts[-1], use)
+        for part in coordinates.elements if isinstance(coordinates, Vector) else (coordinates,):
+            self.meet(part, width, exact, signed)
 
     def meet(self, operand: Operand, width: int, exact: bool, signed: bool, written: bool = False) -> None:
         """What an operand of such a width says of its register, if it is one."""
@@ -154,3 +168,16 @@ class Registers:
                 value = self.initial.get(slot.name, 0)
                 slot.width = 32 if -(1 << 31) <= value < 1 << 32 else 64
                 slot.signed = value < 0
+
+    def info(self, slot: Slot) -> RegisterInfo:
+        """A register, when all are settled."""
+        given = self.initial.get(slot.name)
+        final = slot.written or given is not None
+        return RegisterInfo(
+            slot.name,
+            slot.width,
+            slot.signed,
+            (given or 0) & mask(slot.width),
+            given is not None or self.dialect.bare,
+            final,
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ptxcore.isa.control import nothing
 from ptxcore.isa.form import Form, Use
@@ -18,6 +18,9 @@ from ptxcore.machine.ir.operands import Fetch, Read, fetch
 from ptxcore.machine.ir.private_memory import Private
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import Value, symbol
+
+if TYPE_CHECKING:
+    from ptxcore.isa.image import Image
 
 
 class Target(NamedTuple):
@@ -85,7 +88,7 @@ class ThreadCode(NamedTuple):
     `bounds` has the iterations of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
     the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
     are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is.
-    `uncounted` is known when the thread has been explored.
+    `uncounted` is known when the thread has been explored. `images` are textures, surfaces and samplers, by their handles.
     """
 
     blocks: tuple[Block, ...]
@@ -96,6 +99,7 @@ class ThreadCode(NamedTuple):
     special: Mapping[str, int] = {}
     heap: Callable[[Hashable], int] | None = None
     uncounted: Uncounted = NONE_UNCOUNTED
+    images: Mapping[int, Image] = {}
 
 
 # One instruction.
@@ -173,11 +177,15 @@ _NO_SOURCES = frozenset(("destination", "label", "targets", "function", "prototy
 
 @lru_cache(maxsize=8192)
 def _sources(use: Use) -> tuple[str, ...]:
-    """What each source of a use is: an address, data, or a hint."""
-    sorts = {"memory": "address", "bracket": "address"}
-    return tuple(
-        "hint" if p.name in _HINTS else sorts.get(p.role, "data") for p in use.parameters if p.role not in _NO_SOURCES
-    )
+    """What each source of a use is: an address, data, or a hint. A bracket of several parts is as many sources."""
+    found: list[str] = []
+    for e in use.wanted:
+        p = e.parameter
+        if p.role == "bracket" and "tensormap" not in e.parts[0].parameter.flags:
+            found += ["address"] * len(e.parts)
+        elif p.role not in _NO_SOURCES:
+            found.append("hint" if p.name in _HINTS else "address" if p.role in ("memory", "bracket") else "data")
+    return tuple(found)
 
 
 #: Special registers that change while the thread runs: whoever reads one asks for it before.

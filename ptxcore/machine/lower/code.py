@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ptxcore.check import operands as check
 from ptxcore.check.constants import check_values, values_of
+from ptxcore.check.values import HANDLES
 from ptxcore.diagnostics import Diagnostic, InputError, Span, fail, nearest
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.operand import Parameter
@@ -18,6 +19,7 @@ from ptxcore.machine.ir.operands import (
     Read,
     address,
     arrange,
+    bracket_parts,
     choices,
     float_bits,
     known,
@@ -26,14 +28,15 @@ from ptxcore.machine.ir.operands import (
     type_of,
 )
 from ptxcore.machine.ir.registers import Registers, Slot
-from ptxcore.machine.ir.steps import CARRY, CHANGING, RegisterInfo, Step, Target, ThreadCode, asking, assembled, folded
+from ptxcore.machine.ir.steps import CARRY, CHANGING, Step, Target, ThreadCode, asking, assembled, folded
 from ptxcore.machine.loops.control_flow import Shape, blocks
-from ptxcore.machine.lower.executable import alternatives, chosen, limited
+from ptxcore.machine.lower.executable import alternatives, chosen, limited, literal_trouble, with_images
 from ptxcore.syntax.printer import print_operand
 from ptxcore.syntax.spans import find_span, guard_span, operand_span
 from ptxcore.syntax.tree import (
     Address,
     AnyStatement,
+    Bracket,
     Declaration,
     Float,
     Immediate,
@@ -201,6 +204,8 @@ class _Preparation(Registers):
                 reads.append(read)
                 location = location if addresses else named
                 addresses += 1
+            elif role == "bracket":
+                reads += self.bracket(use, e, operand)
             else:
                 reads.append(self.operand(use, e, operand))
         space, width = use.space, use.width
@@ -240,7 +245,10 @@ class _Preparation(Registers):
         """The registers that an operand has written; None for a result that is dropped."""
         if e.parameter.second is not None:
             first, second = (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
-            return [self.destination(use, e, first, True), self.destination(use, _PREDICATE, second, True)]
+            parts = self.parts(e, first) if e.length else (first,)
+            return [
+                self.destination(use, d, part, True) for d, part in [*((e, p) for p in parts), (_PREDICATE, second)]
+            ]
         if isinstance(operand, Sink):
             if (
                 "sink" not in e.parameter.flags
@@ -338,6 +346,32 @@ class _Preparation(Registers):
             raise fail(self.at(base), f"register '{base.name}' has {slot.width} bits, too few for an address")
         return address(slot.index, offset), None
 
+    def bracket(self, use: Use, e: Expected, operand: Operand) -> list[Read | None]:
+        """The parts of a bracket, each as it is read; None for one that is left out."""
+        if not isinstance(operand, Bracket):
+            raise fail(
+                self.at(operand), f"a bracket is needed here, not '{print_operand(operand)}'", "as in [t, {%r0}]"
+            )
+        try:
+            parts = bracket_parts(e, operand)
+        except ValueError:
+            raise fail(self.at(operand), f"{len(e.parts)} parts are needed here, not {len(operand.elements)}") from None
+        return [None if element is None else self.part(use, part, element) for part, element in parts]
+
+    def part(self, use: Use, e: Expected, operand: Operand) -> Read:
+        """A location with an address through the proxy of textures or surfaces, or a register; or coordinates, of which there
+        may be more than are needed."""
+        if e.parameter.flags & HANDLES and isinstance(operand, Name):
+            if self.as_register(operand) is not None:
+                return address(self.source_register(operand, 64, True).index, 0)
+            if operand.name not in self.variables:
+                raise fail(self.at(operand), f"'{operand.name}' is no texture or surface")
+            return known(self.variables[operand.name].address)
+        elements = operand.elements if isinstance(operand, Vector) else (operand,)
+        if len(elements) < e.length:
+            raise fail(self.at(operand), f"{e.length} coordinates are needed here, not {len(elements)}")
+        return together([self.source(use, e, element) for element in elements])
+
     def check_space(self, operand: Name, variable: Variable, use: Use, parameter: Parameter, first: bool) -> None:
         """A location lies where the instruction goes: in one of the spaces that the operand is limited to or, for the first
         address, in the one that is written."""
@@ -427,14 +461,9 @@ class _Preparation(Registers):
         return known((self.variables[operand.name].address + offset) & mask(width))
 
     def check_literal(self, kind: str, operand: Immediate) -> None:
-        if kind == "barrier" and not 0 <= operand.value < 16:
-            raise fail(self.at(operand), f"barrier {operand.value} does not exist: a CTA has barriers 0 to 15")
-        if kind == "threads" and (operand.value <= 0 or operand.value % 32):
-            raise fail(
-                self.at(operand),
-                f"{operand.value} is not a thread count of a barrier",
-                "a multiple of the warp size, 32",
-            )
+        wrong = literal_trouble(kind, operand.value)
+        if wrong:
+            raise fail(self.at(operand), *wrong)
 
     # Blocks.
 
@@ -465,16 +494,5 @@ class _Preparation(Registers):
         names = self.observed
         observed = [s.index for s in self.slots.values() if names is None or s.name in names]
         registers = tuple(self.info(slot) for slot in self.slots.values())
-        return ThreadCode(blocks(shapes, observed), registers, self.dialect, special=self.special)
-
-    def info(self, slot: Slot) -> RegisterInfo:
-        given = self.initial.get(slot.name)
-        final = slot.written or given is not None
-        return RegisterInfo(
-            slot.name,
-            slot.width,
-            slot.signed,
-            (given or 0) & mask(slot.width),
-            given is not None or self.dialect.bare,
-            final,
-        )
+        code = ThreadCode(blocks(shapes, observed), registers, self.dialect, special=self.special)
+        return with_images(code, self.variables)

@@ -3,8 +3,9 @@ name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ptxcore.check.constants import has_limits
 from ptxcore.check.operands import arrange
@@ -14,7 +15,11 @@ from ptxcore.isa.matching import Misfit
 from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import TYPED, Dialect, candidates, explain
 from ptxcore.isa.types import WIDTHS
-from ptxcore.syntax.tree import Instruction, Name, Operand, Sink, Vector
+from ptxcore.syntax.tree import Bracket, Instruction, Name, Operand, Pair, Sink, Vector
+
+if TYPE_CHECKING:
+    from ptxcore.machine.ir.steps import ThreadCode
+    from ptxcore.machine.lower.code import Variable
 
 #: What the explorer does with a form.
 _KINDS = ("value", "effect", "branch", "exit", "nothing", "warp")
@@ -42,6 +47,24 @@ def explored_in_kernels(form: Form) -> bool:
 def _has_map(form: Form) -> bool:
     """Whether a form is about a tensor map, which litmus tests have no way to say."""
     return form.mnemonic == "tensormap" or (form.mnemonic == "cp" and "tensor" in form.first.split())
+
+
+def literal_trouble(kind: str, value: int) -> tuple[str, str | None] | None:
+    """What is wrong with a number that stands for a barrier, or for how many threads come to one."""
+    if kind == "barrier" and not 0 <= value < 16:
+        return f"barrier {value} does not exist: a CTA has barriers 0 to 15", None
+    if kind == "threads" and (value <= 0 or value % 32):
+        return f"{value} is not a thread count of a barrier", "a multiple of the warp size, 32"
+    return None
+
+
+def with_images(code: ThreadCode, variables: Mapping[str, Variable]) -> ThreadCode:
+    """The code of a thread with the textures and surfaces that locations are, of which most tests have none."""
+    if not any(v.proxy in ("texture", "surface") for v in variables.values()):
+        return code
+    from ptxcore.machine.lower.references import images_of
+
+    return code._replace(images=images_of(variables))
 
 
 #: The bits of the register that has a name, as far as they are known; None for everything else.
@@ -122,6 +145,13 @@ def _takes(use: Use, instruction: Instruction, bits: Bits) -> bool:
 
 def _suits(e: Expected, operand: Operand, bits: Bits) -> bool:
     flags = e.parameter.flags
+    second = e.parameter.second
+    if isinstance(operand, Pair):
+        return second is not None
+    if second is not None and not second.optional:
+        return False
+    if isinstance(operand, Bracket):
+        return e.parameter.role == "bracket"
     if isinstance(operand, Vector):
         return len(operand.elements) == (e.length or ("braced" in flags))
     if isinstance(operand, Sink):

@@ -15,18 +15,19 @@ from ptxcore.check.operands import arrange, judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
 from ptxcore.check.trouble import Trouble
+from ptxcore.check.values import HANDLES
 from ptxcore.diagnostics import fail
 from ptxcore.isa.form import Expected, Use
 from ptxcore.isa.matching import Misfit
 from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.ir.operands import choices, float_bits
+from ptxcore.machine.ir.operands import bracket_parts, choices, float_bits
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
 from ptxcore.machine.lower.layout import Layout
 from ptxcore.machine.lower.ops import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target, Targets
-from ptxcore.machine.lower.spelled import expanded, flushing
+from ptxcore.machine.lower.spelled import COMPONENTS_AT, expanded, flushing
 from ptxcore.syntax.tree import (
     Address,
     Arguments,
@@ -293,7 +294,8 @@ class _Lowering:
             elif role == "memory":
                 op.sources.append(self.address(s, operand))
             elif role == "bracket":
-                op.sources.append(self.bracket(s, e, operand))
+                assert isinstance(operand, Bracket)
+                op.sources += self.bracket(s, e, operand)
             else:
                 op.sources.append(self.source(s, e, operand))
         return op
@@ -349,15 +351,15 @@ class _Lowering:
         if dot:
             symbol = scopes.find(base)
             if isinstance(symbol, Variable) and symbol.sort == "register":
-                return self.slot(symbol, base) + _COMPONENTS.get(part, 0), symbol
+                return self.slot(symbol, base) + COMPONENTS_AT.get(part, 0), symbol
         return None
 
     def target(self, e: Expected, operand: Operand) -> Targets:
-        if isinstance(operand, Pair):
-            return [self.one_target(e, operand.first), self.predicate_target(operand.second)]
-        if e.parameter.second is not None:
-            return [self.one_target(e, operand), None]
-        return self.one_target(e, operand)
+        if not isinstance(operand, Pair) and e.parameter.second is None:
+            return self.one_target(e, operand)
+        first = self.one_target(e, operand.first if isinstance(operand, Pair) else operand)
+        second = self.predicate_target(operand.second) if isinstance(operand, Pair) else None
+        return [*first, second] if isinstance(first, list) else [first, second]
 
     def predicate_target(self, operand: Operand) -> Target | None:
         found = self.register(operand.name) if isinstance(operand, Name) else None
@@ -447,14 +449,18 @@ class _Lowering:
             offset *= getattr(symbol, "element_bytes", 1)
         return source._replace(offset=offset)
 
-    def bracket(self, s: Instruction, e: Expected, operand: Operand) -> Source:
-        """A tensor map's address with coordinates: a vector of both."""
-        if not isinstance(operand, Bracket) or "tensormap" not in e.parts[0].parameter.flags:
-            raise _NotYet
-        first, *rest = operand.elements
-        address = self.address(s, first if isinstance(first, Address) else Address(first))  # type: ignore[arg-type]
-        others = [self.source(s, part, o) for part, o in zip(e.parts[1:], rest, strict=True)]
-        return Source("vector", parts=(address, *others))
+    def bracket(self, s: Instruction, e: Expected, operand: Bracket) -> list[Source | None]:
+        """The parts of a bracket, each a source, None for one that is left out; of a tensor map, a vector of all."""
+        parts = [None if o is None else self.part(s, part, o) for part, o in bracket_parts(e, operand)]
+        whole = "tensormap" in e.parts[0].parameter.flags
+        return [Source("vector", parts=tuple(part for part in parts if part is not None))] if whole else parts
+
+    def part(self, s: Instruction, e: Expected, operand: Operand) -> Source:
+        """An address, the name of an object or a register that holds one, coordinates."""
+        if isinstance(operand, Address):
+            return self.address(s, operand)
+        by_name = e.parameter.flags & HANDLES or e.parameter.words or not e.type
+        return self.named(s, operand, 64) if isinstance(operand, Name) and by_name else self.source(s, e, operand)
 
     # Calls.
 
@@ -492,6 +498,3 @@ class _Lowering:
         if isinstance(operand, Float):
             return Passed(Source("constant", operand.bits, operand.width))
         raise _NotYet
-
-
-_COMPONENTS = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from ptxcore.isa.types import WIDTHS
 from ptxcore.syntax.tree import Operand
 
+#: Where a component of a vector stands in it.
+COMPONENTS_AT = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
+
 
 def flushing(modifiers: tuple[str, ...]) -> tuple[str, ...]:
     """Modifiers with `.ftz` before the types."""

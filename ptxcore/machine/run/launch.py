@@ -14,6 +14,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import GLOBAL_BITS, WINDOW_BITS
 from ptxcore.machine.lower.module import lower
 from ptxcore.machine.lower.ops import Code, Parameter, Program
+from ptxcore.machine.lower.references import samplers
 from ptxcore.machine.run.codegen import Compiled
 from ptxcore.machine.run.grid import Launch, compile_program
 from ptxcore.machine.run.memory import GlobalMemory, Segment
@@ -59,6 +60,7 @@ class Device:
                 segment = Segment(max(placed.size, len(placed.data)), placed.name)
                 segment.data[: len(placed.data)] = placed.data
                 self.memory.segments[placed.address >> GLOBAL_BITS] = segment
+        self.memory.images.update(samplers(layout))
         self.constants.protect()
 
     def kernel(self, entry: str) -> list[Parameter]:

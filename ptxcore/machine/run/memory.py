@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from ptxcore.isa.image import Image
 from ptxcore.machine.ir.windows import GLOBAL_BITS
 from ptxcore.machine.run.faults import fault
 from ptxcore.machine.run.uninitialised import Uninitialised, bytes_of, unknown
@@ -108,6 +109,8 @@ class GlobalMemory:
     """Buffers of `.global` memory, by the high bits of their addresses."""
 
     def __init__(self) -> None:
+        #: Textures, surfaces and samplers, by their handles.
+        self.images: dict[int, Image] = {}
         self.segments: dict[int, Segment] = {}
         self._next = 1
 

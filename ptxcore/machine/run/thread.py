@@ -17,6 +17,7 @@ from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Boxed, Copy, Groups, Operation
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
+from ptxcore.machine.run.images import Images
 from ptxcore.machine.run.memory import WRITTEN, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
 from ptxcore.machine.run.special import OF_THREAD, Place
@@ -62,7 +63,7 @@ _RARE: dict[str, Callable[[], Any]] = {
 }
 
 
-class Thread:
+class Thread(Images):
     """`R`, the registers, and `base`, the address of the frame, are those of the function that runs. `answer` is what the
     instruction that waited gets when it runs again."""
 

@@ -159,6 +159,18 @@ class WatchedThread(Thread):
         self.watcher.other(self, "cancel", how)
         return super().cancel_cluster(how)
 
+    def texel(self, how: Use, address: int, width: int, when: int = 1) -> int:
+        self.watcher.other(self, "proxy", how)
+        return super().texel(how, address, width, when)
+
+    def put_texel(self, how: Use, address: int, width: int, value: Any, when: int = 1) -> None:
+        self.watcher.other(self, "proxy", how)
+        super().put_texel(how, address, width, value, when)
+
+    def reduce_texel(self, how: Use, address: int, combine: Callable[[Any], Any], when: int = 1) -> None:
+        self.watcher.other(self, "proxy", how)
+        super().reduce_texel(how, address, combine, when)
+
     def ask(self, name: str) -> int:
         self.watcher.other(self, "clock")
         return super().ask(name)

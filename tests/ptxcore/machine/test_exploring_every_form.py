@@ -22,7 +22,12 @@ from ptxcore.syntax.tree import Instruction
 
 FORMS = [form for section in SECTIONS for form in forms_of(section) if explored(form) and not form.only]
 WORDS = re.compile(r"(\{)?\.([^.{}]+)(?(1)\})")
-LOCATIONS = {**VARIABLES, "c": Variable(2 << 28, space="const")}
+LOCATIONS = {
+    **VARIABLES,
+    "c": Variable(2 << 28, space="const"),
+    "t": Variable((3 << 32), proxy="texture", elements=64),
+    "u": Variable((4 << 32), proxy="surface", elements=64),
+}
 #: State spaces that litmus threads do not have.
 REFUSED = ("local", "param")
 #: What a read returns: nothing, and an object that one arrival completes.
@@ -56,18 +61,31 @@ class Writer:
         p = e.parameter
         if p.role == "label":
             return "L"
+        if p.role == "bracket":
+            return f"[{', '.join(self.part(part) for part in e.parts)}]"
+        if p.role == "memory" and p.flags & {"texref", "surfref", "samplerref", "handle"}:
+            return "[u]" if self.use.form.mnemonic == "suq" else "[t]"
         if p.role == "memory":
             spaces = p.words or (self.use.words["space"] or "generic",)
             shared = p.name == "mbar" or "mbarrier" in p.flags or any(s.startswith("shared") for s in spaces)
             return "[m]" if shared else "[c]" if spaces == ("const",) else "[x]"
         if "dropped" in p.flags:
             return "_"
+        if p.second is not None and e.length:
+            parts = ", ".join(self.register(e.type) for _ in range(e.length))
+            return f"{{{parts}}}|{self.register('pred')}"
         if p.second is not None:
             return f"{self.register(e.type)}|{self.register('pred')}"
         if e.length > 0:
             return "{" + ", ".join(self.register(e.type) for _ in range(e.length)) + "}"
         number = self.number(e) if p.role == "source" and ("imm" in p.flags or p.low is not None) else ""
         return number or ("-" if "negated" in p.flags else "") + self.register(e.type)
+
+    def part(self, e: Expected) -> str:
+        """A part of a bracket: an image, or coordinates."""
+        if e.parameter.flags & {"texref", "surfref", "samplerref", "handle"}:
+            return "u" if self.use.proxy == "surface" else "t"
+        return "{" + ", ".join(self.register("b32") for _ in range(e.length)) + "}"
 
     def number(self, e: Expected) -> str:
         p = e.parameter

@@ -1,0 +1,11 @@
+"""Instructions on textures access memory."""
+
+from __future__ import annotations
+
+from ptxcore.isa.texture import FORMS
+
+EXPLAINED = {
+    (form.section, form.syntax): "tests/ptxcore/semantics/test_images.py compares it with NumPy, on random images"
+    for form in FORMS
+    if form.run is not None
+}

@@ -1,0 +1,120 @@
+"""Every form of texture and surface instructions, run on random images, against NumPy (`images`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from random import Random
+from typing import Any
+
+import numpy as np
+import ptxas
+import pytest
+from agreement import compared
+from campaigns import share
+from images import WORDS_OUT, Case, lookup_case, query_case, surface_case
+
+from ptxcore.isa.form import Form
+from ptxcore.isa.table import forms_of
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.launch import load
+from ptxmm.running import launch
+
+#: Forms of which the manual says enough to be executed.
+MEANT = [f for section in ("texture", "surface") for f in forms_of(section) if f.run is not None and f.only != "ptxas"]
+
+
+def ran(case: Case) -> Any:
+    """What comes out; -1 for what the manual leaves open."""
+    device = load(case.text, "images.ptx")
+    count = len(case.expected[0]) if case.expected[0] else 0
+    out = np.zeros((len(case.expected), WORDS_OUT), np.uint32)
+    try:
+        launch(device, "k", (1,), (len(case.expected),), case.arguments(out), references=case.references)
+    except KernelError as error:
+        if error.kind == "undefined-texel":
+            return None
+        raise
+    return out[:, :count]
+
+
+def agrees(case: Case) -> None:
+    """The case comes out as the reference says."""
+    known = [n for n in range(len(case.expected[0])) if all(row[n] is not None for row in case.expected)]
+    if len(known) < len(case.expected[0]):  # what is left open may not be stored
+        lines = case.text.split("\n")
+        kept = [
+            line
+            for line in lines
+            if not any(f"], %o{n};" in line and "st.global" in line and n not in known for n in range(8))
+        ]
+        case.text = "\n".join(kept)
+    out = ran(case)
+    assert out is not None, case.text
+    for row, expected in zip(out, case.expected, strict=True):
+        assert [int(row[n]) for n in known] == [expected[n] for n in known], case.text
+    for array, wanted in zip(case.after, case.wanted_after, strict=True):
+        assert array.tobytes() == wanted.tobytes(), case.text
+
+
+def forms(case: Case) -> set[Form]:
+    """The forms that a case has, of images."""
+    code = load(case.text).program.functions["k"]
+    return {op.use.form for op in code.ops if op.use.form.section.startswith(("9.7.10", "9.7.11"))}
+
+
+def cases(random: Random, count: int) -> list[Case]:
+    makers = (lookup_case, lookup_case, lookup_case, lookup_case, surface_case, surface_case, query_case)
+    return [makers[n % len(makers)](random) for n in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_images_are_as_numpy_has_them(seed: int) -> None:
+    for case in cases(Random(seed), 35):
+        agrees(compared(case))
+
+
+@pytest.mark.campaign
+def test_images_are_as_numpy_has_them_1000_times_each() -> None:
+    random, seen = Random(17), Counter[Form]()
+    for case in cases(random, share(len(MEANT) * 1000)):
+        agrees(compared(case))
+        seen.update(forms(case))
+    assert (share(1) == 1 and share(2) == 1) or not [form.syntax for form in MEANT if not seen[form]]
+
+
+def every(random: Random) -> Iterator[Case]:
+    """Lookups in all combinations of what makes a form, and some of each other instruction."""
+    for mode, gathers, *flags in product(("", "base", "level", "grad"), *[(False, True)] * 5):
+        names = ("offset", "named", "independent", "predicate")
+        if not gathers or not mode:
+            yield lookup_case(random, "2d", mode=mode, gathers=gathers, **dict(zip(names, flags, strict=True)))
+    for _ in range(20):
+        yield query_case(random)
+        for opcode in ("suld.b", "sust.b", "sust.p", "sured.b", "sured.p"):
+            yield surface_case(random, opcode)
+
+
+def test_every_form_that_has_a_meaning_is_drawn() -> None:
+    left = set(MEANT)
+    for case in every(Random(3)):
+        left -= forms(case) if left else set()
+        agrees(compared(case))
+    assert not sorted(form.syntax for form in left)
+
+
+@pytest.mark.skipif(ptxas.executable() is None, reason="no ptxas 13.0 here")
+def test_ptxas_accepts_what_is_run() -> None:
+    with ptxas.Oracle("sm_80") as oracle:
+        for case in cases(Random(5), 42):
+            said = oracle.ask(case.text)
+            assert compared(said).accepted, (said, case.text)
+
+
+if __name__ == "__main__":  # a longer look: python tests/ptxcore/semantics/test_images.py SEEDS
+    import sys
+
+    for one in range(int(sys.argv[1])):
+        for drawn in cases(Random(one + 1000), 35):
+            agrees(drawn)

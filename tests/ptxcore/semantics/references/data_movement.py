@@ -70,8 +70,8 @@ for form in FORMS:
         REFERENCES[form.section, form.syntax] = unpacked(count) if unpacks else packed
 
 EXPLAINED = {
-    ("9.7.9.3", "mov.u64 d, a:opaque"): "tests/ptxcore/semantics/test_images.py asks istypep for what it gives",
     (form.section, form.syntax): "reads or writes memory: test_memory_forms.py runs it on bytes"
     for form in FORMS
     if form.kind == "effect" and (form.section, form.syntax) not in OF_WARPS
 }
+EXPLAINED["9.7.9.3", "mov.u64 d, a:opaque"] = "tests/ptxcore/semantics/test_images.py asks istypep for what it gives"

@@ -22,6 +22,8 @@ class Clocks:
     def __init__(self, size: int, own: list[int] | None = None) -> None:
         """`own`: the threads' own times, where other clocks have them too."""
         self.size = size
+        #: CTAs of a cluster, whose numbers follow each other.
+        self.cluster = 1
         self.own: list[int] = [] if own is None else own
         self.known: list[Table] = []
 
@@ -40,8 +42,13 @@ class Clocks:
         return times is not None and times[place] >= time
 
     def within(self, scope: str, thread: int, other: int) -> bool:
-        """Whether two threads are in one instance of a scope (section 8.5). Clusters are not told apart from CTAs."""
-        return scope in ("gpu", "sys") or (scope in ("cta", "cluster") and thread // self.size == other // self.size)
+        """Whether two threads are in one instance of a scope (section 8.5)."""
+        if scope in ("gpu", "sys"):
+            return True
+        if scope not in ("cta", "cluster"):
+            return False
+        one, two = thread // self.size, other // self.size
+        return one == two or (scope == "cluster" and one // self.cluster == two // self.cluster)
 
     def release(self, thread: int) -> Arrival:
         """What a thread hands on: all that is ordered before this point. What it does next is later."""
@@ -57,14 +64,26 @@ class Clocks:
             tables[id(table)] = table
             own.append((thread, time))
         found: Table = {}
+        greater: dict[
+            tuple[int, int], tuple[list[int], list[int], list[int]]
+        ] = {}  # of two lists that several CTAs have
         for table in tables.values():
             for cta, times in table.items():
                 mine = found.get(cta)
-                found[cta] = list(times) if mine is None else list(map(max, mine, times))
+                if mine is None:
+                    found[cta] = times
+                elif mine is not times:
+                    both = greater.get((id(mine), id(times)))
+                    if both is None:
+                        both = greater[id(mine), id(times)] = mine, times, list(map(max, mine, times))
+                    found[cta] = both[2]
+        fresh: set[int] = set()
         for thread, time in own:
             cta, place = divmod(thread, self.size)
-            times = found.setdefault(cta, [0] * self.size)
-            times[place] = max(times[place], time)
+            if cta not in fresh:
+                fresh.add(cta)
+                found[cta] = list(found.get(cta, [0] * self.size))
+            found[cta][place] = max(found[cta][place], time)
         return found
 
     def merge(self, thread: int, tables: Iterable[Table]) -> None:

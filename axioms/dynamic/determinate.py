@@ -7,75 +7,31 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from axioms.dynamic.accesses import ORDERING, commutative, commuting, conflict, scope_of
 from axioms.dynamic.clocks import Arrival, Clocks
+from axioms.dynamic.clusters import Clusters
+from axioms.dynamic.copies import Agent, Copies
+from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
 from axioms.dynamic.live import Live
+from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
-from ptxcore.clock import OutOfTime, tick
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
-from ptxcore.machine.lower.liveness import results_unused
-from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.machine.run.watched import WatchedCopy, WatchedThread
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
 _SHARED_OFFSET = (1 << SHARED_BITS) - 1
-#: Atomic operations of integers whose order decides nothing but what they return.
-_COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
-#: Semantics by which an access may order others.
-ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
-#: Instructions that access memory by elements as wide as they say.
-_SCALARS = frozenset(("ld", "st"))
 #: Accesses that are one step of the work.
 _LOOK = 16
 #: What levels of `membar` are as scopes.
 _LEVELS = {"gl": "gpu"}
-
-
-class Party(NamedTuple):
-    """Who does something: the thread by its number, the instruction."""
-
-    thread: int
-    op: Op
-
-
-class Race(NamedTuple):
-    """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it."""
-
-    before: Party
-    after: Party
-    where: str
-    first: int
-    last: int
-
-
-class Open(NamedTuple):
-    """What this way does not decide: `what` names it (a key of `ptxmm.report.whole.OPEN`)."""
-
-    what: str
-    party: Party | None = None
-
-
-class Stopped(BaseException):
-    """The run need not go on: `why` tells. No `Exception`, so that nothing between catches it."""
-
-    def __init__(self, why: Race | Open) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-def step(*_: object) -> None:
-    """A step of the work. Raises Stopped when its time is over."""
-    try:
-        tick()
-    except OutOfTime:
-        raise Stopped(Open("time")) from None
 
 
 class Instance(NamedTuple):
@@ -92,6 +48,8 @@ class Determinate:
     model; else it may only seem so.
     """
 
+    #: Whether the run stands for all executions alone; of several runs, phases and asynchronous operations are not looked at.
+    alone = True
     #: Whether all pairs of strong accesses, each in the other's scope, are settled elsewhere.
     settled = False
 
@@ -118,6 +76,13 @@ class Determinate:
         self.looked: dict[int, Look] = {}
         self.live: Live | None = None
         self.waits = 0
+        #: mbarrier objects, and the asynchronous operation in whose name a thread does something.
+        self.phases = Phases(self)
+        self.copies = Copies(self)
+        self.clusters = Clusters(self)
+        self.performing: Agent | None = None
+        #: By the identities of segments of shared memory, the numbers of their CTAs.
+        self._owners: dict[int, int] = {}
         #: By the number of an instruction, what its accesses are.
         self._strong: dict[int, str] = {}
         self._commutes: dict[int, str] = {}
@@ -134,11 +99,16 @@ class Determinate:
         number = self.clocks.enter()
         if number % self.size == 0:
             self.indices.append(cta.index)
+            self._owners[id(cta.shared)] = number // self.size
+            self.clusters.enters(cta, number)
         return number
 
     def ends(self, cta: Any) -> None:
+        first = self._owners.pop(id(cta.shared)) * self.size
+        self.copies.ends(self.clusters.ends(cta, range(first, first + self.size)))
         shadow = self.shadows.pop(id(cta.shared), None)
         self.places.pop(id(cta.shared), None)
+        self.phases.objects.pop(id(cta.shared), None)
         self._commuted = self._commuted or (shadow is not None and shadow.commuted)
 
     def _party(self, thread: WatchedThread) -> Party:
@@ -174,9 +144,14 @@ class Determinate:
             if address & ~_OFFSET != SHARED:
                 return  # the thread's own, or constant
             if address & ~_SHARED_OFFSET != thread.shared:
-                raise self._open(thread, "cluster")  # whose CTA may have ended
+                self._reaches(thread, thread.segment(address)[0])
         strong = self._scope_of(thread)
         segment, first = thread.segment(address)
+        if self.performing is not None:
+            self.copies.accesses(self.performing, kind, (segment, first), size, commutes)
+            return
+        if id(segment) in self.phases.objects:
+            self.phases.touched(thread, segment, first, size)
         access = self.shade(thread, kind, segment, first, size, commutes)
         if (strong or kind != "R") and strong != CONSTANT and (strong or id(segment) in self.places):
             self._communicate(thread, access, segment, value)
@@ -185,18 +160,111 @@ class Determinate:
         self, thread: WatchedThread, kind: str, segment: Segment, first: int, size: int, commutes: str = ""
     ) -> Access:
         """An access, held against those before it. Raises Stopped where nothing orders it with one."""
-        self.accesses += 1
-        if not self.accesses % _LOOK:
-            step()
-        shadow = self.shadows.get(id(segment))
-        if shadow is None:
-            shadow = self.shadows[id(segment)] = Shadow(self.clocks, segment.name, settled=self.settled)
+        self.ticks()
+        shadow = self.shadow_of(segment)
         number, strong = thread.number, self._scope_of(thread)
         access = Access(number, self.clocks.own[number], thread.op, kind, strong, first, size, commutes)
         before = (shadow.read if kind == "R" else shadow.write if kind == "W" else shadow.update)(access)
         if before is not None:
             raise self._unordered(thread, before, access, shadow.name)
         return access
+
+    def shadow_of(self, segment: Segment) -> Shadow:
+        shadow = self.shadows.get(id(segment))
+        if shadow is None:
+            shadow = self.shadows[id(segment)] = Shadow(self.clocks, segment.name, settled=self.settled)
+        return shadow
+
+    # mbarrier objects: what they ask (`axioms.dynamic.phases`).
+
+    def operates(
+        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
+        if address & ~_SHARED_OFFSET != thread.shared:
+            if kind not in ("arrive", "arrive_drop", "expect_tx", "complete_tx"):
+                raise self.leaves(thread, "cluster")
+            self._reaches(thread, thread.segment(address)[0])
+        if not self.alone:
+            raise self._open(thread, "mbarrier")
+        self.phases.operates(thread, kind, how, address, write)
+
+    def leaves(self, thread: WatchedThread, what: str) -> Stopped:
+        """What is open, for whoever looks after a part of this."""
+        return self._open(thread, what)
+
+    def doubts(self, thread: WatchedThread, what: str) -> None:
+        """What other executions do is open; this one goes on, to show what it may."""
+        self.unknown = self.unknown or Open(what, Party(thread.number, thread.launch.running() or thread.instruction))
+
+    def misuses(self, thread: WatchedThread, flag: str, *others: Party) -> Stopped:
+        """What leaves the launch without a meaning, where the order of this execution is known exactly."""
+        party = Party(thread.number, thread.launch.running() or thread.instruction)
+        return Stopped(Misuse(flag, (*others, party)) if self.exact else Open("mbarrier", party))
+
+    def overwrites(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
+        """A thread takes some bytes for an object, or gives them back: nobody may still access them as they were."""
+        number = thread.number
+        access = Access(number, self.clocks.own[number], thread.op, "W", "", first, size)
+        before = self.shadow_of(segment).write(access)
+        if before is not None:
+            raise self.misuses(thread, "overwritten", Party(before.thread, thread.launch.compiled.ops[before.op]))
+        if id(segment) in self.places:
+            raise self._open(thread, "mbarrier")
+
+    def handed_by(self, number: int) -> list[Hand]:
+        """What a thread's fences hand on."""
+        return [self.fenced[number]] if number in self.fenced else []
+
+    def offers(self, number: int, hands: list[tuple[Hand, str]]) -> None:
+        """A thread may acquire something by a fence."""
+        self.offered.setdefault(number, []).extend(hands)
+
+    def live_of(self, thread: WatchedThread) -> Live:
+        return self._live(thread)
+
+    # Asynchronous operations, and what they ask (`axioms.dynamic.copies`).
+
+    def _reaches(self, thread: WatchedThread, segment: Segment) -> None:
+        if not self.alone:
+            raise self._open(thread, "cluster")
+        self.clusters.reaches(thread, segment)
+
+    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Agent:
+        if not self.alone:
+            raise self._open(thread, "asynchronous")
+        return self.copies.begins(thread, how, copy)
+
+    def performs(self, agent: Agent, action: Callable[[], None]) -> None:
+        outer, self.performing = self.performing, agent
+        try:
+            action()
+        finally:
+            self.performing = outer
+
+    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
+        how = copy.agent.party.op.use
+        commutes = f"{how.op}.{how.type}" if kind == "A" and commutative(how) else ""
+        self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
+
+    def commits(self, thread: WatchedThread, how: Use) -> None:
+        self.copies.commits(thread, how)
+
+    def waited(self, thread: WatchedThread, how: Use, pending: int) -> None:
+        self.copies.waits(thread, how, pending)
+
+    def is_shared(self, address: int) -> bool:
+        """Whether an address is one of shared memory."""
+        return address & ~_OFFSET == SHARED
+
+    def owner_of(self, segment: Segment) -> int:
+        """The CTA whose shared memory a segment is, -1 where it is none."""
+        return self._owners.get(id(segment), -1)
+
+    def ticks(self) -> None:
+        """One more access."""
+        self.accesses += 1
+        if not self.accesses % _LOOK:
+            step()
 
     # Threads that wait for each other.
 
@@ -336,6 +404,10 @@ class Determinate:
         return Stopped(self._conflict(thread, before, access, where))
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
+        """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
+        weak and of one size, element by element."""
+        if self.copies.is_agent(before.thread):
+            return self.copies.conflict(before, access, where, thread.launch.compiled.ops)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         return conflict(other, self._party(thread), before, access, where, exact=self.exact)
 
@@ -343,7 +415,10 @@ class Determinate:
 
     def arrives(self, thread: WatchedThread, level: str, identity: int, waits: bool, count: int | None) -> None:
         if level != "cta":
-            raise self._open(thread, "cluster")
+            if not self.alone:
+                raise self._open(thread, "cluster")
+            self.clusters.arrives(thread, waits=waits)
+            return
         number = thread.number
         key = number // self.size, identity
         before = self.last.get(key)
@@ -358,6 +433,10 @@ class Determinate:
         come.append((self.clocks.release(number), waits))
 
     def released(self, cta: Any, level: str, identity: int, whole: bool) -> None:
+        if level != "cta":
+            self.clusters.released(cta)
+            self.meetings += 1
+            return
         if not whole:
             raise Stopped(Open("instance"))
         number = next(iter(cta.threads)).number
@@ -383,41 +462,15 @@ class Determinate:
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
         if what == "fence" and how is not None:
-            self._fence(thread, how)
+            if self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]:
+                self.copies.initialises(thread)
+            else:
+                self._fence(thread, how)
+            return
+        if self.alone and what == "proxy_fence" and how is not None:
+            self.copies.fence(thread, how)
             return
         if what in ("unknown", "rounding"):
             self.unknown = self.unknown or Open(what)
             return
         raise self._open(thread, what)
-
-
-def scope_of(use: Use) -> str | None:
-    """The scope of the strong accesses of an instruction, empty where they are weak; None where they are through a proxy of
-    which this way knows nothing."""
-    if use.proxy != "generic" and not (use.proxy == "texture" and use.form.mnemonic == "ld"):
-        return None
-    if use.proxy == "texture" or use.form.mnemonic == "ldu":
-        return CONSTANT
-    return "" if use.sem == "weak" else use.scope or "sys"
-
-
-def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:
-    """What an atomic operation does, where such operations may come in any order and nobody uses the result; else empty."""
-    whole = how.type[:1] in "usb" and how.type[1:].isdecimal() and how.op in _COMMUTE
-    return f"{how.op}.{how.type}" if whole and results_unused(functions, op) else ""
-
-
-def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
-    """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), and both
-    are weak and of one size, element by element."""
-    if before.strong or access.strong:
-        return Open("order", second)
-    same = (before.first, before.size) == (access.first, access.size) and _alike(first.op, second.op)
-    if not exact or not same:
-        return Open("unordered", second)
-    return Race(first, second, where, access.first, access.first + access.size - 1)
-
-
-def _alike(a: Op, b: Op) -> bool:
-    """Whether two instructions that access the same bytes access the same elements: vectors do so one by one."""
-    return {a.use.form.mnemonic, b.use.form.mnemonic} <= _SCALARS and a.use.width == b.use.width

@@ -8,7 +8,8 @@ that synchronizes in it: each thread acquires all that it finds, and each `fence
 from __future__ import annotations
 
 from axioms.dynamic.clocks import Table
-from axioms.dynamic.determinate import Determinate, Open, Party, Race
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.findings import Open, Party, Race
 from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.plan import Known, Script
 from axioms.dynamic.shadow import Access

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from axioms.dynamic.determinate import Open, Race, Stopped
+from axioms.dynamic.findings import Open, Race, Stopped
 from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
 from axioms.dynamic.noting import WIDE, Noting, on
 from axioms.dynamic.plan import Name
@@ -24,6 +24,8 @@ _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 
 class OneOfSeveral(Noting):
     """Watches one launch in one of several runs."""
+
+    alone = False
 
     def _escalate(self, thread: WatchedThread, spot: Spot) -> BaseException:
         """The order of the operations on some bytes matters more than was known."""

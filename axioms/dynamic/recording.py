@@ -12,7 +12,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.surroundings import Cta
-from ptxcore.machine.run.watched import WatchedThread, Watcher
+from ptxcore.machine.run.watched import WatchedCopy, WatchedThread, Watcher
 from ptxcore.machine.vector.watching import Accesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 
@@ -74,6 +74,27 @@ class Recording:
     ) -> None:
         self._note(thread, address, size)
         self.watcher.updates(thread, how, address, size, write)
+
+    def operates(
+        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
+        self._note(thread, address, 8)
+        self.watcher.operates(thread, kind, how, address, write)
+
+    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Any:
+        return self.watcher.begins(thread, how, copy)
+
+    def performs(self, agent: Any, action: Callable[[], None]) -> None:
+        self.watcher.performs(agent, action)
+
+    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
+        self.watcher.copied(copy, kind, address, size)
+
+    def commits(self, thread: WatchedThread, how: Use) -> None:
+        self.watcher.commits(thread, how)
+
+    def waited(self, thread: WatchedThread, how: Use, pending: int) -> None:
+        self.watcher.waited(thread, how, pending)
 
     def enters(self, cta: Cta) -> int:
         return self.watcher.enters(cta)

@@ -6,12 +6,15 @@ reads since then that nothing orders among each other, and the atomic operations
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from axioms.dynamic.clocks import Clocks
 
 #: Bytes for which a segment of memory is looked after together, unless smaller accesses come.
 _GRAIN = 4
+#: From here on, numbers stand for asynchronous operations where those of threads stand.
+AGENTS = 1 << 40
 #: Stands for the scope of reads by the texture proxy (`ld.global.nc`): no order of threads orders what writes the same bytes.
 CONSTANT = "constant"
 #: What an access does of which each order among its like is looked at elsewhere.
@@ -155,10 +158,29 @@ class Shadow:
         settled = self.settled or a.commutes == b.commutes == ORDERED
         return settled and self._contend(a, b)
 
+    def beside(self, access: Access, ordered: Callable[[Access], bool]) -> Access | None:
+        """An access of an asynchronous operation; gives a conflicting access that does not come before it. It stands for none
+        that comes before it, since what is known of it says nothing of those."""
+        found, kind = None, (access.thread, f"{access.kind} {access.time}", access.first, access.size)
+        for cell in self._of(access):
+            others = [*cell.writes.values(), *cell.atomics.values()]
+            if access.kind != "R":
+                others += cell.reads.values()
+                found = cell.constant or found
+            for other in others:
+                if not ordered(other):
+                    if access.kind == "A" and other.commutes == access.commutes != "" and self._alike(other, access):
+                        self.commuted = True
+                    else:
+                        found = other
+            kept = cell.reads if access.kind == "R" else cell.writes if access.kind == "W" else cell.atomics
+            kept[kind] = access
+        return found
+
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere
         (`axioms.dynamic.waiting`)."""
-        return a.strong != "" != b.strong and self._alike(a, b)
+        return a.strong != "" != b.strong and a.thread < AGENTS and self._alike(a, b)
 
     def _alike(self, a: Access, b: Access) -> bool:
         """Whether two accesses are to the same bytes, each in the other's scope."""

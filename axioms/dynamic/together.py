@@ -11,17 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from axioms.dynamic.determinate import (
-    ORDERING,
-    Open,
-    Party,
-    Race,
-    Stopped,
-    commuting,
-    conflict,
-    scope_of,
-    step,
-)
+from axioms.dynamic.accesses import ORDERING, commuting, conflict, scope_of
+from axioms.dynamic.findings import Open, Party, Race, Stopped, step
 from axioms.dynamic.log import Accessed, Conflict, Log, Region
 from axioms.dynamic.rows import Rows
 from axioms.dynamic.shadow import CONSTANT, Access

@@ -222,7 +222,7 @@ def _ended(*_: Any, **__: Any) -> NoReturn:
     raise _Effect
 
 
-class _Copy(WatchedThread):
+class Copying(WatchedThread):
     """A thread that goes on by itself: up to whatever others take part in or see, and up to its end."""
 
     __slots__ = ()
@@ -242,6 +242,7 @@ class _Copy(WatchedThread):
         self.watcher.fences.append(self.op)  # type: ignore[attr-defined]
 
     barrier = collective = copy = defer = pause = clear = cancel_cluster = ask = call = leave = _ended
+    ended = staticmethod(_ended)
     stop = commit = wait = after_copies = allocate = refuse = jump = _ended
 
 
@@ -254,11 +255,13 @@ class Look:
         self.thread, self.block, self.registers = copy.copy(thread), block, list(thread.R)
         self.thread.frames = list(thread.frames)
 
-    def leads(self, live: Live, op: int, value: int) -> object:
+    def leads(self, live: Live, op: int, value: int, kind: type[Copying] | None = None) -> object:
         """Where the thread goes on if its instruction `op` finds a value: None where it looks again just so; else something
-        that is equal where it goes on equally. An atomic operation has been executed there, if it was one."""
+        that is equal where it goes on equally. An atomic operation has been executed there, if it was one. `kind`: how it
+        finds the value."""
         thread = copy.copy(self.thread)
-        thread.__class__ = _Copy
+        thread.__class__ = kind or Copying
+        thread.answer = value
         watcher = _Still(op, value)
         thread.watcher = watcher
         thread.R, thread.frames = list(self.registers), list(self.thread.frames)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.dynamic.determinate import Open, Race, Stopped, step
 from axioms.dynamic.exact import Exact
 from axioms.dynamic.exploring import TooMany, explore
+from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
 from ptxcore.machine.run.faults import KernelError
@@ -75,7 +75,7 @@ def race_of(runs: Runs) -> RaceOf | None:
         except Stopped as stopped:
             if isinstance(stopped.why, Race):
                 return RaceOf(stopped.why, len(watchers) - 1, watchers[-1])
-            if stopped.why.what == "time":
+            if stopped.why == Open("time"):
                 return None
         except (KernelError, UsageError):
             continue
@@ -125,7 +125,7 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
     except _Broken as failed:
         return Failed(failed.state)
     except Stopped as stopped:
-        return OpenIn(at[0], stopped.why if isinstance(stopped.why, Open) else Open("unordered", stopped.why.after))
+        return OpenIn(at[0], _open(stopped.why))
     except KernelError as error:
         return OpenIn(at[0], Open("limit" if error.kind == "limit" else "error"))
     except UsageError:
@@ -142,3 +142,10 @@ class _Broken(Exception):
     def __init__(self, state: State | None) -> None:
         super().__init__(state)
         self.state = state
+
+
+def _open(why: Race | Misuse | Open) -> Open:
+    """What ended a run, as something that is open."""
+    if isinstance(why, Race):
+        return Open("unordered", why.after)
+    return why if isinstance(why, Open) else Open("unordered")

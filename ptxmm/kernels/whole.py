@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import time
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.depends import Ran
-from axioms.dynamic.determinate import Determinate, Open, Party, Race, Stopped, step
+from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.recording import Batches, Recording
 from axioms.dynamic.together import Together
 from axioms.liveness.progress import progress_named
 from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
-from ptxcore.syntax.printer import print_statement
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Launch
@@ -27,6 +27,7 @@ from ptxmm.kernels.runs import Runs, State, Watchers, truth
 from ptxmm.kernels.several import Failed, OpenIn, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
+from ptxmm.kernels.whole_findings import Findings
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
 from ptxmm.report.notes import held_at_first
@@ -46,6 +47,8 @@ _MOST_BYTES = 1 << 28
 _OTHER_ORDERS = (1, 2)
 #: What several runs may decide where one does not.
 _EXPLORED = frozenset(("order", "unordered", "error"))
+#: Errors that tell of themselves what is wrong.
+_MISUSED, _STUCK = _TELLING = ("bad-mbarrier", "deadlock")
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 
@@ -75,8 +78,9 @@ class _Ran(NamedTuple):
 
     watchers: list[Determinate | Together]
     state: State | None
-    why: Race | Open | None
+    why: Race | Misuse | Open | None
     recorded: list[Ran]
+    error: KernelError | None = None
 
 
 def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, racing: bool = True) -> str:
@@ -90,16 +94,17 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
         if racing:
             again = (_run(runs, seed, alone=True) for seed in _other_orders(ran))
             ran = next((other for other in again if isinstance(other.why, Race)), ran)
-        ones = _run(runs, None, FILLS[1]) if _open_ones(test) and not isinstance(ran.why, Race) else None
-        if ones is not None and isinstance(ones.why, Race):
+        certain = isinstance(ran.why, Race | Misuse)
+        ones = _run(runs, None, FILLS[1]) if _open_ones(test) and not certain else None
+        if ones is not None and isinstance(ones.why, Race | Misuse):
             ran = ones
-    if isinstance(ran.why, Race):
-        if racing:
-            _tell_race(runs, result, ran.why, places, len(ran.watchers) - 1, ran.watchers[-1])
-            if _open_ones(test):
-                held = told.holding(_open_ones(test), FILLS[ran is ones])
-                result.notes += [*held_at_first(_open_ones(test)), held]
-        return "" if result.verdict == "no" else told.left_open("unordered", "")
+    if _found(runs, result, ran, places, racing=racing):
+        if _open_ones(test):
+            held = told.holding(_open_ones(test), FILLS[ran is ones])
+            result.notes += [*held_at_first(_open_ones(test)), held]
+        return ""
+    if isinstance(ran.why, Race | Misuse):
+        return told.left_open("unordered", "")
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     if (
@@ -124,16 +129,46 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, ra
             return more
     _tell(test, result, contents)
     accesses, meetings, waits = (sum(getattr(w, n) for w in ran.watchers) for n in ("accesses", "meetings", "waits"))
+    copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
     commuted = any(w.commuted for w in ran.watchers)
-    result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, commuted=commuted))
+    result.notes.append(told.counted(threads_of(test), accesses, meetings, waits, copies, commuted=commuted))
     result.notes += [contents.said(), *held_at_first(_open_ones(test))]
     return ""
+
+
+def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: bool) -> bool:
+    """Whether what a run shows is wrong, whatever other executions do: then it is told."""
+    if not ran.watchers:
+        return False
+    findings = Findings(runs, places, len(ran.watchers) - 1, ran.watchers[-1].indices, result)
+    if isinstance(ran.why, Race):
+        if racing:
+            last = ran.watchers[-1]
+            findings.race(ran.why, synchronized=not last.exact or last.waits > 0)
+    elif isinstance(ran.why, Misuse):
+        if racing:
+            findings.misuse(ran.why)
+    elif ran.error is not None and ran.error.kind == _MISUSED:
+        findings.fault(ran.error)
+    elif ran.error is not None and ran.error.kind == _STUCK:
+        findings.deadlock(ran.error, always=all(map(_is_certain, ran.watchers)))
+    if result.verdict not in ("no", "undefined") and racing:
+        for number, watcher in enumerate(ran.watchers):
+            overwriting = watcher.copies.overwriting if isinstance(watcher, Determinate) else None
+            if overwriting is not None and result.verdict != "no":
+                Findings(runs, places, number, watcher.indices, result).race(overwriting, synchronized=True)
+    return result.verdict in ("no", "undefined")
+
+
+def _is_certain(watcher: Determinate | Together) -> bool:
+    """Whether what a run did so far, every execution does."""
+    return watcher.unknown is None and not (isinstance(watcher, Determinate) and watcher.phases.unsure)
 
 
 def _other_orders(ran: _Ran) -> tuple[int | None, ...]:
     """Seeds of orders of single threads in which a race may show that did not in a run: where an error hides it, since
     somebody may have written what a thread read in vain; and where it may come before what was open."""
-    if isinstance(ran.why, Open) and ran.why.what == "error":
+    if ran.error is not None and ran.error.kind not in _TELLING:
         return _OTHER_ORDERS
     hidden = ran.why is None and any(isinstance(w, Together) and w.unknown for w in ran.watchers)
     return (None,) if hidden else ()
@@ -184,7 +219,7 @@ def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False) ->
     except Stopped as stopped:
         return _Ran(watchers, None, stopped.why, recorded)
     except KernelError as error:
-        return _Ran(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded)
+        return _Ran(watchers, None, Open("limit" if error.kind == "limit" else "error"), recorded, error)
     except UsageError:  # who builds the launch tells what is wrong
         return _Ran(watchers, None, Open("launch"), recorded)
 
@@ -194,7 +229,9 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
     which launch."""
     test = runs.test
     if (found := race_of(runs)) is not None:
-        _tell_race(runs, result, found.race, places, found.launch, found.watcher)
+        Findings(runs, places, found.launch, found.watcher.indices, result).race(
+            found.race, synchronized=not found.watcher.exact
+        )
         if result.verdict == "no":
             return None
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
@@ -303,48 +340,6 @@ def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
         checked.message = words.raceless(checked)
     else:
         checked.message = words.goes_on(checked)
-
-
-def _tell_race(
-    runs: Runs, result: Result, race: Race, places: Places, number: int, watcher: Determinate | Together
-) -> None:
-    """A race, which decides whether there is one; of other checks nothing is known."""
-    test = runs.test
-    for checked, check in zip(result.checks, test.checks, strict=True):
-        if check.kind == "race_free":
-            settle(checked, Coverage.COMPLETE, shown=True, existential=not check.wanted)
-            checked.message = words.raced(1) if checked.holds is False else ""
-        else:
-            checked.message = told.with_a_race(checked.text)
-    if verdict_of(result.checks) != "no":
-        for checked in result.checks:
-            checked.holds, checked.message = None, ""
-        return
-    result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
-    events = [_event(runs, places, number, party, watcher) for party in (race.before, race.after)]
-    reason = told.unordered(race.where, race.first, race.last, synchronized=not watcher.exact)
-    result.races = [{"kind": "data", "events": events, "reason": reason, "execution": []}]
-
-
-def _event(runs: Runs, places: Places, number: int, party: Party, watcher: Determinate | Together) -> dict[str, Any]:
-    launch, line = runs.test.launches[number], party.op.instruction.span.line
-    bx, by, _ = launch.block
-    cta, thread = divmod(party.thread, prod(launch.block))
-    index = watcher.indices[cta]
-    name = places.thread(number, index, (thread % bx, thread // bx % by, thread // (bx * by)))
-    spot = places.launch_spot(number, line)
-    location = party.op.location
-    found = runs.devices[launch.loaded].program.locations[location] if location >= 0 else None
-    source = places.source_spot(number, found) if found else None
-    at = places.look(number, line, source)
-    return {
-        "thread": name,
-        "line": line,
-        "instruction": print_statement(party.op.instruction),
-        "file": spot.path,
-        "source": str(source) if source else None,
-        "at": {"file": at.path, "line": at.line},
-    }
 
 
 __all__ = ["FEWEST", "decide_whole", "may_be_whole", "tells_races", "threads_of"]

@@ -10,14 +10,14 @@ OPEN = {
     "proxy": "an access through another proxy",
     "fence": "a fence",
     "proxy_fence": "a proxy fence",
-    "cluster": "a barrier of a cluster",
+    "cluster": "shared memory of another CTA, which may have ended",
     "instance": "a barrier whose instances nothing orders",
     "counts": "a barrier to which threads come with different numbers of threads",
     "unmasked": "an instruction of a warp without a member mask",
     "unknown": "a value that nothing determines",
     "rounding": "a sum of products of matrices, of which the manual leaves open in which order it is added and rounded",
-    "asynchronous": "an asynchronous operation",
-    "mbarrier": "an mbarrier object",
+    "asynchronous": "an asynchronous operation whose effects are open",
+    "mbarrier": "an operation on an mbarrier object whose phase is open",
     "clock": "a clock, or another special register whose value is open",
     "stack": "a pointer to a thread's stack that others may read",
     "grid": "a dependent launch",
@@ -31,9 +31,10 @@ OPEN = {
 }
 
 
-def counted(threads: int, accesses: int, meetings: int, waits: int, *, commuted: bool) -> str:
+def counted(threads: int, accesses: int, meetings: int, waits: int, copies: int, *, commuted: bool) -> str:
     """The note of a test that one run decides."""
     order = ["program order", *["barriers"] * bool(meetings), *[f"{waits:,} waits for what others write"] * bool(waits)]
+    order += [f"the completion of {copies:,} asynchronous operations"] * bool(copies)
     ordered = " and ".join(filter(None, (", ".join(order[:-1]), order[-1])))
     one = "s" * (len(order) == 1)
     but = ", but atomic operations that commute" if commuted else ""
@@ -124,17 +125,28 @@ def of_contents(text: str, buffers: list[str]) -> str:
     return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
 
 
-def unordered(where: str, first: int, last: int, *, synchronized: bool) -> str:
+def unordered(kind: str, where: str, first: int, last: int, *, synchronized: bool) -> str:
     """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers."""
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
-    if synchronized:
-        return f"both access {bytes_} of {where}; in a run of all threads nothing orders one before the other"
-    return (
-        f"both access {bytes_} of {where}; in a run of all threads neither program order nor a barrier orders one before the "
-        "other, and no fence, acquire or release operation was executed"
-    )
+    why = "nothing orders one before the other" if synchronized and kind == "data" else _UNORDERED[kind]
+    return f"both access {bytes_} of {where}; in a run of all threads {why}"
+
+
+#: What does not order two accesses, by the kind of their race.
+_UNORDERED = {
+    "data": "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "
+    "executed",
+    "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
+    "bulk copy, with a fence between the proxies), and behind it what comes behind a wait for it",
+    "war": "the write of the asynchronous operation follows the read, but there is no fence between their proxies",
+}  # fmt: skip
 
 
 def with_a_race(text: str) -> str:
     """What is not known of a check beside a race."""
     return f"{text}: not decided, since the launch has a race"
+
+
+def with_a_deadlock(text: str) -> str:
+    """What is not known of a check beside threads that wait for ever."""
+    return f"{text}: not decided, since threads wait for ever"

@@ -10,7 +10,7 @@ from agreement import note
 from campaigns import share
 from test_whole_launches import _kernel, _launched, _reduction
 
-from axioms.dynamic.determinate import Open, Race
+from axioms.dynamic.findings import Open, Race
 from axioms.dynamic.together import Together
 from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import KernelTest

@@ -80,13 +80,17 @@ class Copy(Operation):
 
     def perform(self) -> None:
         self.read()
+        self.store()
+        if self.after is not None:
+            self.after()
+
+    def store(self) -> None:
+        """Writes what was read."""
         assert self.data is not None
         if self.combine is not None:
             self._combine(self.data)
         else:
             self._write(self.data)
-        if self.after is not None:
-            self.after()
 
     def _write(self, data: bytes) -> None:
         if not data:

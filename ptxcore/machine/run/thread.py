@@ -76,6 +76,8 @@ class Thread(Images):
     bulk: Groups
     copies: Groups
     local: Segment
+    #: What stands for its asynchronous copies.
+    makes: type[Copy] = Copy
 
     def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
         self.launch, self.cta = launch, cta
@@ -348,7 +350,7 @@ class Thread(Images):
         self.copied = True
         for space, address in zip(how.form.ordered.split(), (to, source), strict=False):
             self.of(how.words[space] if space == "dst" else space, address)
-        self._begin(how, Copy(self, to, source, size, fill, selected, combine, how.width // 8, after))
+        self._begin(how, self.makes(self, to, source, size, fill, selected, combine, how.width // 8, after))
 
     def _begin(self, how: Use, begun: Copy) -> None:
         if begun.after is not None:

@@ -7,13 +7,14 @@ run that nobody watches is none the slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
+from ptxcore.machine.run.asynchronous import Copy
 from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.thread import Thread
@@ -21,6 +22,8 @@ from ptxcore.values.tensor_boxes import Piece
 
 _OFFSET = (1 << WINDOW_BITS) - 1
 _POINTER = (1 << 64) - 1
+#: Selects all bytes of a copy.
+_ALL = 0xFFFF
 
 
 class Watcher(Protocol):
@@ -52,6 +55,32 @@ class Watcher(Protocol):
         raise what `reads` may."""
         ...
 
+    def operates(
+        self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> None:
+        """A thread is about to execute an operation on an mbarrier object (`ptxcore.isa.thread.Thread.modify`)."""
+        ...
+
+    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Any:
+        """A thread issues an asynchronous operation: a copy, or something else; gives what stands for it."""
+        ...
+
+    def performs(self, agent: Any, action: Callable[[], None]) -> None:
+        """Does what an asynchronous operation does in the name of its thread."""
+        ...
+
+    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
+        """A copy is about to read (`R`), write (`W`) or combine (`A`) `size` bytes."""
+        ...
+
+    def commits(self, thread: WatchedThread, how: Use) -> None:
+        """A thread has closed a group of its asynchronous copies."""
+        ...
+
+    def waited(self, thread: WatchedThread, how: Use, pending: int) -> None:
+        """A thread has waited for all of its groups but the last `pending`."""
+        ...
+
     def looks(self, thread: WatchedThread, block: int) -> None:
         """A thread begins a block in which it looks at what others may write."""
         ...
@@ -78,10 +107,52 @@ class Watcher(Protocol):
         ...
 
 
+class WatchedCopy(Copy):
+    """An asynchronous copy of a thread that is watched; `agent` is what the watcher calls it."""
+
+    __slots__ = ("agent",)
+
+    thread: WatchedThread
+
+    def __init__(self, thread: WatchedThread, *fields: Any) -> None:
+        super().__init__(thread, *fields)
+        self.agent = thread.watcher.begins(thread, thread.instruction.use, self)
+
+    def read(self) -> None:
+        if self.data is None and self.size:
+            self.thread.watcher.copied(self, "R", self.source, self.size)
+        super().read()
+
+    def perform(self) -> None:
+        self.read()
+        thread, watcher = self.thread, self.thread.watcher
+        for kind, address, size in self._written():
+            watcher.copied(self, kind, address, size)
+        thread.watcher = _QUIET
+        try:
+            self.store()
+        finally:
+            thread.watcher = watcher
+        if self.after is not None:
+            watcher.performs(self.agent, self.after)
+
+    def _written(self) -> Iterator[tuple[str, int, int]]:
+        """The accesses by which it writes."""
+        size = self.size + self.fill
+        if self.combine is not None:
+            yield from (("A", self.to + at, self.element) for at in range(0, size, self.element))
+        elif self.selected == _ALL and size:
+            yield "W", self.to, size
+        else:
+            yield from (("W", self.to + i, 1) for i in range(size) if self.selected >> i % 16 & 1)
+
+
 class WatchedThread(Thread):
     """A thread of a run that is watched."""
 
     __slots__ = ("number", "watcher")
+
+    makes = WatchedCopy
 
     def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
         watcher = launch.watcher
@@ -116,12 +187,13 @@ class WatchedThread(Thread):
         self.watcher.looks(self, block)
 
     def modify(self, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]) -> Any:
-        if kind not in ("atom", "red"):
-            self.watcher.other(self, "mbarrier", how)
-        size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
-        told = self.watcher.updates(self, how, address, size, write)
-        if told is not None:
-            return told
+        if kind in ("atom", "red"):
+            size = how.width // 8 * int((how.words["vec"] or "v1")[1:])
+            told = self.watcher.updates(self, how, address, size, write)
+            if told is not None:
+                return told
+        else:
+            self.watcher.operates(self, kind, how, self.of("shared::cluster", address), write)
         quiet, self.watcher = self.watcher, _QUIET
         try:
             return super().modify(kind, how, address, write)
@@ -133,16 +205,16 @@ class WatchedThread(Thread):
         return super().effect(kind, how, **fields)
 
     def defer(self, how: Use, action: Callable[[], None]) -> None:
-        self.watcher.other(self, "asynchronous", how)
-        super().defer(how, action)
+        watcher, agent = self.watcher, self.watcher.begins(self, how, None)
+        super().defer(how, lambda: watcher.performs(agent, action))
 
-    def pause(self, how: Use, ready: int) -> int:
-        self.watcher.other(self, "mbarrier", how)
-        return super().pause(how, ready)
+    def commit(self, how: Use) -> None:
+        super().commit(how)
+        self.watcher.commits(self, how)
 
-    def copy(self, how: Use, to: int, source: int, size: int, **fields: Any) -> None:
-        self.watcher.other(self, "asynchronous", how)
-        super().copy(how, to, source, size, **fields)
+    def wait(self, how: Use, pending: int) -> None:
+        super().wait(how, pending)
+        self.watcher.waited(self, how, pending)
 
     def copy_box(self, how: Use, pieces: Sequence[Piece], **fields: Any) -> None:
         self.watcher.other(self, "asynchronous", how)

@@ -1,0 +1,124 @@
+"""Clusters of CTAs: their barrier, and the shared memory of other CTAs, which is there while one of its threads is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from axioms.dynamic.clocks import Arrival
+from axioms.dynamic.findings import Misuse, Open, Party, Stopped
+from axioms.dynamic.phases import Part
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedThread
+
+if TYPE_CHECKING:
+    from axioms.dynamic.determinate import Determinate
+
+#: Meetings of which something may still be asked.
+_KEPT = 2
+
+
+class Meeting:
+    """The barrier of one cluster: how often it was complete, what arrivals hand on, and who waits."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.parts: dict[int, list[Part]] = {}
+        self.waiting: list[int] = []
+        #: At which meeting a thread arrived last.
+        self.arrived: dict[int, int] = {}
+
+
+class Clusters:
+    """The clusters of a launch."""
+
+    def __init__(self, run: Determinate) -> None:
+        self.run, self.clocks = run, run.clocks
+        self._meetings: dict[int, Meeting] = {}
+        self._numbers: dict[int, int] = {}
+        self._ended: dict[int, int] = {}
+        #: By the CTA whose memory it is: who accessed it from another one, when last, and by what.
+        self._foreign: dict[int, dict[int, tuple[int, Party]]] = {}
+
+    def enters(self, cta: Any, number: int) -> None:
+        """The first thread of a CTA, the numbers of whose cluster follow each other."""
+        self.clocks.cluster = len(cta.cluster)
+        self._numbers[id(cta)] = number // self.clocks.size // self.clocks.cluster
+
+    def of(self, thread: int) -> int:
+        return thread // self.clocks.size // self.clocks.cluster
+
+    # The barrier (section 9.7.13.3).
+
+    def arrives(self, thread: WatchedThread, *, waits: bool) -> None:
+        number, use = thread.number, thread.instruction.use
+        meeting = self._meetings.setdefault(self.of(number), Meeting())
+        if waits:
+            if meeting.count > meeting.arrived.get(number, meeting.count):
+                self._learns(meeting, number)
+            else:
+                meeting.waiting.append(number)
+            return
+        meeting.arrived[number] = meeting.count
+        parts = meeting.parts.setdefault(meeting.count, [])
+        meeting.parts.pop(meeting.count - _KEPT, None)
+        arrival = self.clocks.release(number)
+        if use.sem == "release":
+            parts.append(Part("cluster", number, arrival))
+        else:
+            parts.append(Part("cluster", number, self.run.copies.initialisations(number)))
+        parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.handed_by(number)]
+
+    def released(self, cta: Any) -> None:
+        """All have come: who waits goes on."""
+        meeting = self._meetings[self._numbers[id(cta)]]
+        meeting.count += 1
+        waiting, meeting.waiting = meeting.waiting, []
+        tables: dict[int, Any] = {}
+        for number in waiting:
+            self._learns(meeting, number, tables)
+
+    def _learns(self, meeting: Meeting, number: int, tables: dict[int, Any] | None = None) -> None:
+        """Who waited synchronizes with all that arrived, in each other's scope."""
+        clocks = self.clocks
+        parts = meeting.parts.get(meeting.arrived[number], [])
+        met = [p for p in parts if clocks.within(p.scope, p.thread, number)]
+        if len(met) < len(parts):
+            self.run.phases.partly = True
+        known = clocks.known[number]
+        found = None if tables is None or len(met) < len(parts) else tables.get(id(known))
+        if found is None:
+            arrivals: list[Arrival] = [(number, known, 0), *(p.arrival for p in met)]
+            found = clocks.join(arrivals)
+            if tables is not None and len(met) == len(parts):
+                tables[id(known)] = found
+        clocks.known[number] = found
+
+    # Shared memory of other CTAs.
+
+    def reaches(self, thread: WatchedThread, segment: Segment) -> None:
+        """A thread accesses the shared memory of another CTA."""
+        owner = self.run.owner_of(segment)
+        party = Party(thread.number, thread.launch.running() or thread.instruction)
+        if owner < 0:
+            raise Stopped(Misuse("exited", (party,)) if self.run.exact else Open("cluster", party))
+        agent = self.run.performing
+        if agent is None:
+            self.notes(owner, thread.number, self.clocks.own[thread.number], party)
+        else:
+            self.notes(owner, agent.writes, agent.time, agent.party)
+
+    def notes(self, owner: int, number: int, time: int, party: Party) -> None:
+        """Something is about the memory of another CTA, which must be there till then."""
+        self._foreign.setdefault(owner, {})[number] = time, party
+
+    def ends(self, cta: Any, threads: range) -> Iterable[int]:
+        """A CTA ends: something that one of its threads did comes after each access from elsewhere. Gives the threads of the
+        cluster if it was the last one."""
+        for number, (time, party) in self._foreign.pop(threads.start // self.clocks.size, {}).items():
+            if number >= 0 and not any(self.clocks.ordered(t, number, time) for t in threads):
+                certain = self.run.exact and not self.run.phases.partly
+                raise Stopped(Misuse("exited", (party,)) if certain else Open("cluster", party))
+        cluster, size = self._numbers[id(cta)], self.clocks.size * self.clocks.cluster
+        self._ended[cluster] = self._ended.get(cluster, 0) + 1
+        return range(cluster * size, (cluster + 1) * size) if self._ended[cluster] == self.clocks.cluster else ()

@@ -1,0 +1,311 @@
+"""Asynchronous operations as agents of their own: what comes before their accesses, and who knows that they are complete.
+
+What an operation does comes behind its issue, and before nothing but what its completion tells: a wait for its group, or for
+the phase of an mbarrier object (section 8.9.1.1). Bulk copies access memory through the asynchronous proxy: what threads did
+comes before that only by a fence between the proxies in the CTA that issues them (section 8.9.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from axioms.dynamic.clocks import Arrival, Table
+from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
+from axioms.dynamic.phases import Actor, Part
+from axioms.dynamic.shadow import AGENTS, Access
+from ptxcore.isa.async_copy import st_async
+from ptxcore.isa.form import Use
+from ptxcore.isa.mbarrier import arrive_after_copies
+from ptxcore.machine.lower.ops import Op
+from ptxcore.machine.run.memory import Segment
+from ptxcore.machine.run.watched import WatchedCopy, WatchedThread
+
+if TYPE_CHECKING:
+    from axioms.dynamic.determinate import Determinate
+
+#: Numbers of agents, in the place of threads', begin here for CTAs' copies by `cp.async`, and for all other operations.
+_COPIES, _OTHERS = AGENTS, 2 * AGENTS
+#: How shared memory is called.
+_SHARED_NAME = "shared memory"
+#: Bits of a CTA's key in a table below those that say behind which fence of proxies it is known.
+_FENCED = 64
+#: What a fence of proxies is about: global memory, shared memory of its own CTA, of its cluster.
+_GLOBAL, _OWN, _CLUSTER = range(1, 4)
+#: The plane of what an initialisation comes behind by `fence.mbarrier_init`.
+_INITS = 1
+_SPACES = {
+    "": (_GLOBAL, _OWN, _CLUSTER), "global": (_GLOBAL,), "shared::cta": (_OWN,), "shared::cluster": (_OWN, _CLUSTER),
+}  # fmt: skip
+
+
+class Agent(NamedTuple):
+    """One asynchronous operation: who issued it, behind what; `writes` and `reads` stand for its accesses where threads'
+    numbers stand, at a time; `parts`: what it hands on when it is complete."""
+
+    party: Party
+    op: int
+    ops: Sequence[Op]
+    arrival: Arrival
+    proxy: str
+    writes: int
+    reads: int
+    time: int
+    parts: tuple[Part, ...]
+
+
+class Groups:
+    """The bulk operations of a thread: in no group yet, and by group. What groups tell of operations: all, or their reading."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[WatchedCopy, bool]] = []
+        self.closed: list[list[tuple[WatchedCopy, bool]]] = []
+
+
+class Copies:
+    """The asynchronous operations of a launch."""
+
+    def __init__(self, run: Determinate) -> None:
+        self.run, self.clocks = run, run.clocks
+        self.issued = 0
+        #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
+        self.overwriting: Race | None = None
+        self._number = 0
+        #: Of each thread: how many copies by `cp.async` it issued, and how many when it closed each group.
+        self._counts: dict[int, int] = {}
+        self._closed: dict[int, list[int]] = {}
+        self._bulk: dict[int, Groups] = {}
+        #: Who issued what the numbers of other agents stand for, and in which proxy.
+        self._issuers: dict[int, tuple[int, str]] = {}
+        #: By CTA: operations on shared memory, and which of their accesses must be complete before it ends.
+        self._unfinished: dict[int, list[tuple[Agent, int]]] = {}
+
+    # Issue.
+
+    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Agent:
+        """An asynchronous operation is issued."""
+        self.issued += 1
+        number, party = thread.number, Party(thread.number, thread.instruction)
+        arrival, ops = self.clocks.release(number), thread.launch.compiled.ops
+        if how.form.run is arrive_after_copies:
+            parts = (
+                Part(how.scope or "cta", number, self._known(number, (self._own(number), self._counts.get(number, 0)))),
+            )
+            return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts)
+        if copy is None and (how.form.run is not st_async or how.sem == "release" or how.space != "shared::cluster"):
+            raise self.run.leaves(thread, "asynchronous")
+        if copy is not None and copy.after is None and not how.words["bulk"]:
+            time = self._counts[number] = self._counts.get(number, 0) + 1
+            own = self._own(number)
+            return self._noted(thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, ()))
+        first = _OTHERS * self.clocks.size + 2 * self._number
+        self._number += 1
+        proxy = "generic" if copy is None else "async"
+        self._issuers[first] = self._issuers[first + 1] = number, proxy
+        parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
+        agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts)
+        if copy is None:
+            return agent
+        self._bulk.setdefault(number, Groups()).open.append((copy, copy.after is None))
+        return self._noted(thread, copy, agent)
+
+    def _noted(self, thread: WatchedThread, copy: WatchedCopy, agent: Agent) -> Agent:
+        """What of an operation is about shared memory must be complete when its CTA ends."""
+        unfinished = self._unfinished.setdefault(thread.number // self.clocks.size, [])
+        for address, number in ((copy.source, agent.reads), (copy.to, agent.writes)):
+            if self.run.is_shared(address) and copy.size + copy.fill:
+                unfinished.append((agent, number))
+        return agent
+
+    def _own(self, number: int) -> int:
+        """What stands for copies by `cp.async` of a thread."""
+        return _COPIES * self.clocks.size + number
+
+    def _known(self, number: int, *agents: tuple[int, int]) -> Arrival:
+        """An arrival behind nothing but accesses of agents, up to a time of each."""
+        size = self.clocks.size
+        table: Table = {}
+        for agent, time in agents:
+            cta, place = divmod(agent, size)
+            times = table.setdefault(cta, [0] * size)
+            times[place] = time
+        return number, table, 0
+
+    # Accesses.
+
+    def accesses(self, agent: Agent, kind: str, place: tuple[Segment, int], size: int, commutes: str = "") -> None:
+        """An operation accesses memory: it stands beside all that does not come before its issue."""
+        segment, first = place
+        run = self.run
+        run.ticks()
+        if id(segment) in run.phases.objects and run.phases.meets(segment, first, size):
+            raise Stopped(Misuse("overwritten", (agent.party,)) if run.exact else Open("mbarrier", agent.party))
+        owner = run.owner_of(segment)
+        if owner >= 0 and owner != agent.party.thread // self.clocks.size:
+            run.clusters.notes(owner, agent.reads if kind == "R" else agent.writes, agent.time, agent.party)
+        elif owner < 0 and segment.name == _SHARED_NAME:
+            raise Stopped(Misuse("exited", (agent.party,)) if run.exact else Open("cluster", agent.party))
+        shadow = run.shadow_of(segment)
+        number = agent.reads if kind == "R" else agent.writes
+        access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)
+        space = _GLOBAL if owner < 0 else _OWN if owner == agent.party.thread // self.clocks.size else _CLUSTER
+        beside = shadow.beside(access, lambda other: self._ordered(agent, space, other))
+        if beside is not None:
+            found = self.conflict(beside, access, shadow.name, agent.ops, follows=self._follows(agent, beside, access))
+            if not (isinstance(found, Race) and found.kind == "war"):
+                raise Stopped(found)
+            self.overwriting = self.overwriting or found
+        if id(segment) in run.places:
+            raise Stopped(Open("asynchronous", agent.party))
+
+    def _ordered(self, agent: Agent, space: int, other: Access) -> bool:
+        """Whether an access comes before those of an operation."""
+        knows = self.run.phases.knows
+        if agent.proxy == "generic":
+            return knows(agent.arrival, other.thread, other.time)
+        size, cta = self.clocks.size, agent.party.thread // self.clocks.size
+        fenced = other.thread + _plane(cta, space) * size
+        if knows((-1, agent.arrival[1], 0), fenced, other.time):
+            return True
+        issuer, proxy = self._issuers.get(other.thread, (0, "generic"))
+        return proxy == "async" and issuer // size == cta and knows(agent.arrival, other.thread, other.time)
+
+    def _follows(self, agent: Agent, before: Access, access: Access) -> bool:
+        """Whether a write through the asynchronous proxy comes behind a read through the other one, but for a fence."""
+        read = before.kind == "R" and access.kind == "W" and agent.proxy == "async" and not self.is_agent(before.thread)
+        return read and self.run.phases.knows(agent.arrival, before.thread, before.time)
+
+    def is_agent(self, number: int) -> bool:
+        """Whether a number stands for an asynchronous operation."""
+        return number >= _COPIES * self.clocks.size
+
+    def issuer(self, number: int) -> int:
+        """The thread that issued what a number stands for."""
+        if not self.is_agent(number):
+            return number
+        return self._issuers[number][0] if number in self._issuers else number - _COPIES * self.clocks.size
+
+    def conflict(
+        self, before: Access, access: Access, where: str, ops: Sequence[Op], *, follows: bool = False
+    ) -> Race | Open:
+        """Two accesses of which nothing orders one before the other."""
+        parties = [Party(self.issuer(a.thread), ops[a.op]) for a in (before, access)]
+        if not self.run.exact or before.kind == access.kind == "A":
+            return Open("asynchronous", parties[1])
+        first = max(before.first, access.first)
+        last = min(before.first + before.size, access.first + access.size) - 1
+        return Race(parties[0], parties[1], where, first, last, "war" if follows else "async")
+
+    def actor(self, agent: Agent) -> Actor:
+        """In whose name an mbarrier object learns of an operation."""
+        return Actor(agent.party.thread, agent.arrival, agent.parts, agent=True, proxy=agent.proxy)
+
+    # Completion.
+
+    def commits(self, thread: WatchedThread, how: Use) -> None:
+        number = thread.number
+        if how.words["bulk"]:
+            groups = self._bulk.setdefault(number, Groups())
+            groups.closed.append(groups.open)
+            groups.open = []
+        else:
+            self._closed.setdefault(number, []).append(self._counts.get(number, 0))
+
+    def waits(self, thread: WatchedThread, how: Use, pending: int) -> None:
+        """A thread has waited for all of its groups but the last ones."""
+        number = thread.number
+        if not how.words["bulk"]:
+            closed = self._closed.get(number, [])
+            if len(closed) > pending:
+                self._learns(number, (self._own(number), closed[len(closed) - pending - 1]))
+            return
+        groups = self._bulk.get(number)
+        for group in groups.closed[: len(groups.closed) - pending] if groups is not None else ():
+            for copy, whole in group:
+                agent: Agent = copy.agent
+                copy.read()
+                known = [(agent.reads, 1), (agent.writes, 1)]
+                self._learns(number, *known[: 1 if how.words["read"] or not whole else 2])
+
+    def _learns(self, number: int, *agents: tuple[int, int]) -> None:
+        self.clocks.known[number] = self.clocks.join(
+            [(number, self.clocks.known[number], 0), self._known(number, *agents)]
+        )
+
+    def ends(self, threads: Iterable[int]) -> None:
+        """The CTAs of a cluster have ended: what asynchronous operations do with their shared memory was waited for."""
+        found = [pair for cta in {t // self.clocks.size for t in threads} for pair in self._unfinished.pop(cta, ())]
+        latest = {number: (agent, number) for agent, number in found}
+        for agent, number in latest.values():
+            issuer = agent.party.thread
+            if not any(self.clocks.ordered(t, number, agent.time) for t in (issuer, *threads)):
+                raise Stopped(
+                    Open("asynchronous", agent.party)
+                    if self.run.phases.partly
+                    else Misuse("unfinished", (agent.party,))
+                )
+
+    # Fences of proxies.
+
+    def fence(self, thread: WatchedThread, how: Use) -> None:
+        """What comes before a fence of the asynchronous proxy comes before operations that are issued behind it in its CTA."""
+        if how.words["between"] == "alias":
+            return  # nothing has two addresses
+        spaces = _SPACES.get(how.words["of"])
+        if (
+            how.words["between"] != "async"
+            or how.words["restrict"]
+            or how.sem in ("acquire", "release")
+            or spaces is None
+        ):
+            raise self.run.leaves(thread, "proxy_fence")
+        number = thread.number
+        cta = number // self.clocks.size
+        table = self.clocks.join([self.clocks.release(number)])
+        for key in [key for key in table if key >> _FENCED == 0]:
+            for space in spaces:
+                table[key + _plane(cta, space)] = table[key]
+        self.clocks.known[number] = table
+
+    def initialises(self, thread: WatchedThread) -> None:
+        """`fence.mbarrier_init`: the objects that a thread initialised before it are there for asynchronous operations, too."""
+        number = thread.number
+        _, _, time = self.clocks.release(number)
+        cta, place = divmod(number, self.clocks.size)
+        times = [0] * self.clocks.size
+        times[place] = time
+        known = self.clocks.known[number]
+        self.clocks.known[number] = self.clocks.join(
+            [(number, known, 0), (number, {cta + (_INITS << _FENCED): times}, 0)]
+        )
+
+    def initialisations(self, number: int) -> Arrival:
+        """What is known of objects that were initialised before `fence.mbarrier_init`, and of nothing else."""
+        known = self.clocks.known[number]
+        return number, {key: times for key, times in known.items() if key >> _FENCED == _INITS}, 0
+
+    def knows_initialised(self, table: Table, other: int, time: int) -> bool:
+        """Whether somebody knows by such a fence alone that a thread has initialised an object."""
+        return self.run.phases.knows((-1, table, 0), other + (_INITS << _FENCED) * self.clocks.size, time)
+
+    def initialised(self, actor: Actor, other: int, time: int, segment_cta: int) -> bool:
+        """Whether an mbarrier object that a thread initialised is one for an asynchronous operation."""
+        knows = self.run.phases.knows
+        if actor.proxy == "generic":
+            return knows(actor.arrival, other, time)
+        size, table = self.clocks.size, actor.arrival[1]
+        planes = {key >> _FENCED for key in table if key >> _FENCED}
+        for plane in planes:
+            cta, space = divmod(plane, 4)
+            covers = plane == _INITS or (space == _OWN and cta - 1 == segment_cta) or space == _CLUSTER
+            if covers and knows((-1, table, 0), other + (plane << _FENCED) * size, time):
+                return True
+        return False
+
+
+def _plane(cta: int, space: int) -> int:
+    """What is added to a key of a table for what is known behind a fence of proxies in a CTA."""
+    return ((cta + 1) * 4 + space) << _FENCED
+
+
+__all__ = ["Agent", "Copies"]

@@ -1,0 +1,121 @@
+"""What a run of all threads shows that is wrong: a race, misuse, or threads that wait for ever (docs/whole-launches.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from axioms.dynamic.findings import Misuse, Party, Race
+from axioms.witness.races import UNDEFINED
+from axioms.witness.result import Site, Undefined
+from ptxcore.machine.run.faults import KernelError
+from ptxcore.machine.run.special import Triple
+from ptxcore.syntax.printer import print_statement
+from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.runs import Runs
+from ptxmm.report import checks as words
+from ptxmm.report import whole as told
+from ptxmm.report.undefined import sentence
+from ptxmm.result import Result, Spot
+
+#: Checks that fail where a thread waits for ever.
+_ENDING = ("terminates", "no_deadlock")
+
+
+class Findings:
+    """Writes what launch `number` of a test shows into its result; `indices` are those of its CTAs, in the order of their
+    threads' numbers."""
+
+    def __init__(self, runs: Runs, places: Places, number: int, indices: Sequence[Triple], result: Result) -> None:
+        self.runs, self.places, self.number, self.indices, self.result = runs, places, number, indices, result
+
+    def race(self, race: Race, *, synchronized: bool) -> None:
+        """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
+        the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
+        events = [self._event(party) for party in (race.before, race.after)]
+        reason = told.unordered(race.kind, race.where, race.first, race.last, synchronized=synchronized)
+        found = [{"kind": race.kind, "events": events, "reason": reason, "execution": []}]
+        if race.kind in UNDEFINED:
+            self._undefined(UNDEFINED[race.kind], race.kind, (race.before, race.after))
+        else:
+            self._fails(("race_free",), words.raced(1), told.with_a_race)
+        if self.result.verdict in ("no", "undefined"):
+            self.result.races = found
+
+    def misuse(self, misuse: Misuse) -> None:
+        """What leaves the launch without a meaning."""
+        rule = misuse.rule
+        self._undefined(UNDEFINED.get(rule, rule), rule if rule in UNDEFINED else "", misuse.parties)
+
+    def fault(self, error: KernelError) -> None:
+        """An instruction does what leaves the launch without a meaning."""
+        sites = []
+        if error.thread is not None and error.instruction is not None:
+            name = self.places.thread(self.number, error.thread.cta, error.thread.thread)
+            sites = [Site(0, name, error.instruction.span.line, print_statement(error.instruction))]
+            self.result.places = [self._spot(error, f"{name}: {sites[0].instruction}")]
+        self._without_meaning(Undefined(error.message, tuple(sites)))
+
+    def deadlock(self, error: KernelError, *, always: bool) -> None:
+        """Threads wait for ever; `always`: in every execution."""
+        first, *waits = (line.strip() for line in error.message.splitlines())
+        self._fails(_ENDING, f"{first}; {'; '.join(waits)}", told.with_a_deadlock)
+        for checked in self.result.checks:
+            if checked.holds is False:
+                checked.hangs = always
+                checked.spots += [self._spot(error, waits[0] if waits else first)]
+
+    def _spot(self, error: KernelError, what: str) -> tuple[Spot, str]:
+        line = error.instruction.span.line if error.instruction is not None else 0
+        source = self.places.source_spot(self.number, error.source) if error.source else None
+        return self.places.look(self.number, line, source), what
+
+    def _fails(self, kinds: Sequence[str], message: str, otherwise: Any) -> None:
+        """Checks of some kinds do not hold, of the others nothing is known; nothing is written where none is asked for."""
+        result, test = self.result, self.runs.test
+        for checked, check in zip(result.checks, test.checks, strict=True):
+            if check.kind in kinds:
+                settle(checked, Coverage.COMPLETE, shown=True, existential=not check.wanted)
+                checked.message = message if checked.holds is False else ""
+            else:
+                checked.message = otherwise(checked.text)
+        if verdict_of(result.checks) == "no":
+            result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
+            return
+        for checked in result.checks:
+            checked.holds, checked.message = None, ""
+
+    def _undefined(self, rule: str, flag: str, parties: Sequence[Party]) -> None:
+        sites = []
+        for party in parties:
+            event = self._event(party)
+            sites.append(Site(party.thread, event["thread"], event["line"], event["instruction"]))
+            at = event["at"]
+            self.result.places.append((Spot(at["file"], at["line"]), f"{event['thread']}: {event['instruction']}"))
+        self._without_meaning(Undefined(rule, tuple(sites), flag))
+
+    def _without_meaning(self, undefined: Undefined) -> None:
+        result = self.result
+        result.undefined, result.verdict, result.error, result.runs = undefined, "undefined", sentence(undefined), 1
+
+    def _event(self, party: Party) -> dict[str, Any]:
+        launch, line = self.runs.test.launches[self.number], party.op.instruction.span.line
+        bx, by, _ = launch.block
+        cta, thread = divmod(party.thread, prod(launch.block))
+        index = self.indices[cta]
+        name = self.places.thread(self.number, index, (thread % bx, thread // bx % by, thread // (bx * by)))
+        spot = self.places.launch_spot(self.number, line)
+        location = party.op.location
+        found = self.runs.devices[launch.loaded].program.locations[location] if location >= 0 else None
+        source = self.places.source_spot(self.number, found) if found else None
+        at = self.places.look(self.number, line, source)
+        return {
+            "thread": name,
+            "line": line,
+            "instruction": print_statement(party.op.instruction),
+            "file": spot.path,
+            "source": str(source) if source else None,
+            "at": {"file": at.path, "line": at.line},
+        }

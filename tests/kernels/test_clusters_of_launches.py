@@ -1,0 +1,21 @@
+"""Clusters of CTAs that reach into each other's shared memory, decided by one run of all threads, beside the formula."""
+
+from __future__ import annotations
+
+import generated_clusters
+import pytest
+from campaigns import share
+from test_phases_of_launches import compare
+
+
+@pytest.mark.compares(0.5)
+def test_one_run_says_of_clusters_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_clusters.kernel, range(16), monkeypatch)
+    assert min(verdicts["ok"], verdicts["no"]) > 1
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.5)
+def test_one_run_says_of_many_clusters_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(generated_clusters.kernel, range(1000, 1000 + share(3000)), monkeypatch)
+    assert verdicts["ok"]

@@ -22,8 +22,8 @@ def compile_model(
     or ValueError for one that is not to be read. `options` are those for which the model's `if "option"` holds. `without`
     names axioms that are left out: all statements of that name.
 
-    Raises InputError, also for a model without an axiom, for an option that the model does not ask for, for an axiom to leave
-    out that it does not have, and for definitions that expand to more than `MOST_WORK`."""
+    Raises InputError, also for a model that has neither an axiom nor a flag, for an option that the model does not ask for,
+    for an axiom to leave out that it does not have, and for definitions that expand to more than `MOST_WORK`."""
     sources = [(name, text)]
 
     def noted(path: str) -> str | None:
@@ -41,10 +41,11 @@ def compile_model(
         raise
     model = compiler.finished()
     model.sources, model.readings = tuple(sources), compiler.options
-    forbids = model.axioms or (model.residual is not None and model.residual.forbids)
-    if not forbids and not (model.title and compiler.includes):
+    residual = model.residual
+    tells = model.axioms or model.flags or (residual is not None and (residual.forbids or residual.raises))
+    if not tells and not (model.title and compiler.includes):
         hint = "an axiom is as in 'acyclic po | rf | co | fr as sc'; 'empty 0' forbids nothing"
-        message = "the model has no axiom, so it would allow every outcome"
+        message = "the model has no axiom and no flag, so it would allow every outcome and say nothing of it"
         raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], name)
     for option in sorted(compiler.options - model.options):
         hint_ = nearest(option, model.options)

@@ -180,8 +180,8 @@ class Carried(Evaluator):
         for name, value in self.compiler.model.shown.items():
             try:
                 value = self.force(value, Span(0, 0, 0))
-                if isinstance(value, Known) and value.kind == RELATION:
-                    found[name] = rows(value)
+                if isinstance(value, Known):
+                    found[name] = rows(value if value.kind == RELATION else self.algebra.identity(value))
             except InputError:
                 continue
         return found

@@ -313,8 +313,12 @@ class Compiler(Expressions):
                 value = Later(frame.env, e, (), "")
             except InputError:
                 continue  # as herd has it: nothing is shown then
-            if value in (EMPTY, UNIVERSE) or isinstance(value, (Node, Later)):
-                self.model.shown[name] = self.as_kind(value, RELATION, e.span) if value in (EMPTY, UNIVERSE) else value
+            if value in (EMPTY, UNIVERSE):
+                self.model.shown[name] = self.as_kind(value, RELATION, e.span)
+            elif isinstance(value, Node):
+                self.model.shown[name] = self.identity(value) if value.kind == SET else value
+            elif isinstance(value, Later):
+                self.model.shown[name] = value
 
     def included(self, item: Included, frame: Frame) -> None:
         try:

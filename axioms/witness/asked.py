@@ -109,6 +109,11 @@ def displayed(candidate: Candidate, drawn: dict[str, Rows]) -> dict[str, Rows]:
     return kept | _shown(candidate)
 
 
+def within_identity(rows: Rows) -> bool:
+    """Whether a relation has no pair of two events: what `show` makes of a set."""
+    return not any(row & ~(1 << i) for i, row in enumerate(rows))
+
+
 def _shown(candidate: Candidate) -> dict[str, Rows]:
     """The relations that the model wants to be shown, by name."""
     model = candidate.model

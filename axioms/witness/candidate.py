@@ -15,7 +15,7 @@ from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
-from axioms.witness.asked import displayed
+from axioms.witness.asked import displayed, within_identity
 from axioms.witness.execution import ExecutedEvent, Execution
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms
@@ -384,7 +384,11 @@ class Candidate:
         number = self.numbers()
         drawn = [e for e in self.program.events if e.index in number and not (e.kind == "B" and "BW" in e.tags)]
         shown = tuple(self._shown(number[e.index], e) for e in drawn)
-        return shown, {name: self._pairs(rows, number) for name, rows in displayed(self, self._drawn()).items()}
+        relations = displayed(self, self._drawn())
+        return shown, {
+            name: self._pairs(rows, number, name in self.model.shown and within_identity(rows))
+            for name, rows in relations.items()
+        }
 
     def numbers(self) -> dict[int, int]:
         """The number in pictures of each executed event; a waiting barrier is one event there."""
@@ -468,11 +472,11 @@ class Candidate:
         return drawn
 
     @staticmethod
-    def _pairs(rows: Rows, number: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    def _pairs(rows: Rows, number: Mapping[int, int], itself: bool = False) -> tuple[tuple[int, int], ...]:
         found = {
             (number[i], number[j]): None for i, row in enumerate(rows) if i in number for j in bits(row) if j in number
         }
-        return tuple(p for p in found if p[0] != p[1])
+        return tuple(p for p in found if itself or p[0] != p[1])
 
 
 def _rows(value: int | Rows) -> Rows:

@@ -25,7 +25,7 @@ from .labels import place_labels
 from .outline import outline
 from .routing import ARC_BULGE, arc_reach, route_edges
 from .selection import Bundle, bundles
-from .style import SMALL, TEXT, TITLE, text_width
+from .style import MARKS, SMALL, TEXT, TITLE, text_width
 from .waiting import STAYS
 
 MARGIN = 22.0
@@ -81,7 +81,22 @@ def effect_of(event: ExecutedEvent) -> str:
     return f"{event.kind} {event.location or '?'}{value}"
 
 
+def memberships(execution: Execution) -> dict[int, str]:
+    """What stands at events of the sets that a model shows: `{A, B}`. A set is the relation of its events with themselves."""
+    named: dict[int, list[str]] = {}
+    for name, pairs in execution.relations.items():
+        if name not in MARKS and all(a == b for a, b in pairs):
+            for event, _ in pairs:
+                named.setdefault(event, []).append(name)
+    return {event: f"{{{', '.join(names)}}}" for event, names in named.items()}
+
+
+def _joined(*words: str) -> str:
+    return "  ".join(word for word in words if word)
+
+
 def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -> None:
+    sets = memberships(execution)
     partner = dict(execution.relations.get("rmw", ()))
     events = {event.index: event for event in execution.events}
     written = {w for r, w in partner.items() if r in events and w in events}
@@ -92,14 +107,16 @@ def _make_boxes(execution: Execution, picture: Layout, threads: Sequence[int]) -
             continue
         if event.thread < 0:
             label = event.text if event.kind == "K" else f"{event.location or '?'} = {event.number}"
-            picture.boxes.append(Box("I", [Half(event.index, (label,))]))
+            picture.boxes.append(Box("I", [Half(event.index, (_joined(label, sets.get(event.index, "")),))]))
             continue
         note = "" if event.line is None else f"line {event.line}"
-        halves = [Half(event.index, wrap(_text(event)), effect_of(event), note)]
+        effect = _joined(effect_of(event), sets.get(event.index, ""))
+        halves = [Half(event.index, wrap(_text(event)), effect, note)]
         kind = event.kind if event.kind in ("R", "W", "F", "B", STAYS) else "F"
         if event.index in partner and partner[event.index] in events:
             kind = "A"
-            halves.append(Half(partner[event.index], (), effect_of(events[partner[event.index]])))
+            other = events[partner[event.index]]
+            halves.append(Half(other.index, (), _joined(effect_of(other), sets.get(other.index, ""))))
         row = rows.get(event.thread, 0)
         rows[event.thread] = row + 1
         picture.boxes.append(Box(kind, halves, column[event.thread], row))

@@ -135,3 +135,31 @@ def test_what_only_an_execution_says_is_shown_too(tmp_path: Path) -> None:
     text = "with s from linearisations(W & ~IW, 0)\nshow s as order\nacyclic rf | po | s as total"
     for witness in ptxmm.check(ptxmm.parse(LB), written(tmp_path, text)).witnesses:
         assert witness.relations["order"] == witness.evaluate("s") and "order" in witness.svg()
+
+
+@pytest.mark.parametrize(
+    "axioms", ["acyclic po as pos", "with s from linearisations(W & ~IW, 0)\nacyclic po | s as total"]
+)
+def test_a_set_that_is_shown_stands_at_its_events(tmp_path: Path, axioms: str) -> None:
+    """In pictures `{news}` stands at the events, in relations the set is the relation of its events with themselves."""
+    model = written(tmp_path, f"{axioms}\nlet news = W & ~IW\nshow news, [R] as seen\nshow M & F as none\n")
+    witnesses = ptxmm.check(ptxmm.parse(LB), model).witnesses
+    assert witnesses
+    for witness in witnesses:
+        assert set(witness.relations["news"]) == {(e, e) for e in witness.evaluate("W & ~IW")}
+        assert set(witness.relations["seen"]) == {(e, e) for e in witness.evaluate("R")}
+        assert "none" not in witness.relations
+        for picture in (witness.svg(), witness.dot()):
+            assert picture.count("{news}") == 2 == picture.count("{seen}")
+            assert picture.count("news") == 2  # no line, and no word in the legend
+        pairs = json.loads(json.dumps(document(witness)))["relations"]["news"]
+        assert {tuple(pair) for pair in pairs} == set(witness.relations["news"])
+
+
+def test_a_model_of_flags_alone_allows_all_and_tells(tmp_path: Path) -> None:
+    """As in herd7: it forbids nothing, and flags tell of executions."""
+    flags = written(tmp_path, "flag ~empty rf & ext & ~(IW * _) as seen")
+    result = ptxmm.check(ptxmm.parse(LB), flags, races=True)
+    every = ptxmm.check(ptxmm.parse(LB), written(tmp_path, "empty 0"))
+    assert result.states == every.states and len(every.states) == 4
+    assert {race["kind"] for race in result.races} == {"seen"}

@@ -68,6 +68,8 @@ class Copies:
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
         self.issued = 0
+        #: Under the reading `--war-ok` a write may follow a read of another proxy without a fence.
+        self.war_ok = False
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: Race | None = None
         self._number = 0
@@ -149,7 +151,7 @@ class Copies:
         number = agent.reads if kind == "R" else agent.writes
         access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)
         space = _GLOBAL if owner < 0 else _OWN if owner == agent.party.thread // self.clocks.size else _CLUSTER
-        beside = shadow.beside(access, lambda other: self._ordered(agent, space, other))
+        beside = shadow.beside(access, lambda other: self._ordered(agent, space, other, access))
         if beside is not None:
             found = self.conflict(beside, access, shadow.name, agent.ops, follows=self._follows(agent, beside, access))
             if not (isinstance(found, Race) and found.kind == "war"):
@@ -158,8 +160,10 @@ class Copies:
         if id(segment) in run.places:
             raise Stopped(Open("asynchronous", agent.party))
 
-    def _ordered(self, agent: Agent, space: int, other: Access) -> bool:
-        """Whether an access comes before those of an operation."""
+    def _ordered(self, agent: Agent, space: int, other: Access, access: Access) -> bool:
+        """Whether an access comes before one of an operation."""
+        if self.war_ok and self._follows(agent, other, access):
+            return True
         knows = self.run.phases.knows
         if agent.proxy == "generic":
             return knows(agent.arrival, other.thread, other.time)

@@ -21,7 +21,7 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races, threads_of
+from ptxmm.kernels.whole import decide_whole, may_be_whole, threads_of
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -82,7 +82,7 @@ def check(
     try:
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
             by_run = deepcopy(result)
-            open_ = decide_whole(test, by_run, deadline, racing=tells_races(model))
+            open_ = decide_whole(test, by_run, deadline, model)
             result.warnings = by_run.warnings
             if not open_:
                 if by_run.verdict != "undecided" or (timeout is None and threads_of(test) > _MOST_THREADS):

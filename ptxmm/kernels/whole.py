@@ -6,6 +6,7 @@ test -> a watched run -> every check answered from it, or a race shown, or what 
 from __future__ import annotations
 
 import time
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,6 +52,8 @@ _EXPLORED = frozenset(("order", "unordered", "error"))
 _MISUSED, _STUCK = _TELLING = ("bad-mbarrier", "deadlock")
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
+#: Readings of the manual that runs know; under others the formula decides.
+READINGS = frozenset(("war-ok",))
 
 
 def threads_of(test: KernelTest) -> int:
@@ -65,7 +68,8 @@ def may_be_whole(test: KernelTest, model: Model) -> bool:
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
-    return in_order and fair and bool(model.shipped) and threads_of(test) >= FEWEST and size <= _MOST_BYTES
+    spoken_of = bool(model.shipped) and model.readings <= READINGS
+    return in_order and fair and spoken_of and threads_of(test) >= FEWEST and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:
@@ -83,19 +87,21 @@ class _Ran(NamedTuple):
     error: KernelError | None = None
 
 
-def decide_whole(test: KernelTest, result: Result, deadline: float | None, *, racing: bool = True) -> str:
+def decide_whole(test: KernelTest, result: Result, deadline: float | None, model: Model) -> str:
     """Answers all checks of a test by one run and writes the answers into the result. Otherwise it leaves the result as it is,
-    and says why. `racing`: the model says which accesses race. Raises InputError for a module that is wrong."""
+    and says why. Raises InputError for a module that is wrong."""
+    racing = tells_races(model)
     runs = Runs(test, watched=True)
+    run = partial(_run, runs, war_ok="war-ok" in model.readings)
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
-        ran = _run(runs, None)
+        ran = run(None)
         if racing:
-            again = (_run(runs, seed, alone=True) for seed in _other_orders(ran))
+            again = (run(seed, alone=True) for seed in _other_orders(ran))
             ran = next((other for other in again if isinstance(other.why, Race)), ran)
         certain = isinstance(ran.why, Race | Misuse)
-        ones = _run(runs, None, FILLS[1]) if _open_ones(test) and not certain else None
+        ones = run(None, FILLS[1]) if _open_ones(test) and not certain else None
         if ones is not None and isinstance(ones.why, Race | Misuse):
             ran = ones
     if _found(runs, result, ran, places, racing=racing):
@@ -185,9 +191,9 @@ def _differ(one: _Ran, other: _Ran) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False) -> _Ran:
+def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False, war_ok: bool = False) -> _Ran:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
-    hold anything."""
+    hold anything; `war_ok`: the reading of this name."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -197,6 +203,7 @@ def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False) ->
 
         def single() -> Recording:
             watcher = Determinate(size)
+            watcher.copies.war_ok = war_ok
             watchers[number:] = [watcher]
             recording = Recording(watcher)
             recorded[number] = recorded[number]._replace(recording=recording)

@@ -138,7 +138,8 @@ _UNORDERED = {
     "executed",
     "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
     "bulk copy, with a fence between the proxies), and behind it what comes behind a wait for it",
-    "war": "the write of the asynchronous operation follows the read, but there is no fence between their proxies",
+    "war": "the write of the asynchronous operation follows the read, but there is no fence between their proxies "
+    "(--war-ok is the reading that asks for none)",
 }  # fmt: skip
 
 

@@ -3,12 +3,15 @@ their size, with each mistake planted and without."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import generated_copies
 import pytest
 from campaigns import share
 from test_phases_of_launches import compare
 from test_whole_launches import _by_one_run
 
+import ptxmm
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
@@ -134,3 +137,18 @@ def test_each_mistake_in_a_ring_of_bulk_copies_is_found_at_its_line(
     places += [event["line"] for race in result.races for event in race["events"]]
     text = test.launches[0].text.splitlines()
     assert verdict == "ok" or any(line in text[place - 1] for place in places if place), (result.error, places)
+
+
+@pytest.mark.parametrize(
+    ("variant", "strict", "loose"), [("fixed", "no", "ok"), ("buggy1", "no", "undefined"), ("buggy4", "no", "no")]
+)
+def test_a_pipeline_without_fences_before_copies_is_right_under_one_reading(
+    variant: str, strict: str, loose: str
+) -> None:
+    """C47: a copy over what was read before needs a fence between the proxies, but under `--war-ok`."""
+    folder = Path(__file__).parents[3] / "shared/launches/patterns/bulk_pipeline"
+    if not folder.is_dir():
+        pytest.skip("no ../shared")
+    test = ptxmm.load(f"{folder / 'test.toml'}:{variant}")
+    assert ptxmm.check(test).verdict == strict
+    assert ptxmm.check(test, options=["war-ok"]).verdict == loose

@@ -94,7 +94,7 @@ def with_contents(test: KernelTest, init: tuple[int, ...] | None) -> KernelTest:
 def by_one_run(test: KernelTest) -> tuple[str, Result]:
     checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
     result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
-    return decide_whole(test, result, None), result
+    return decide_whole(test, result, None, model_named("ptx-9.0")), result
 
 
 def recorded(test: KernelTest) -> list[Ran]:

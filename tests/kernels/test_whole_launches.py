@@ -83,7 +83,7 @@ def _by_one_run(test: KernelTest) -> tuple[str, Result]:
     """Why one run does not decide a test, empty where it does; and its answer."""
     checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
     result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
-    return decide_whole(test, result, None), result
+    return decide_whole(test, result, None, model_named("ptx-9.0")), result
 
 
 def _by_formula(test: KernelTest, monkeypatch: pytest.MonkeyPatch) -> Result:

@@ -9,7 +9,7 @@ from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import decide_whole, tells_races
+from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races
 from ptxmm.result import Checked, Result
 
 _HEAD = """.version 8.0
@@ -30,8 +30,8 @@ _CASES = {
     "an element that nobody wants": ("unordered", "@%p1 ld.shared.v2.u32 {_, %r4}, [%rd2+8];"
                                      "@%p2 st.shared.u32 [%rd2+8], 1;"),
     "vectors": ("same", "@%p1 st.global.v2.u32 [%rd1], {1, 2}; @%p2 st.global.v2.u32 [%rd1], {3, 4};"),
-    "an addition behind which a maximum comes": ("order", "@%p1 red.global.add.u32 [%rd1], 1; red.global.max.u32 [%rd1], 7;"),
-    "an addition of other bytes before": ("order", "@%p1 red.global.add.u64 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
+    "an addition behind which a maximum comes": ("same", "@%p1 red.global.add.u32 [%rd1], 1; red.global.max.u32 [%rd1], 7;"),
+    "an addition of other bytes before": ("unordered", "@%p1 red.global.add.u64 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
     "an addition in another scope": ("same", "@%p1 red.relaxed.cta.global.add.u32 [%rd1], 1; red.global.add.u32 [%rd1], 9;"),
     "ldu of what was written": ("order", "@%p1 st.global.u32 [%rd1], 7; bar.sync 0; @%p2 ldu.global.u32 %r4, [%rd1];"),
     "ldu of what will be written": ("order", "@%p1 ldu.global.u32 %r4, [%rd1]; bar.sync 0; @%p2 st.global.u32 [%rd1], 7;"),
@@ -58,10 +58,10 @@ def _test(text: str, threads: int = 2, grid: int = 1, elements: int = 8) -> Kern
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
-def _by_one_run(test: KernelTest, racing: bool = True) -> tuple[str, Result]:
+def _by_one_run(test: KernelTest, model: str = "ptx-9.0") -> tuple[str, Result]:
     checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
     result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
-    return decide_whole(test, result, None, racing=racing), result
+    return decide_whole(test, result, None, model_named(model)), result
 
 
 @pytest.mark.parametrize("case", _CASES)
@@ -86,7 +86,7 @@ def test_a_model_that_tells_no_races_has_none(model: str) -> None:
     test = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=40)
     small = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=2)
     assert not tells_races(chosen) and tells_races(model_named("ptx-9.0"))
-    open_, _ = _by_one_run(test, racing=False)
+    open_, _ = _by_one_run(test, model)
     assert open_
     assert checking.check(small, chosen).verdict == "ok"
 
@@ -108,3 +108,15 @@ def test_ctas_that_end_leave_nothing_behind_in_shared_memory() -> None:
     open_, found = _by_one_run(_test(_SHARED, threads=32, grid=200))
     assert not open_ and not found.races
     assert [c.holds for c in found.checks if c.kind == "race_free"] == [True]
+
+
+@pytest.mark.parametrize(
+    ("model", "spoken_of"),
+    [
+        ("ptx-9.0", True), ("ptx-9.0 --war-ok", True), ("ptx-9.0 --sc-not-acqrel", False), ("ptx-9.0/-atomicity", False),
+        ("ptx-9.0 --dep data", False), ("ptx-7.5", True),
+    ],
+)  # fmt: skip
+def test_runs_do_not_speak_for_readings_that_the_theorem_does_not_know(model: str, spoken_of: bool) -> None:
+    test = _test(_HEAD + "bar.sync 0;\n ret;\n}", threads=64)
+    assert may_be_whole(test, model_named(model)) is spoken_of

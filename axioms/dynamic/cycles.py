@@ -1,95 +1,159 @@
-"""Circles of operations on several bytes, each of which would come before the next: load buffering.
+"""Circles of operations on several bytes, each of which would come before the next: load buffering, and its like with writes.
 
 Where every such circle is broken, what threads read from each other has an order in time, and so the operations are
-interleaved. A circle leads from bytes to bytes by threads that read the ones and then write the others. It is broken where
-each of these writes depends on the read (section 8.10.4), or where each thread acquires what it read, and releases that with
-what it writes (section 8.10.6).
+interleaved. A circle leads from bytes to bytes by threads that come behind a write to the ones, and then write the others;
+where threads meet, that leads from the ones to the meeting, and from there to the others. It is broken where threads find what
+they come behind, and either each of these writes depends on that (section 8.10.4), or each thread acquires it, and releases it
+with what it writes (section 8.10.6). Who writes behind what nothing orders before finds nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from axioms.dynamic.plan import Bytes
 
 _NEVER = 1 << 60
+#: What operations come behind: bytes, or a meeting of threads by its number.
+Node = Bytes | int
 
 
-class _Read:
-    __slots__ = ("acquired", "depends", "where")
+@dataclass(eq=False, slots=True)
+class Step:
+    """An operation of a thread that comes behind a write to some bytes, and when its thread acquired that; None: not by any
+    fence. `active`: it may; others are such that the order of the run is certain."""
 
-    def __init__(self, where: Bytes, acquired: int | None, depends: Callable[[], bool]) -> None:
-        self.where, self.acquired, self.depends = where, acquired, depends
+    where: Node
+    thread: int
+    acquired: int | None
+    depends: Callable[[], bool]
+    active: bool = True
+
+
+def _nothing() -> bool:
+    return False
 
 
 class Cycles:
     """The reads and writes of the threads of a launch, as they come."""
 
     def __init__(self) -> None:
-        self._reads: dict[int, list[_Read]] = {}
+        self._steps: dict[int, list[Step]] = {}
         self._fenced: dict[int, int] = {}
-        self._now = 0
-        #: By a pair of bytes: the threads that read the ones before they write the others; whether all such writes depend on
-        #: the reads, and whether all are ordered behind by synchronization.
-        self._edges: dict[tuple[Bytes, Bytes], list[tuple[int, _Read, int]]] = {}
+        self._now = self._meetings = 0
+        #: Bytes that are written behind a write that is not found: who reads there need not have found what it comes behind.
+        self._loose: set[Node] = set()
+        #: By two nodes: the operations that come behind the one, before their threads write the other, and the earliest time
+        #: at which such a write releases.
+        self._edges: dict[tuple[Node, Node], dict[Step, int]] = {}
 
     def reads(self, thread: int, where: Bytes, *, acquires: bool, depends: Callable[[], bool]) -> None:
         """A thread reads. `depends`: whether all that it does afterwards does so only for some values."""
         self._now += 1
-        self._reads.setdefault(thread, []).append(_Read(where, self._now if acquires else _NEVER, depends))
+        self._steps.setdefault(thread, []).append(Step(where, thread, self._now if acquires else _NEVER, depends))
 
-    def follows(self, thread: int, where: Bytes) -> None:
-        """A thread is about to write, and nothing orders that behind an earlier write: only coherence order has one first."""
+    def overwrites(self, thread: int, where: Bytes) -> Step:
+        """A thread writes, and uses nothing that it finds; what it does afterwards may come behind another write to these
+        bytes where this becomes active."""
         self._now += 1
-        self._reads.setdefault(thread, []).append(_Read(where, None, lambda: False))
+        step = Step(where, thread, None, _nothing, active=False)
+        self._steps.setdefault(thread, []).append(step)
+        return step
 
-    def writes(self, thread: int, where: Bytes, releases: bool) -> None:
+    def loosen(self, where: Bytes) -> None:
+        """Some write there comes behind another one by coherence order alone, or could do so."""
+        self._loose.add(where)
+
+    def writes(self, thread: int, where: Node, releases: bool) -> None:
         """A thread writes."""
         self._now += 1
         released = self._now if releases else self._fenced.get(thread, 0)
-        for read in self._reads.get(thread, ()):
-            if read.where != where:
-                self._edges.setdefault((read.where, where), []).append((thread, read, released))
+        for step in self._steps.get(thread, ()):
+            if step.where != where:
+                of = self._edges.setdefault((step.where, where), {})
+                of[step] = min(of.get(step, released), released)
 
     def fences(self, thread: int, acquires: bool, releases: bool) -> None:
         """A fence that all others are in the scope of; it may be of one side."""
         self._now += 1
         if acquires:
-            for read in self._reads.get(thread, ()):
-                if read.acquired is not None:
-                    read.acquired = min(read.acquired, self._now)
+            for step in self._steps.get(thread, ()):
+                if step.acquired is not None:
+                    step.acquired = min(step.acquired, self._now)
         if releases:
             self._fenced[thread] = self._now
 
+    def meet(self, arrived: Iterable[int], behind: Iterable[int], *, synchronizes: bool) -> None:
+        """Some threads come behind the arrivals of some, the same or others."""
+        having = [thread for thread in arrived if self._steps.get(thread)]
+        if not having:
+            return
+        self._meetings += 1
+        for thread in having:
+            self.writes(thread, self._meetings, synchronizes)
+        for thread in behind:
+            if having != [thread]:
+                before = [] if synchronizes else self._steps.get(thread, [])
+                acquired = self._now if synchronizes else None
+                self._steps[thread] = [*before, Step(self._meetings, thread, acquired, _nothing)]
+
     def found(self) -> bool:
         """Whether a circle may not be broken."""
-        following: dict[Bytes, set[Bytes]] = {}
-        for one, other in self._edges:
-            following.setdefault(one, set()).add(other)
-        for edge in list(self._edges):
-            circle = [e for e in self._edges if self._together(following, edge[0], e)]
-            if edge not in circle:
-                continue
-            steps = [step for e in circle for step in self._edges[e]]
-            if len({thread for thread, _, _ in steps}) < 2:
-                continue
-            depend = all(read.depends() for _, read, _ in steps)
-            if not depend and not all(
-                read.acquired is not None and read.acquired <= released for _, read, released in steps
-            ):
-                return True
-        return False
+        edges = {
+            edge: steps for edge, of in self._edges.items()
+            if (steps := [(s, at) for s, at in of.items() if s.active or s.where in self._loose])
+        }  # fmt: skip
+        component = _components(edges)
+        circles: dict[int, list[tuple[Step, int]]] = {}
+        for (one, other), steps in edges.items():
+            if component[one] == component[other]:
+                circles.setdefault(component[one], []).extend(steps)
+        return any(not self._broken(steps) for steps in circles.values())
 
-    def _together(self, following: dict[Bytes, set[Bytes]], start: Bytes, edge: tuple[Bytes, Bytes]) -> bool:
-        """Whether an edge is in a circle with some bytes."""
-        return edge[0] in _reached(following, start) and start in _reached(following, edge[1])
+    def _broken(self, steps: list[tuple[Step, int]]) -> bool:
+        if len({step.thread for step, _ in steps}) < 2:
+            return True
+        meetings = [step for step, _ in steps if isinstance(step.where, int)]
+        if all(step.acquired is not None for step in meetings) and self._of_one(steps):
+            return True
+        if any(step.where in self._loose for step, _ in steps):
+            return False
+        if all(step.acquired is not None and step.acquired <= released for step, released in steps):
+            return True
+        return all(step.depends() for step, _ in steps)
+
+    @staticmethod
+    def _of_one(steps: list[tuple[Step, int]]) -> bool:
+        """Whether a circle is about the same bytes: that contradicts coherence."""
+        return len({step.where for step, _ in steps if not isinstance(step.where, int)}) < 2
 
 
-def _reached(following: dict[Bytes, set[Bytes]], start: Bytes) -> set[Bytes]:
-    found, waiting = {start}, [start]
-    while waiting:
-        for other in following.get(waiting.pop(), ()):
-            if other not in found:
-                found.add(other)
-                waiting.append(other)
+def _components(edges: Iterable[tuple[Node, Node]]) -> dict[Node, int]:
+    """A number for each node, the same for those of one circle."""
+    after: dict[Node, list[Node]] = {}
+    before: dict[Node, list[Node]] = {}
+    for one, other in edges:
+        after.setdefault(one, []).append(other)
+        before.setdefault(other, []).append(one)
+    left: list[Node] = []
+    seen: set[Node] = set()
+    for start in after:
+        waiting = [(start, False)]
+        while waiting:
+            node, done = waiting.pop()
+            if done:
+                left.append(node)
+            elif node not in seen:
+                seen.add(node)
+                waiting.append((node, True))
+                waiting += [(other, False) for other in after.get(node, ())]
+    found: dict[Node, int] = {}
+    for start in reversed(left):
+        nodes = [start]
+        while nodes:
+            node = nodes.pop()
+            if node not in found:
+                found[node] = found.get(start, len(found))
+                nodes += before.get(node, ())
     return found

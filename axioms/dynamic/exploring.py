@@ -7,10 +7,10 @@ was a run that begins so. docs/whole-launches.md shows that these are all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from axioms.dynamic.noted import Again, Event
+from axioms.dynamic.noted import Again, Event, Spot
 from axioms.dynamic.plan import Bytes, Known, Name, Round, Script
 
 #: Runs at most.
@@ -88,13 +88,14 @@ def _script(events: Sequence[Event], telling: Callable[[Event], bool] = lambda _
     orders: dict[Bytes, tuple[Name, ...]] = {}
     sources: dict[Name, int] = {}
     takers: dict[Round, dict[int, Name]] = {}
+    kept = set(events)
     for event in events:
         where = event.spot.name
         if event.kind == "taker":
             if telling(event):
                 takers.setdefault((where, event.round), {})[event.position] = event.name
         elif event.kind == "read":
-            sources[event.name] = event.source
+            sources[event.name] = _number(event.source, event.spot, kept)
         else:
             orders[where] = (*orders.get(where, ()), event.name)
     return Script(orders, sources, takers)
@@ -116,12 +117,24 @@ def _others(done: Done, known: Known) -> Iterator[Script]:
             else:
                 ways = _earlier(event, events)
             for kept, change in ways:
-                yield _changed(_script([*earlier, *kept], tells), event, change)
+                yield _changed(_script([*earlier, *kept], tells), event, _renumbered(change, event.spot, kept))
 
 
 #: What becomes of an operation: it comes at a place in the order, finds what a write left, comes only behind that, or somebody
 #: takes its position.
 _Change = tuple[str, int, Name]
+
+
+def _renumbered(change: _Change, spot: Spot, kept: Sequence[Event]) -> _Change:
+    kind, number, name = change
+    if kind == "taker":
+        return change
+    return kind, _number(number - 1, spot, set(kept)) + 1 if kind == "order" else _number(number, spot, set(kept)), name
+
+
+def _number(number: int, spot: Spot, kept: Set[Event]) -> int:
+    """The number of a write among those that are kept."""
+    return sum(event in kept for event in spot.order[: number + 1]) - 1
 
 
 def _changed(script: Script, event: Event, change: _Change) -> Script:
@@ -146,7 +159,7 @@ def _earlier(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event
     position = spot.order.index(event)
     for number in range(position):
         other = spot.order[number]
-        if event.before & other.bit or _again(event, other.found):
+        if event.before & other.bit or event.again(other.found):
             continue
         if event.write is not None and not event.write(other.found)[1]:
             continue  # there it would not write: below
@@ -155,7 +168,7 @@ def _earlier(event: Event, events: Sequence[Event]) -> Iterator[tuple[list[Event
         return
     for number in range(max(event.floor, -1), position - 1):
         value = spot.after(number)
-        if not event.write(value)[1] and not _again(event, value):
+        if not event.write(value)[1] and not event.again(value):
             yield _without(events, event), ("source", number, event.name)
 
 
@@ -165,7 +178,7 @@ def _other_sources(event: Event, events: Sequence[Event]) -> Iterator[tuple[list
     for number in range(event.floor, len(spot.order)):
         if number >= 0 and spot.order[number].past & event.bit:
             continue
-        if _again(event, spot.after(number)):
+        if event.again(spot.after(number)):
             if number > event.source:  # where nothing comes after that, it waits for ever
                 yield _without(events, event), ("await", number, event.name)
             continue
@@ -196,8 +209,3 @@ def _without(events: Sequence[Event], *others: Event) -> list[Event]:
     for other in others:
         bits |= other.bit
     return [event for event in events if not event.past & bits]
-
-
-def _again(event: Event, value: int) -> bool:
-    """Whether an operation that finds a value leads its thread back to try again."""
-    return event.lead is not None and event.lead(value) is None

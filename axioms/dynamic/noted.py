@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axioms.dynamic.clocks import Clocks
+from axioms.dynamic.cycles import Step
 from axioms.dynamic.plan import Bytes, Name, Takers
 from axioms.dynamic.waiting import Hand, Place, Read
 from ptxcore.machine.run.memory import Segment
@@ -41,9 +42,24 @@ class Event:
     hands: tuple[Hand, ...] = ()
     lead: Callable[[int], object] | None = None
     write: Callable[[Any], tuple[Any, Any]] | None = None
+    step: Step | None = None
 
     def __post_init__(self) -> None:
         self.past = self.before
+
+    def again(self, value: int) -> bool:
+        """Whether it leads its thread back to try again with a value that it finds, and nothing else comes of it."""
+        return self.lead is not None and self.lead(value) is None and not self._alters(value)
+
+    def changes(self, value: int) -> bool:
+        """Whether it writes, and is no mere attempt, with a value that it finds."""
+        return self.write is None or (bool(self.write(value)[1]) and not self.again(value))
+
+    def _alters(self, value: int) -> bool:
+        if self.write is None:
+            return False
+        written, writes = self.write(value)
+        return bool(writes) and written & ((1 << 8 * self.spot.name.size) - 1) != value
 
 
 @dataclass(eq=False, slots=True)

@@ -102,9 +102,13 @@ class Noting(Determinate):
         if seen:
             for number in self.last[key].waited:
                 self.behind[number] = self.behind.get(number, 0) | seen
+        met = self.last[key]
+        self.cycles.meet([number for number, _, _ in met.arrivals], met.waited, synchronizes=True)
 
     def met(self, how: Use, threads: Any, masked: bool) -> None:
         super().met(how, threads, masked)
+        numbers = [thread.number for thread in threads]
+        self.cycles.meet(numbers, numbers, synchronizes=how.form.mnemonic == "bar")
         seen = 0
         for thread in threads:
             seen |= self.behind.get(thread.number, 0)
@@ -181,6 +185,21 @@ class Noting(Determinate):
         """What the thread does next depends on what it finds, where it would go elsewhere with something else."""
         if lead is not on:
             self._reads(thread, spot, lambda: branches(lead(spot.after(n)) for n in range(-1, len(spot.order))))
+
+    def _overwrites_in_order(self, thread: WatchedThread, event: Event, *, uses: bool) -> None:
+        """A write that comes next in its order; `uses`: its thread uses what it finds. It may come before what nothing orders
+        before it, if it writes with what that found; or only behind by coherence order."""
+        spot = event.spot
+        if not uses:
+            event.step = self.cycles.overwrites(thread.number, spot.name)
+        for other in spot.order:
+            if self.clocks.ordered(thread.number, other.name[1], other.time):
+                continue
+            if event.kind == "store" or (other.kind == "store" and event.changes(other.found)):
+                self.cycles.loosen(spot.name)
+            for one, finds in ((event, True), (other, event.changes(other.found))):
+                if one.step is not None and finds:
+                    one.step.active = True
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         super()._fence(thread, how)

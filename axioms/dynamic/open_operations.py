@@ -106,8 +106,7 @@ class OneOfSeveral(Noting):
         if spot.mode == ORDERED:
             event = self._event(thread, spot, "store")
             event.found, event.after, event.time = self._value(thread, spot), self._cut(value, size), access.time
-            if not all(self.clocks.ordered(thread.number, e.name[1], e.time) for e in spot.order):
-                self.cycles.follows(thread.number, spot.name)
+            self._overwrites_in_order(thread, event, uses=False)
             self._written_in_order(thread, spot, event, self._hands(thread, spot, access))
         else:
             spot.rounds += 1
@@ -194,7 +193,9 @@ class OneOfSeveral(Noting):
             behind = range(position + 1, takers.number)
             last = all(p in takers.telling for p in behind)
             certain = [e for e in spot.takers if last or e.position in takers.telling]
-        if lead is not on:
+        if lead is on:
+            self.cycles.overwrites(thread.number, spot.name).active = True
+        else:
             self._reads(thread, spot, lambda: False)
         hands = [hand for e in certain for hand in e.hands if self._chained(spot, e.position, access)]
         for e in certain:
@@ -242,6 +243,7 @@ class OneOfSeveral(Noting):
         self._gets(thread, spot, hands, access.strong, red=lead is on)
         access = self.shade(thread, "A", spot.segment, spot.first, size, ORDERED)
         event.time = access.time
+        self._overwrites_in_order(thread, event, uses=lead is not on)
         self._note_write(thread, access, spot, None)
         self._written_in_order(thread, spot, event, (*hands, *self._hands(thread, spot, access)))
         return None
@@ -274,6 +276,9 @@ class OneOfSeveral(Noting):
         hands = self._sees(thread, spot, source, access)
         self._gets(thread, spot, hands, access.strong, red=False)
         event.time = self.shade(thread, "R", spot.segment, spot.first, size).time
+        if write is not None:  # elsewhere in the order it may write
+            self._overwrites_in_order(thread, event, uses=True)
+            self.cycles.writes(thread.number, spot.name, self._releases(thread) and access.strong in WIDE)
         self.stale = self.stale or source < len(spot.order) - 1
         event.past |= self.behind.get(thread.number, 0)
         self._done(thread, event)

@@ -1,0 +1,130 @@
+"""Operations on several bytes, each of which could come before the next one: the shapes of litmus tests, with weak orders.
+
+What several runs settle is compared with the formula, and where a circle is possible they settle nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from agreement import note
+from test_open_operations import _sorted
+from test_whole_launches import _by_formula, _by_one_run
+
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+_HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<3>; .reg .b32 %r<8>; .reg .b64 %rd<2>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r5, 0;
+"""
+_X, _Y = "[%rd1]", "[%rd1+4]"
+
+
+def _kernel(*ctas: tuple[str, ...]) -> KernelTest:
+    """Threads, CTA by CTA, in an own branch each; `!` is the number of a thread, `$n` the word of the buffer for results."""
+    lines, block = [f"mad.lo.u32 %r3, %r1, {len(ctas[0])}, %r2;"], len(ctas[0])
+    for number, text in enumerate(text for cta in ctas for text in cta):
+        text = text.replace("!", str(number))
+        for word in range(4):
+            text = text.replace(f"${word}", f"[%rd1+{16 + 4 * word}]")
+        lines.append(f"setp.ne.u32 %p1, %r3, {number}; @%p1 bra NEXT{number}; {text} ret;\nNEXT{number}:")
+    names = [*range(2), *range(4, 8)]
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": len(ctas), "block": block,
+        "params": {"x": {"type": "u32", "elements": 16, "init": [0]}},
+        "check": {"forall": " && ".join(f"x[{n}] < 90" for n in names), "race_free": True, "terminates": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": "\n ".join([_HEAD, *lines, "ret;", "}"])}).test()
+
+
+def _st(place: str, value: int, sem: str = "relaxed") -> str:
+    return f"st.{sem}.gpu.global.u32 {place}, {value};"
+
+
+def _ld(place: str, out: int, sem: str = "relaxed") -> str:
+    return f"ld.{sem}.gpu.global.u32 %r5, {place}; st.global.u32 ${out}, %r5;"
+
+
+def _wait(place: str, sem: str = "relaxed") -> str:
+    return f"W!: ld.{sem}.gpu.global.u32 %r6, {place}; setp.eq.u32 %p1, %r6, 0; @%p1 bra W!;"
+
+
+def _atom(place: str, operation: str, out: int, sem: str = "relaxed") -> str:
+    name, operands = operation.split(" ", 1)
+    return f"atom.{sem}.gpu.global.{name} %r5, {place}, {operands}; st.global.u32 ${out}, %r5;"
+
+
+def _red(place: str) -> str:
+    return f"red.relaxed.gpu.global.add.u32 {place}, 1;"
+
+
+#: Circles that the model allows: what comes last in one place comes first in another.
+_ALLOWED = {
+    "S": [(_st(_X, 1) + _st(_Y, 1),), (_wait(_Y) + _st(_X, 2),)],
+    "S, acquired alone": [(_st(_X, 1) + _st(_Y, 1),), (_wait(_Y, "acquire") + _st(_X, 2),)],
+    "S, released alone": [(_st(_X, 1) + _st(_Y, 1, "release"),), (_wait(_Y) + _st(_X, 2),)],
+    "S, exch behind": [(_st(_X, 1) + _st(_Y, 1),), (_wait(_Y) + _atom(_X, "exch.b32 2", 0),)],
+    "S, red before": [(_red(_X) + _st(_Y, 1),), (_wait(_Y) + _st(_X, 5),)],
+    "S, red and add": [(_red(_X) + _st(_Y, 1),), (_wait(_Y) + _atom(_X, "add.u32 1", 0),)],
+    "S, cas twice": [
+        (_atom(_X, "cas.b32 0, 1", 0) + _st(_Y, 1),), (_wait(_Y) + _atom(_X, "cas.b32 0, 2", 1),)
+    ],
+    "S, one thread between": [(_st(_X, 1) + _st(_Y, 1),), (_wait(_Y) + _red("[%rd1+8]"),), (_wait("[%rd1+8]") + _st(_X, 2),)],
+    "2+2W": [(_st(_X, 1) + _st(_Y, 2),), (_st(_Y, 1) + _st(_X, 2),)],
+    "2+2W, released": [(_st(_X, 1, "release") + _st(_Y, 2, "release"),), (_st(_Y, 1, "release") + _st(_X, 2, "release"),)],
+    "LB": [(_ld(_X, 0) + _st(_Y, 1),), (_ld(_Y, 1) + _st(_X, 1),)],
+    "LB, red": [(_ld(_X, 0) + _red(_Y),), (_ld(_Y, 1) + _red(_X),)],
+    "LB over warps": [
+        (_ld(_X, 0) + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_Y, 1)),
+        (_ld(_Y, 1) + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_X, 1)),
+    ],
+    "LB over barriers": [
+        (_ld(_X, 0) + "barrier.sync 0;", "barrier.sync 0;" + _st(_Y, 1)),
+        (_ld(_Y, 1) + "barrier.sync 0;", "barrier.sync 0;" + _st(_X, 1)),
+    ],
+}  # fmt: skip
+_SHFL = "shfl.sync.idx.b32 %r7, %r5, 0, 31, 3;"
+#: Those that it does not allow, or where the order is the same anyway.
+_OTHERS = {
+    "S, in order": [(_st(_X, 1) + _st(_Y, 1, "release"),), (_wait(_Y, "acquire") + _st(_X, 2),)],
+    "S, by fences": [(_st(_X, 1) + "fence.release.gpu;" + _st(_Y, 1),), (_wait(_Y) + "fence.acquire.gpu;" + _st(_X, 2),)],
+    "2+2W by exch": [
+        (_atom(_X, "exch.b32 1", 0, "acq_rel") + _atom(_Y, "exch.b32 2", 1, "acq_rel"),),
+        (_atom(_Y, "exch.b32 1", 2, "acq_rel") + _atom(_X, "exch.b32 2", 3, "acq_rel"),),
+    ],
+    "CoRW": [(_ld(_X, 0) + _st(_X, 1),), (_st(_X, 2) + _ld(_X, 1),)],
+    "R": [(_st(_X, 1) + _st(_Y, 1),), (_st(_Y, 2) + _ld(_X, 0),)],
+    "LB, acquired and released, over warps": [
+        (_ld(_X, 0, "acquire") + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_Y, 1, "release")),
+        (_ld(_Y, 1, "acquire") + "bar.warp.sync 3;", "bar.warp.sync 3;" + _st(_X, 1, "release")),
+    ],
+    "tickets over a shuffle": [(_atom(_X, "add.u32 1", 0) + _SHFL, _SHFL + _st(_Y, 1)), (_atom(_X, "add.u32 1", 1), "")],
+    "attempts that change": [
+        (_atom(_X, "exch.b32 1", 0) + _atom(_X, "exch.b32 0", 1),),
+        (f"T!: atom.relaxed.gpu.global.exch.b32 %r5, {_X}, 2; setp.ne.u32 %p1, %r5, 0; @%p1 bra T!;",),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _ALLOWED)
+def test_a_circle_that_the_model_allows_is_not_passed_over(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = _kernel(*_ALLOWED[name])
+    open_, _ = _by_one_run(test)
+    assert "several places" in open_
+    assert len(_by_formula(test, monkeypatch).states) > 1
+
+
+@pytest.mark.compares(1)
+def test_circles_that_are_broken_are_settled_as_the_formula_settles_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, ctas in _OTHERS.items():
+        open_, found = _by_one_run(_kernel(*ctas))
+        expected = _by_formula(_kernel(*ctas), monkeypatch)
+        assert not open_ and found.verdict == expected.verdict.replace("bounded", "ok") == "ok", (name, open_)
+        assert _sorted(found.states) == _sorted(expected.states), name
+    note(len(_OTHERS), Counter())

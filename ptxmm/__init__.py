@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ptxmm.images import Surface, Texture, TextureSampler
     from ptxmm.kernels.kernel import Kernel
     from ptxmm.linting import lint
+    from ptxmm.multimem import Multimem
     from ptxmm.result import Result, Witness
     from ptxmm.running import Run, run
     from ptxmm.tensors import TensorMap
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "InputError",
     "Kernel",
+    "Multimem",
     "Result",
     "Run",
     "Surface",
@@ -49,6 +51,7 @@ __all__ = [
 _HOMES = {
     "InputError": "ptxcore.diagnostics",
     "Kernel": "ptxmm.kernels.kernel",
+    "Multimem": "ptxmm.multimem",
     "Result": "ptxmm.result",
     "Run": "ptxmm.running",
     "TensorMap": "ptxmm.tensors",

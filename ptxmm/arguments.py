@@ -11,6 +11,7 @@ from ptxcore.machine.ir.windows import IMAGES
 from ptxcore.machine.lower.references import kind_of, references
 from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.memory import LARGEST
+from ptxmm.multimem import Replicas
 
 if TYPE_CHECKING:
     from ptxcore.machine.lower.ops import Parameter
@@ -84,6 +85,8 @@ class Arguments:
                 self.values.append(_address(parameter, argument, places[id(argument)]))
             elif isinstance(argument, Packed):
                 self.values.append(_filled(parameter, argument, places))
+            elif isinstance(argument, Replicas):
+                self.values.append(self._multimem(parameter, argument, places))
             elif hasattr(argument, "image"):
                 self.values.append(self._handle(parameter, argument, places))
             else:
@@ -140,6 +143,14 @@ class Arguments:
         self._show(bound, places, handle)
         return handle.to_bytes(_ADDRESS, "little")
 
+    def _multimem(self, parameter: Parameter, replicas: Replicas, places: Mapping[int, int]) -> bytes:
+        """A multimem address."""
+        if parameter.size != _ADDRESS:
+            raise UsageError(f"'{parameter.name}' has {parameter.size} bytes, an address has {_ADDRESS}")
+        address = self._memory.multimem(replicas.name, tuple(places[id(array)] for array in replicas.arrays))
+        self._buffers.append(address)
+        return address.to_bytes(_ADDRESS, "little")
+
     def _show(self, bound: Bound, places: Mapping[int, int], handle: int) -> None:
         """Puts an image behind a handle."""
         bases = tuple(places[id(array)] for array in bound.arrays) or bound.image.bases
@@ -181,7 +192,7 @@ def _arrays(parameter: Parameter, argument: Any) -> list[tuple[str, Any]]:
     """The arrays that an argument leads to, with their names."""
     if isinstance(argument, Packed):
         return [(p.name, p.array) for p in argument.pointers]
-    if hasattr(argument, "image"):
+    if isinstance(argument, Replicas) or hasattr(argument, "image"):
         return [(parameter.name, array) for array in argument.arrays]
     return [(parameter.name, argument)] if _is_buffer(parameter, argument) else []
 

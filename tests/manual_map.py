@@ -28,6 +28,7 @@ def _s(section: str, words: str, *carriers: str, note: str = "") -> Sentence:
 _EVENTS = "axioms/events/event.py"
 _KNOWN = "axioms/events/static.py"
 _MEMORY = "axioms/events/memory.py"
+_MULTIMEM = "ptxcore/isa/multimem.py"
 _BOUNDS = "axioms/encode/bounds.py"
 _ASYNC = "axioms/events/asynchronous.py"
 _MBARRIERS = "axioms/sync/mbarriers.py"
@@ -56,7 +57,7 @@ CHAPTER_8: tuple[Sentence, ...] = (
     _s("8.2.1", "locations overlap when they share bytes; operations when they do at one virtual address", _KNOWN),
     _s("8.2.1", "overlap is complete when the locations are the same, else partial", _KNOWN),
     _s("8.2.2", "distinct virtual addresses of one location are aliases", _MEMORY, _KNOWN),
-    _s("8.2.3", "multimem addresses, and what may access them", note="multimem instructions are refused by name"),
+    _s("8.2.3", "multimem addresses, and what may access them", _MEMORY, note="litmus tests have none; kernel tests do"),
     _s("8.2.4", "a vector access is scalar accesses in no order; scalars have up to 64 bits", _KNOWN,
        note="one access of 128 bits is one access"),
     _s("8.2.5", "so is an access to packed data", _SYNC_MEANINGS, _KNOWN),
@@ -151,7 +152,7 @@ CHAPTER_9: tuple[Sentence, ...] = (
     _s("9.7.9.12", "its completion synchronizes with the end of the CTA", _KERNELS, _ASYNC),
     _s("9.7.9.12", "destination and object lie in one CTA of the cluster", _OBLIGATIONS),
     _s("9.7.9.13", "st.bulk is weak", _ASYNC),
-    _s("9.7.9.14", "defaults and scopes of multimem instructions", note="refused by name"),
+    _s("9.7.9.14", "defaults and scopes of multimem instructions", _MULTIMEM, note="an access to each location, in no order"),
     _s("9.7.9.15", "prefetching has no effect", note="no event"),
     _s("9.7.9.17", "discard is a weak write of an unstable value", _ASYNC),
     _s("9.7.9.23", "mapa gives the same shared memory in another CTA of the cluster", _MEMORY, note="the same virtual address"),
@@ -212,7 +213,7 @@ CHAPTER_9: tuple[Sentence, ...] = (
     _s("9.7.13.15.16", "a wait for a phase that is over returns true; try_wait may give up before that", _STATES, "cat try-wait"),
     _s("9.7.13.15.16", "waiting for phases that are neither current nor the one before is undefined", _STATES),
     _s("9.7.13.16", "tensormap.cp_fenceproxy copies and is a one-way release", "cat turned", note="copies by a map that a kernel wrote are refused by name"),
-    _s("9.7.13.17", "clusterlaunchcontrol.try_cancel writes weakly through the async proxy", note="refused by name"),
+    _s("9.7.13.17", "clusterlaunchcontrol.try_cancel writes weakly through the async proxy", note="runs cancel; exploration refuses it by name"),
     _s("9.7.14, 9.7.15, 9.7.16", "matrix instructions load and store weakly, or through the async proxy", note="refused by name"),
     _s("9.7.19.2", "nanosleep, clocks and timers order nothing", note="no event; what they return is any value"),
 )

@@ -117,7 +117,8 @@ class Possible(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Where an access of `size` bytes at an `address` goes that no object holds: `offset` is that from the first byte of the
-    object that is near, which has `length` bytes and may be some `owner`'s. Without a name none is near."""
+    object that is near, which has `length` bytes and may be some `owner`'s. Without a name none is near. `multimem`: there
+    nothing but multimem instructions may go."""
 
     size: int
     address: int
@@ -125,6 +126,7 @@ class Beside:
     owner: str = ""
     offset: int = 0
     length: int = 0
+    multimem: bool = False
 
 
 class TooManyPlaces(Exception):
@@ -195,7 +197,7 @@ class AddressSpace:
 
 
 def _beside(thing: Object, size: int, address: int, offset: int) -> Beside:
-    return Beside(size, address, thing.name, thing.owner, offset, thing.size)
+    return Beside(size, address, thing.name, thing.owner, offset, thing.size, thing.space == "multimem")
 
 
 def _aligned(first: int, last: int, low: int, step: int, alignment: int) -> Iterable[int]:

@@ -162,6 +162,11 @@ class Thread(Protocol):
         """Where the thread's stack stands; with `restored`, puts it back there."""
         ...
 
+    def replicas(self, how: Use, address: Value) -> Iterable[Value]:
+        """The addresses of the locations that a multimem address points to, one on each device, in any order. To be gone
+        through to the end, with what is done at each."""
+        ...
+
     # Textures and surfaces.
 
     def image(self, how: Use, handle: Value, kind: str = "") -> Image:

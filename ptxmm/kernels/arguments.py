@@ -16,12 +16,24 @@ from ptxmm.kernels import tensor_maps
 from ptxmm.kernels.contents import Contents, FileTrouble, of_array, of_file
 from ptxmm.kernels.document import Document, Found, kind_of
 from ptxmm.kernels.expressions import TYPES, Type
-from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Pointer, Scalar, Structure
+from ptxmm.kernels.launch import POINTER, Argument, Buffer, Field, Multimem, Pointer, Scalar, Structure
 from ptxmm.kernels.words import suggested
 
-_KEYS = ("type", "elements", "init", "align", "value", "bytes", "fields", "tensor_map", "texture", "surface")
+_KEYS = (
+    "type",
+    "elements",
+    "init",
+    "align",
+    "value",
+    "bytes",
+    "fields",
+    "tensor_map",
+    "texture",
+    "surface",
+    "multimem",
+)
 #: Those that no buffer has.
-_NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface"))
+_NO_BUFFER = frozenset(("value", "bytes", "fields", "tensor_map", "texture", "surface", "multimem"))
 _FIELD_KEYS = ("at", "type", "value")
 #: Parameters of a kernel have no more bytes.
 _MOST_BYTES = 32764
@@ -72,6 +84,8 @@ def described(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argumen
         return _tensor_map(name, table, buffers)
     if "texture" in table or "surface" in table:
         return _imaged(name, table, buffers, folder)
+    if "multimem" in table:
+        return _multimem(name, table, buffers)
     if "bytes" in table or "fields" in table:
         return _structure(name, table, buffers)
     if "value" in table:
@@ -117,6 +131,34 @@ def _imaged(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]
         word = next(iter(table))
         where = (word, *trouble.where) if trouble.where[:1] == ("init",) else (word,)
         raise ArgumentTrouble(where, trouble.message, trouble.hint) from None
+
+
+def _multimem(name: str, table: Mapping[str, Any], buffers: Mapping[str, Argument]) -> Multimem:
+    """A multimem address."""
+    hint = f'as in {name} = {{multimem = ["a0", "a1"]}}, with a buffer for each device'
+    for key in table:
+        if key != "multimem":
+            raise ArgumentTrouble((key,), f"'{name}' is a multimem address: '{key}' has no meaning", hint, key=True)
+    listed = table["multimem"]
+    if not isinstance(listed, list) or not listed:
+        raise ArgumentTrouble(("multimem",), f"a list of buffers is wanted here, not {_written(listed)}", hint)
+    found: list[Buffer] = []
+    for i, one in enumerate(listed):
+        buffer = buffers.get(one) if isinstance(one, str) else None
+        if not isinstance(buffer, Buffer):
+            shown = f"'{one}'" if isinstance(one, str) else _written(one)
+            raise ArgumentTrouble(("multimem", i), f"{shown} is no buffer", hint)
+        if buffer in found:
+            raise ArgumentTrouble(
+                ("multimem", i), f"'{one}' is there twice: the locations are distinct (section 8.2.3)"
+            )
+        if found and (buffer.type, buffer.elements) != (found[0].type, found[0].elements):
+            message = (
+                f"'{one}' has {buffer.elements} {buffer.type}, '{found[0].name}' {found[0].elements} {found[0].type}"
+            )
+            raise ArgumentTrouble(("multimem", i), message)
+        found.append(buffer)
+    return Multimem(name, tuple(found))
 
 
 def _type(written: object, where: tuple[str | int, ...]) -> tuple[str, Type]:

@@ -17,7 +17,7 @@ from ptxcore.check.module import accepted
 from ptxcore.diagnostics import Diagnostic, InputError
 from ptxcore.machine.explore.actions import MAPA_ALIAS
 from ptxcore.machine.explore.explorable import Explorable, explorable
-from ptxcore.machine.explore.images import TEXEL
+from ptxcore.machine.explore.images import SUM, TEXEL
 from ptxcore.machine.explore.instances import SHARED_BASE
 from ptxcore.machine.explore.symbolic import explore
 from ptxcore.machine.explore.warps import Lane, explore_warp
@@ -106,9 +106,9 @@ class Explored:
                 error.path, error.text = launch.path, launch.text
                 raise (in_source(error, launch) if launch.source else error) from None
         self.on_heap()
-        effects = (e for t in self.threads if self.memory.images for e in t.execution.effects)
-        if any(e.kind == "input" and e.operation == TEXEL for e in effects):
-            self.assumed["texel"] = None
+        if self.memory.images or self.memory.multimem:
+            inputs = {e.operation for t in self.threads for e in t.execution.effects if e.kind == "input"}
+            self.assumed |= dict.fromkeys(what for what in (TEXEL, SUM) if what in inputs)
 
     def launch(self, number: int, launch: Launch) -> None:
         """The threads of a launch."""
@@ -173,7 +173,9 @@ class Explored:
     def code(self, kernel: Explorable, special: dict[str, int], name: str) -> ThreadCode:
         try:
             code = kernel.thread(special, partial(self.memory.heap.address, name))
-            return code._replace(images=self.memory.images) if self.memory.images else code
+            if self.memory.images or self.memory.multimem:
+                return code._replace(images=self.memory.images, multimem=self.memory.multimem)
+            return code
         except KeyError as error:
             raise UnsupportedProgram(f"the kernel reads %{error.args[0]}, of which nothing is known") from None
 

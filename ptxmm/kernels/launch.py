@@ -96,7 +96,15 @@ class Imaged:
     own: bool
 
 
-Argument = Buffer | Scalar | Structure | Imaged
+@dataclass(frozen=True, slots=True)
+class Multimem:
+    """A multimem address: behind it are buffers of equal size, one on each device."""
+
+    name: str
+    buffers: tuple[Buffer, ...]
+
+
+Argument = Buffer | Scalar | Structure | Imaged | Multimem
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,13 +19,15 @@ from ptxcore.machine.run.launch import UsageError
 from ptxcore.machine.run.special import RESERVED, reserved_offset
 from ptxcore.values.terms import mask
 from ptxmm.kernels.contents import Contents
-from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Structure
+from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Multimem, Structure
 
 if TYPE_CHECKING:
     from axioms.events.memory import Object, Repeated, View
     from ptxcore.isa.image import Image
     from ptxcore.machine.lower.layout import Layout
 
+#: Mappings of multimem objects; those before are of shared memory.
+_FIRST_MAPPING = 2
 #: Between the handles of two images.
 _HANDLE = 32
 #: Bytes of the buffer through which the threads of a grid synchronize.
@@ -47,6 +49,9 @@ class Memory:
         #: Textures and surfaces by their handles, and these by name.
         self.images: dict[int, Image] = {}
         self.handles: dict[str, int] = {}
+        #: Multimem objects: where their replicas begin, by the high bits of their addresses; and these addresses by name.
+        self.multimem: dict[int, tuple[int, ...]] = {}
+        self._multimem_addresses: dict[str, int] = {}
 
     # Global memory.
 
@@ -56,6 +61,8 @@ class Memory:
             return self.buffer(argument)
         if isinstance(argument, Imaged):
             return self.image(argument)
+        if isinstance(argument, Multimem):
+            return self.multimem_address(argument)
         return argument.filled(self.buffer) if isinstance(argument, Structure) else argument.value
 
     def image(self, argument: Imaged) -> int:
@@ -67,6 +74,26 @@ class Memory:
         if known is None:
             known = self.handles[argument.name] = IMAGES + _HANDLE * (len(self.images) + 1)
             self.images[known] = placed(argument.image, address, fixed_contents(argument))
+        return known
+
+    def multimem_address(self, argument: Multimem) -> int:
+        """The address of a multimem object, at which there is nothing. Its replicas are seen through a mapping of their own:
+        the addresses of the buffers are aliases of those (section 8.2.2). Raises UsageError."""
+        from axioms.events.memory import Object, View
+
+        known = self._multimem_addresses.get(argument.name)
+        if known is None:
+            for buffer in argument.buffers:
+                self.buffer(buffer)
+            known = self._multimem_addresses[argument.name] = self._global(0)
+            mapping = _FIRST_MAPPING + len(self.multimem)
+            bases = []
+            for buffer in argument.buffers:
+                bases.append(self._global(0))
+                self.views.append(View(self.buffers[buffer.name][1], bases[-1], mapping))
+            self.views.append(View(len(self.objects), known))
+            self.objects.append(Object(argument.name, 0, space="multimem"))
+            self.multimem[known >> GLOBAL_BITS] = tuple(bases)
         return known
 
     def buffer(self, wanted: Buffer) -> int:

@@ -12,7 +12,7 @@ from ptxcore.values.terms import signed
 from ptxmm.arguments import pack
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Multimem, Scalar, Structure
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
@@ -110,6 +110,10 @@ def passed(argument: Argument, arrays: Mapping[str, Any]) -> Any:
         from ptxmm.images import Bound
 
         return Bound(argument.image, (arrays[argument.buffer.name],))
+    if isinstance(argument, Multimem):
+        from ptxmm.multimem import Replicas
+
+        return Replicas(argument.name, tuple(arrays[buffer.name] for buffer in argument.buffers))
     return pack(argument, arrays) if isinstance(argument, Structure) else _bits(argument)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ptxcore.diagnostics import nearest
 from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
-from ptxmm.kernels.launch import Argument, Buffer, Imaged, Structure, Triple
+from ptxmm.kernels.launch import Argument, Buffer, Imaged, Multimem, Structure, Triple
 from ptxmm.kernels.modules import Module, bare
 
 _PARAMETER = re.compile(
@@ -95,6 +95,9 @@ def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) ->
         if isinstance(argument, Buffer):
             if formal.elements is not None or formal.size != 8:
                 yield argument.name, f"{what}, which cannot take the address of the buffer '{argument.name}'", order
+        elif isinstance(argument, Multimem):
+            if formal.elements is not None or formal.size != 8:
+                yield argument.name, f"{what}, which cannot take the multimem address '{argument.name}'", order
         elif isinstance(argument, Imaged):
             if formal.elements is not None or formal.size != 8:
                 yield argument.name, f"{what}, which cannot take the handle of '{argument.name}'", order

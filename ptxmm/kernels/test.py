@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ptxcore.diagnostics import Span
 from ptxmm.kernels.expressions import TYPES, Element, Expression, ExpressionError, Resolver, Typed
-from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, Scalar, Structure
+from ptxmm.kernels.launch import Argument, Final, Imaged, Launch, Multimem, Scalar, Structure
 from ptxmm.kernels.names import identity
 from ptxmm.result import ASSERTIONS as ASSERTIONS
 from ptxmm.result import Spot
@@ -83,7 +83,7 @@ def resolver(parameters: tuple[Parameter, ...], final: Final) -> Resolver:
 
     def resolve(element: Element) -> Typed:
         parameter = known[element.name]
-        assert not isinstance(parameter, Structure | Imaged)
+        assert not isinstance(parameter, Structure | Imaged | Multimem)
         kind = TYPES[parameter.type]
         if isinstance(parameter, Scalar):
             assert isinstance(parameter.value, int)
@@ -109,6 +109,9 @@ def trouble_with(expression: Expression, parameters: tuple[Parameter, ...]) -> E
             raise ExpressionError(*place, f"no parameter is called '{element.name}'", hint)
         if isinstance(parameter, Imaged):
             raise ExpressionError(*place, f"'{element.name}' is an image: name the buffer that has its texels")
+        if isinstance(parameter, Multimem):
+            names = ", ".join(buffer.name for buffer in parameter.buffers)
+            raise ExpressionError(*place, f"'{element.name}' is a multimem address: name one of its buffers, {names}")
         if isinstance(parameter, Structure):
             what = "an address" if parameter.is_pointer else "passed as bytes"
             raise ExpressionError(*place, f"'{element.name}' is {what}: it has no value to compare")

@@ -15,6 +15,7 @@ ASSUMED = {
     "smid": "%smid is taken to be 0 in every thread",
     "activemask": "activemask is taken to give all threads of the warp that execute it",
     "texel": "what the documents leave open of texels that are filtered or converted is taken to be any value",
+    "sum": "a sum of floating-point numbers that depends on the order of its additions is taken to be any value",
     "malloc": "malloc is taken to find memory whenever it is asked",
     "free": "memory that free takes back is taken not to be given out again",
 }

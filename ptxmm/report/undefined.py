@@ -38,6 +38,8 @@ def _with(text: str, culprits: list[str]) -> str:
 def _where(beside: Beside) -> str:
     """`4 bytes at x+4, and x has 4 bytes`"""
     size, thing = _bytes(beside.size), beside.name + beside.owner
+    if beside.multimem:
+        return f"{size} at {thing}, a multimem address, which multimem instructions alone may access (section 8.2.3)"
     if not beside.name:
         return f"{size} at address {beside.address:#x}, where nothing is near"
     if beside.offset < 0:

@@ -9,6 +9,7 @@ from ptxcore.isa.form import Form
 NOT_COMPARED = {
     "9.7.9.12": "asynchronous: a barrier object tells when it is done",
     "9.7.9.13": "asynchronous: a barrier object tells when it is done",
+    "9.7.9.14": "needs buffers of several devices",
     "9.7.9.17": "leaves memory undefined",
     "9.7.9.18": "cache policies are opaque",
     "9.7.9.19": "asks about addresses, which differ by machine",

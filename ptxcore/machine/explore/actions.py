@@ -158,7 +158,7 @@ class Actions(Images):
         for i in range(count):
             depends: Dependencies = NO_DEPENDENCIES
             value: Value = 0
-            if targets[i] is not None:  # what is dropped is not read (section 9.7.9.8)
+            if targets[i * len(targets) // count] is not None:  # what is dropped is not read (section 9.7.9.8)
                 effect = self._access("load", how, add(address, i * how.width // 8, 64))
                 effect.group, effect.fixed = first, how.form.mnemonic == "ldu"
                 value = self._answered(effect, effect.width)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptxcore.isa.form import Use
+from ptxcore.machine.explore.multimem import Multimem
 from ptxcore.machine.ir.dependencies import union
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.windows import PARAM, WINDOW_BITS
@@ -23,6 +24,8 @@ _ADDRESS = 8
 _KINDS = {"texref": "texture", "surfref": "surface", "samplerref": "sampler"}
 #: The operation of an `input` that stands for what the documents leave open of a texel.
 TEXEL = "texel"
+#: Or of a sum of floating-point numbers.
+SUM = "sum"
 #: And for a component of it that there is not.
 MISSING = "component"
 
@@ -36,7 +39,7 @@ def _piece(address: Value, width: int) -> int:
     return size
 
 
-class Images:
+class Images(Multimem):
     """What `ptxcore.isa.thread.Thread` asks of images."""
 
     if TYPE_CHECKING:
@@ -131,7 +134,8 @@ class Images:
             return value
         before, self._guard = self._guard, conj(self._guard, negate(exact))
         if self._guard != 0:
-            open_ = self._answered(self.effect("input", how, operation=TEXEL, width=width), width)
+            operation = SUM if how.proxy == "generic" else TEXEL
+            open_ = self._answered(self.effect("input", how, operation=operation, width=width), width)
             value = ite(exact, value, open_, width)
         self._guard = before
         return value

@@ -88,7 +88,8 @@ class ThreadCode(NamedTuple):
     `bounds` has the iterations of loops, by their headers, that differ from the rest. `private`, of the thread of a kernel, is
     the memory that no other thread sees. `special` has the special registers that are known, without `%`; those that change
     are read by steps. `heap` gives the address of what a call of `malloc` gives, by where the call is.
-    `uncounted` is known when the thread has been explored. `images` are textures, surfaces and samplers, by their handles.
+    `uncounted` is known when the thread has been explored. `images` are textures, surfaces and samplers, by their handles;
+    `multimem` are where the replicas of multimem objects begin, by the high bits of their addresses.
     """
 
     blocks: tuple[Block, ...]
@@ -100,6 +101,7 @@ class ThreadCode(NamedTuple):
     heap: Callable[[Hashable], int] | None = None
     uncounted: Uncounted = NONE_UNCOUNTED
     images: Mapping[int, Image] = {}
+    multimem: Mapping[int, tuple[int, ...]] = {}
 
 
 # One instruction.

@@ -34,8 +34,8 @@ _SPACES = words("local param param::entry param::func")
 
 
 def explored(form: Form) -> bool:
-    """Whether litmus threads may have instructions of a form."""
-    return explored_in_kernels(form) and not _has_map(form)
+    """Whether litmus threads may have instructions of a form. Tensor maps and multimem addresses they have no way to say."""
+    return explored_in_kernels(form) and not _has_map(form) and form.mnemonic != "multimem"
 
 
 def explored_in_kernels(form: Form) -> bool:

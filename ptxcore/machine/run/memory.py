@@ -105,6 +105,21 @@ def nowhere(address: int) -> str:
     return f"out of bounds: no memory at address {address:#x}{null}"
 
 
+class Multimem(Segment):
+    """The addresses of a multimem object: there is nothing at them, `bases` are where its replicas begin."""
+
+    __slots__ = ("bases",)
+
+    def __init__(self, name: str, bases: tuple[int, ...]) -> None:
+        super().__init__(0, name)
+        self.bases = bases
+
+    def beyond(self, offset: int, size: int) -> Exception:
+        return fault(
+            "bad-multimem", f"'{self.name}' is a multimem address, which multimem instructions alone may access"
+        )
+
+
 class GlobalMemory:
     """Buffers of `.global` memory, by the high bits of their addresses."""
 
@@ -119,6 +134,13 @@ class GlobalMemory:
         number = self._next
         self._next += 1
         self.segments[number] = Segment(size, name, known=known)
+        return number << GLOBAL_BITS
+
+    def multimem(self, name: str, bases: tuple[int, ...]) -> int:
+        """A new multimem object over replicas that begin at these addresses; gives its address."""
+        number = self._next
+        self._next += 1
+        self.segments[number] = Multimem(name, bases)
         return number << GLOBAL_BITS
 
     def free(self, address: int) -> None:

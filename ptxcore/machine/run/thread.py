@@ -18,7 +18,7 @@ from ptxcore.machine.run.asynchronous import Boxed, Copy, Groups, Operation
 from ptxcore.machine.run.codegen import DONE
 from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
 from ptxcore.machine.run.images import Images
-from ptxcore.machine.run.memory import WRITTEN, Segment, nowhere
+from ptxcore.machine.run.memory import WRITTEN, Multimem, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
 from ptxcore.machine.run.special import OF_THREAD, Place
 from ptxcore.machine.run.surroundings import Cta, Launch
@@ -323,6 +323,12 @@ class Thread(Images):
             action()
 
         self.defer(how, complete)
+
+    def replicas(self, how: Use, address: int) -> list[int]:
+        found = self.globals.get(address >> GLOBAL_BITS)
+        if not isinstance(found, Multimem):
+            raise fault("bad-multimem", f"{self.place(address)} is no multimem address")
+        return [base + (address & _GLOBAL_OFFSET) for base in found.bases]
 
     def pause(self, how: Use, ready: int) -> int:
         if ready or self.insists:

@@ -231,6 +231,10 @@ class WatchedThread(Thread):
         self.watcher.other(self, "cancel", how)
         return super().cancel_cluster(how)
 
+    def replicas(self, how: Use, address: int) -> list[int]:
+        self.watcher.other(self, "proxy", how)
+        return super().replicas(how, address)
+
     def texel(self, how: Use, address: int, width: int, when: int = 1) -> int:
         self.watcher.other(self, "proxy", how)
         return super().texel(how, address, width, when)

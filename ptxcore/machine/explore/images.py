@@ -1,12 +1,11 @@
-"""Textures and surfaces of a thread that is explored: texels are accesses through their proxies."""
+"""Textures and surfaces of a thread that is explored: texels are accesses through their proxies. And multimem addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.explore.multimem import Multimem
 from ptxcore.machine.ir.dependencies import union
 from ptxcore.machine.ir.effects import Effect
 from ptxcore.machine.ir.windows import PARAM, WINDOW_BITS
@@ -39,8 +38,8 @@ def _piece(address: Value, width: int) -> int:
     return size
 
 
-class Images(Multimem):
-    """What `ptxcore.isa.thread.Thread` asks of images."""
+class Images:
+    """What `ptxcore.isa.thread.Thread` asks of images and multimem addresses."""
 
     if TYPE_CHECKING:
         code: ThreadCode
@@ -49,6 +48,7 @@ class Images(Multimem):
         _guard: Value
         _returned: Dependencies
         _own_from: int
+        _elements: list[Dependencies] | None
         _stopped: Value
         _step: Step
 
@@ -56,6 +56,7 @@ class Images(Multimem):
         def _access(self, kind: str, how: Use, address: Value) -> Effect: ...
         def _answered(self, effect: Effect, width: int) -> Value: ...
         def _refuse(self, why: str) -> NoReturn: ...
+        def require(self, condition: Value, kind: str, message: str) -> None: ...
 
     def image(self, how: Use, handle: Value, kind: str = "") -> Image:
         """What stands behind a handle, which must be known. Raises InputError."""
@@ -161,3 +162,26 @@ class Images(Multimem):
     def refuse_operand(self, how: Use, why: str) -> NoReturn:
         """An operand that is not explored."""
         self._refuse(f"cannot be explored with {why}")
+
+    def replicas(self, how: Use, address: Value) -> Iterator[Value]:
+        """The locations behind a multimem address. What is done at them is in no order."""
+        from ptxcore.machine.explore.multimem import of_targets, places  # few programs have any
+
+        elements: list[list[Dependencies]] = []
+        first = len(self.effects)
+        found = places(address, self.code.multimem)
+        if found is None:
+            self._refuse("is at one of several multimem addresses, of different numbers of devices")
+        self.require(found.inside, "bad-multimem", "a multimem instruction at an address that is no multimem address")
+        for place in found.addresses:
+            self._elements = None
+            yield place
+            elements.append(self._elements or [])
+        self._elements = None
+        for effect in self.effects[first:]:
+            effect.group = first
+        targets = len(self._step.targets)
+        if targets and elements[0]:
+            made = of_targets(elements, targets)
+            self._elements = made if targets > 1 else None
+            self._returned = union(self._returned, made[0]) if targets == 1 else self._returned

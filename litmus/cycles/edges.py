@@ -31,6 +31,7 @@ from litmus.cycles.annotations import (
     read_annotations,
     settled,
 )
+from litmus.cycles.foreign import instead
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.places import SCOPES
 from ptxcore.syntax.tree import NOWHERE
@@ -220,6 +221,9 @@ def read_edge(text: str, span: Span = NOWHERE) -> list[Edge]:
                 for bare in _bare(found.groupdict(), span)
                 for edge in _annotated(bare, text[found.end() + 1 :].split(".") if found.end() < len(text) else [])
             ]
+    elsewhere = instead(text)
+    if elsewhere:
+        raise Unfit(f"'{text}' is no edge", elsewhere)
     if text.startswith("Fence."):
         raise Unfit(f"'{text}' is no edge", f"as in Fence.sc.gpudWR; the scopes are {', '.join(SCOPES)}")
     raise Unfit(f"'{text}' is no edge", nearest(text, _SPELLED) or f"such as {', '.join(EXAMPLES)}")

@@ -11,7 +11,7 @@ from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
 from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
-from litmus.cycles.search import MODES, Bounds, search
+from litmus.cycles.search import Bounds, refuse_mode, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
 
@@ -63,8 +63,7 @@ def enumerate(
     whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location. Raises `InputError`
     for what is no edge, and `ValueError` for bounds, modes and places that there are not.
     """
-    if mode not in MODES:
-        raise ValueError(f"'{mode}' is no mode: {', '.join(MODES)}")
+    refuse_mode(mode)
     sizes = (size, size) if isinstance(size, int) else size
     counts = (1, threads) if isinstance(threads, int) else threads
     if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:

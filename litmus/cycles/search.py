@@ -14,6 +14,24 @@ from litmus.cycles.normal import normal
 #: edges within threads and between them take turns; `free`: no communication twice in a row, else anything; `uni`: for one
 #: location; `total`: anything.
 MODES = ("sc", "critical", "free", "uni", "total")
+#: Modes of diy7 that are none here, and what is right in their place.
+_ELSEWHERE = {
+    "thin": "cycles of dependencies are those of --edges 'Rfe,DpAddrd*,DpDatadW,DpCtrldW'",
+    "ppo": "it is for orders that an architecture preserves, and PTX preserves none but dependencies; "
+    "mode free has all of its cycles",
+    "transitive": "mode sc takes no two edges in a thread where one of the list would do",
+    "mixed": "accesses of cycles have one size",
+}
+
+
+def refuse_mode(mode: str) -> None:
+    """Raises ValueError for what is no mode; for a mode of diy7 that is none here, with what is right in its place."""
+    if mode in MODES:
+        return
+    choices = f"the modes are {', '.join(MODES)}"
+    if mode in _ELSEWHERE:
+        raise ValueError(f"diy7's mode '{mode}' is none here: {_ELSEWHERE[mode]}; {choices}")
+    raise ValueError(f"'{mode}' is no mode: {choices}")
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,9 @@ class _Reading(argparse.Action):
 
 def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
+    from litmus.cycles.search import MODES
+    from ptxmm.cli.cycles import mode
+
     compare = commands.add_parser(
         "compare",
         help="tell models apart, over tests or by searching for one",
@@ -82,7 +85,8 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     compare.add_argument(
         "--mode",
-        choices=("sc", "critical", "free", "uni", "total"),
+        type=mode,
+        metavar=f"{{{','.join(MODES)}}}",
         help="with --find and --edges: which edges may follow each other, as for ptxmm generate (default: sc)",
     )
     compare.add_argument(

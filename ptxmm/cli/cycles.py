@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
-from litmus.cycles.search import MODES
+from litmus.cycles.search import MODES, refuse_mode
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -27,6 +27,18 @@ def number_range(text: str) -> tuple[int, int]:
 def _threads(text: str) -> tuple[int, int]:
     least, most = number_range(text)
     return (least, most) if ".." in text else (1, most)
+
+
+_MODE_HELP = "which edges may follow each other (default: %(default)s)"
+
+
+def mode(text: str) -> str:
+    """A mode, by its name."""
+    try:
+        refuse_mode(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 #: Where it is noted which options stood on the command line.
@@ -65,7 +77,7 @@ def add_cycle_options(parser: argparse.ArgumentParser) -> None:
         metavar="WHERE",
         help="where threads stand: gpu, cta, cluster, sys, all, or as in 01-2 (default: apart on one GPU)",
     )
-    noted("--mode", choices=MODES, default="sc", help="which edges may follow each other (default: %(default)s)")
+    noted("--mode", type=mode, default="sc", metavar=f"{{{','.join(MODES)}}}", help=_MODE_HELP)
     noted(
         "--inner", type=int, default=4, metavar="N", help="at most so many accesses in a thread (default: %(default)s)"
     )

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -146,6 +146,9 @@ def _tests(options: argparse.Namespace) -> Iterator[Test]:
         raise ValueError("a cycle is needed, as in 'PodWW Rfe PodRR Fre', a family and its size, or --edges")
     from ptxmm.cli.cycles import refuse_idle
 
+    if words[0] == "-" or words[0].startswith("@"):
+        refuse_idle(options, "a list of cycles", ("--places", "--events"))
+        return chain.from_iterable([list(_of_list(word, options)) for word in words])
     if ":" in words[0]:
         refuse_idle(options, "a test of a family, whose size stands behind its name")
         return iter([_of_family(words)])
@@ -153,6 +156,21 @@ def _tests(options: argparse.Namespace) -> Iterator[Test]:
     from litmus.cycles import generate as tests_of
 
     return tests_of(" ".join(words), places=options.places, events=options.events)
+
+
+def _of_list(word: str, options: argparse.Namespace) -> Iterator[Test]:
+    """The tests of `@FILE`, or of standard input. Raises InputError, and ValueError for what cannot be read."""
+    from litmus.cycles.lists import from_list
+
+    path = "<standard input>" if word == "-" else word[1:]
+    try:
+        data = sys.stdin.buffer.read() if word == "-" else Path(path).read_bytes()
+        text = data.decode()
+    except OSError as error:
+        raise ValueError(f"cannot read {path or word}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"cannot read {path}: it is no text in UTF-8") from None
+    return from_list(text, path, places=options.places, events=options.events)
 
 
 def _of_family(words: list[str]) -> Test:

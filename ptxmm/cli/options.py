@@ -418,20 +418,27 @@ def _add_generate(commands: Commands) -> None:
     generate = commands.add_parser(
         "generate",
         help="make litmus tests from cycles and families",
-        description="Makes litmus tests: from a cycle of relaxations in the language of diy, from all cycles of some edges, or "
-        "of a family such as lock:cas. They go to standard output, or each into a file.",
+        description="Makes litmus tests: from a cycle of relaxations in the language of diy, from a list of them as diyone7 "
+        "reads it, from all cycles of some edges, or of a family such as lock:cas. They go to standard output, or each into a "
+        "file.",
         epilog=_ending(
             "0; 2 what no test can be made of; 130 interrupted",
             "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
             "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
+            "ptxmm generate @cycles -o DIR",
             "ptxmm generate lock:cas 4",
             "ptxmm generate --families",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    generate.add_argument("words", nargs="*", metavar="CYCLE|FAMILY", help="edges, or a family and its size")
+    generate.add_argument(
+        "words",
+        nargs="*",
+        metavar="CYCLE|FAMILY|@LIST",
+        help="edges, a family and its size, or a list of cycles (@FILE, or -)",
+    )
     add_cycle_options(generate)
     generate.add_argument("--families", action="store_true", help="list the families, with their options")
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")

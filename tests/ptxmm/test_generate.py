@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ptxmm
+from litmus.cycles import enumerate as enumerate_cycles
 from litmus.families import FAMILIES, family
 from ptxmm.cli.main import main
 
@@ -87,6 +88,80 @@ def test_what_cannot_be_made_is_refused(words: list[str], message: str, capsys: 
     status, out, err = told(capsys, *words)
     assert (status, out) == (2, "")
     assert message in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("edge", "instead"),
+    [
+        ("DMB.SYdWW", "as in Fence.sc.gpudWW"),
+        ("MFencedWW", "as in Fence.sc.gpudWW"),
+        ("LwSyncdWW", "as in Fence.acq_rel.gpudWW"),
+        ("PodWWPL", "PodWW._.rel.gpu"),
+        ("Amo.SwpdWW", "an atomic operation is Rmw"),
+        ("DpCtrlIsbdR", "PTX has no instruction fence"),
+        ("Hat", "it is Fre Rfe"),
+    ],
+)
+def test_edges_of_other_architectures_are_told_what_is_right(
+    edge: str, instead: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, _, err = told(capsys, f"{edge} Rfe PodRR Fre")
+    assert status == 2 and f"'{edge}' is no edge" in err and instead in err
+    suggestion = instead.split()[-1]
+    if "." in suggestion:
+        assert told(capsys, f"{suggestion} Rfe PodRR Fre")[0] == 0
+
+
+@pytest.mark.parametrize("mode", ["thin", "ppo", "transitive", "mixed", "often"])
+def test_a_mode_that_is_none_is_refused(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["generate", "--edges", "Pod**,Rfe", "--mode", mode])
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and f"'{mode}'" in err and "the modes are sc, critical, free" in err
+    with pytest.raises(ValueError, match=mode):
+        enumerate_cycles("Pod**,Rfe", mode=mode)
+
+
+def test_a_list_of_cycles_is_what_classify_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests, the cycles that are found in them, and the tests of that list: the same, names and places included."""
+    folder = str(tmp_path / "one")
+    told(capsys, "--edges", "Pod**.rel.gpu,Fence.*.gpudWR,Rfe,Fre,Coe", "--size", "4", "--places", "all", "-o", folder)
+    assert main(["classify", folder, "--diyone"]) == 0
+    cycles = tmp_path / "cycles"
+    cycles.write_text("# found\n\n" + capsys.readouterr().out, encoding="utf-8")
+    assert told(capsys, f"@{cycles}", "-o", str(tmp_path / "two"))[0] == 0
+    first, second = ({p.name: p.read_text() for p in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    first.pop("@all"), second.pop("@all")
+    assert len(first) > 20 and first == second
+
+
+def test_a_list_of_cycles_gives_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cycles = tmp_path / "cycles"
+    cycles.write_text("mine: PodWW Rfe PodRR Fre\nPodWR Fre PodWR Fre\n", encoding="utf-8")
+    _, out, _ = told(capsys, f"@{cycles}")
+    assert [ptxmm.parse(text).name for text in out.split("\n\n")] == ["mine", "SB"]
+    _, out, _ = told(capsys, f"@{cycles}", "--places", "all")
+    assert [ptxmm.parse(text).name for text in out.split("\n\n")][:3] == ["mine", "mine@cta", "mine@cluster"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# none\n", "1:1: error: a list of cycles has a cycle"),
+        ("\nmine: PodWW Rfe PodRx Fre", "2:17: error: 'PodRx' is no edge"),
+        ("mine: PodWW Rfe PodWR Fre", "1:17: error: this edge starts at a write"),
+        ("MP: PodWW Rfe PodRR Fre\nPodWW Rfe PodRR Fre", "2:1: error: the list has two tests 'MP'"),
+        ("MP@012: PodWW Rfe PodRR Fre", "1:9: error: '012' does not place 2 threads"),
+    ],
+)
+def test_what_is_wrong_in_a_list_is_told_with_its_place(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cycles = tmp_path / "cycles"
+    cycles.write_text(text, encoding="utf-8")
+    status, out, err = told(capsys, f"@{cycles}")
+    assert (status, out) == (2, "") and f"{cycles}:{message}" in err
+    assert told(capsys, f"@{tmp_path / 'none'}")[0] == 2
 
 
 def test_no_cycle_within_the_bounds_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,17 +51,19 @@ def enumerate(
     events: str = "",
     cumulative: bool = True,
     one_location: bool = False,
+    relaxed: str = "",
 ) -> Iterator[Test]:
     """The tests of all cycles of some edges, lazily, each once, in an order that does not change: by size, then as diy finds
     them.
 
     `edges` is a list with wildcards. `size` is a number of edges, or the least and greatest; `threads` the greatest number of
     threads, or the least and greatest. `places` is as for `generate`: with `01-2` there are the cycles of three threads, with
-    `all` each placement is there once up to the symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode` is one
-    of `sc`, `critical`, `free`, `uni`, `total`, which say what edges may follow each other, as in diy; `inner` is the greatest
+    `all` each placement is there once up to the symmetry of the cycle and the names of CTAs, clusters and GPUs. `mode`, one of
+    `sc`, `critical`, `free`, `uni`, `ppo`, `total`, says what edges may follow each other, as in diy; `inner` is the greatest
     number of accesses in a thread; `events` is what events are that no edge tells of, as for `generate`; `cumulative` is
-    whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location. Raises `InputError`
-    for what is no edge, and `ValueError` for bounds, modes and places that there are not.
+    whether a fence may stand next to an `Rf`; `one_location` whether all accesses may be at one location. With `relaxed`,
+    another list, each cycle has exactly one of its edges, once or more, beside those of `edges`: diy's `-relax` and `-safe`.
+    Raises `InputError` for what is no edge, and `ValueError` for bounds, modes and places that there are not.
     """
     refuse_mode(mode)
     sizes = (size, size) if isinstance(size, int) else size
@@ -75,7 +77,7 @@ def enumerate(
     if places == "all" and counts[1] > MOST_PLACED:
         raise ValueError(f"all ways to place threads are told of at most {MOST_PLACED} threads, not of {counts[1]}")
     bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
-    return _enumerated(search(alphabet(edges), bounds), places)
+    return _enumerated(search(alphabet(edges), bounds, alphabet(relaxed) if relaxed else ()), places)
 
 
 def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:

@@ -12,13 +12,11 @@ from litmus.cycles.normal import normal
 
 #: Which edges may follow each other. `sc`: what SC forbids, without two edges in a thread where one would do; `critical`:
 #: edges within threads and between them take turns; `free`: no communication twice in a row, else anything; `uni`: for one
-#: location; `total`: anything.
-MODES = ("sc", "critical", "free", "uni", "total")
+#: location; `ppo`: as `free`, and no edge twice in a row; `total`: anything.
+MODES = ("sc", "critical", "free", "uni", "ppo", "total")
 #: Modes of diy7 that are none here, and what is right in their place.
 _ELSEWHERE = {
     "thin": "cycles of dependencies are those of --edges 'Rfe,DpAddrd*,DpDatadW,DpCtrldW'",
-    "ppo": "it is for orders that an architecture preserves, and PTX preserves none but dependencies; "
-    "mode free has all of its cycles",
     "transitive": "mode sc takes no two edges in a thread where one of the list would do",
     "mixed": "accesses of cycles have one size",
 }
@@ -49,11 +47,14 @@ class Bounds:
     events: Annotation = PLAIN
 
 
-def search(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> Iterator[Layout]:
-    """The cycles in normal form, those with fewer edges first. `alphabet` has sequences of edges; each counts as one."""
-    seen: set[int] | None = None if _plain(alphabet) else set()
+def search(
+    alphabet: Sequence[Sequence[Edge]], bounds: Bounds, relaxed: Sequence[Sequence[Edge]] = ()
+) -> Iterator[Layout]:
+    """The cycles in normal form, those with fewer edges first. `alphabet` has sequences of edges; each counts as one. With
+    `relaxed`, each cycle has exactly one of these sequences, once or more, beside those of `alphabet`."""
+    seen: set[int] | None = None if _plain([*alphabet, *relaxed]) else set()
     for size in range(max(1, bounds.sizes[0]), bounds.sizes[1] + 1):
-        for found in _necklaces(alphabet, size, bounds):
+        for found in _sequences(alphabet, size, bounds, relaxed):
             cycle = [edge for item in found for edge in item]
             try:
                 layout = laid_out(normal(filled(resolved(cycle), bounds.events)))
@@ -74,13 +75,26 @@ def _plain(alphabet: Sequence[Sequence[Edge]]) -> bool:
     return all(len(item) == 1 and item[0].said() == "" for item in alphabet)
 
 
-def _necklaces(alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds) -> Iterator[list[Sequence[Edge]]]:
+def _sequences(
+    alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds, relaxed: Sequence[Sequence[Edge]]
+) -> Iterator[list[Sequence[Edge]]]:
+    if not relaxed:
+        yield from _necklaces(alphabet, size, bounds, alphabet)
+    safe = [item for item in alphabet if item not in relaxed]
+    for one in relaxed:
+        mixed = sorted([*safe, one], key=lambda item: [edge.key for edge in item])
+        yield from (found for found in _necklaces(mixed, size, bounds, safe) if one in found)
+
+
+def _necklaces(
+    alphabet: Sequence[Sequence[Edge]], size: int, bounds: Bounds, safe: Sequence[Sequence[Edge]]
+) -> Iterator[list[Sequence[Edge]]]:
     """The sequences of a size of which neighbours fit, also the last and the first, each the first of its rotations.
 
     Sequences are made from their last item on, in the order of the alphabet, as prenecklaces: a prefix that is no beginning
     of a least rotation is not gone on with.
     """
-    fits = fitting(alphabet, bounds)
+    fits = fitting(alphabet, bounds, safe)
     outer = [sum(edge.external for edge in item) for item in alphabet]
     runs = [_leading(item) for item in alphabet]
     chosen = [0] * (size + 1)
@@ -114,10 +128,10 @@ def _leading(item: Sequence[Edge]) -> tuple[int, bool]:
     return len(item), False
 
 
-def fitting(alphabet: Sequence[Sequence[Edge]], bounds: Bounds) -> list[list[bool]]:
-    """Whether each item may stand before each other."""
-    order = [edge for item in alphabet for edge in item if len(item) == 1 and edge.kind == "Po"]
-    fences = [edge for item in alphabet for edge in item if len(item) == 1 and edge.kind == "Fence"]
+def fitting(alphabet: Sequence[Sequence[Edge]], bounds: Bounds, safe: Sequence[Sequence[Edge]]) -> list[list[bool]]:
+    """Whether each item may stand before each other, where one edge of `safe` does not do for both."""
+    order = [edge for item in safe for edge in item if len(item) == 1 and edge.kind == "Po"]
+    fences = [edge for item in safe for edge in item if len(item) == 1 and edge.kind == "Fence"]
     choice = _CHOICES[bounds.mode](_directions(order), _directions(fences))
     return [[_joins(a[-1], b[0], bounds, choice) for b in alphabet] for a in alphabet]
 
@@ -192,7 +206,11 @@ def _uni(order: Directions, fences: Directions) -> Choice:
     return lambda a, b: (a.kind, b.kind) != ("Po", "Po")
 
 
-_CHOICES = {"sc": _sc, "critical": _critical, "free": _free, "total": _free, "uni": _uni}
+def _ppo(order: Directions, fences: Directions) -> Choice:
+    return lambda a, b: a.key != b.key
+
+
+_CHOICES = {"sc": _sc, "critical": _critical, "free": _free, "total": _free, "uni": _uni, "ppo": _ppo}
 
 
 def wanted(layout: Layout, bounds: Bounds) -> bool:
@@ -205,7 +223,7 @@ def wanted(layout: Layout, bounds: Bounds) -> bool:
     one = all(edge.same for edge in edges)
     if one and not (bounds.one_location or bounds.mode == "uni"):
         return False
-    if bounds.mode == "sc" and not one and sum(edge.external for edge in edges) == 1:
+    if bounds.mode in ("sc", "ppo") and not one and sum(edge.external for edge in edges) == 1:
         return False
     return bounds.mode not in ("sc", "critical") or not any(_backwards(layout, events) for events in layout.threads)
 

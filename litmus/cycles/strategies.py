@@ -30,7 +30,7 @@ def layouts(
     `litmus.cycles.enumerate`."""
     items = alphabet(edges)
     bounds = Bounds(size, (1, threads), mode=mode)
-    fits = fitting(items, bounds)
+    fits = fitting(items, bounds, items)
     for _ in range(_TRIES):
         chosen = _closed(draw, fits, draw(st.integers(*size)))
         if not chosen:

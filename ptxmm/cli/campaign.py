@@ -148,7 +148,10 @@ def _source(options: Namespace) -> list[str]:
     found = ["--edges", options.edges, "--size", size, "--threads", threads, "--mode", options.mode]
     found += ["--inner", str(options.inner)]
     found += [
-        w for name in ("places", "events", "limit") if (v := getattr(options, name)) for w in (f"--{name}", str(v))
+        w
+        for name in ("places", "events", "relax", "limit")
+        if (v := getattr(options, name))
+        for w in (f"--{name}", str(v))
     ]
     return found + [f"--{n}" for n in ("no-cumul", "one-location") if getattr(options, n.replace("-", "_"))]
 

@@ -60,7 +60,8 @@ class _Noted(argparse.Action):
 
 
 def add_cycle_options(parser: argparse.ArgumentParser) -> None:
-    """Adds `--edges`, `--size`, `--threads`, `--places`, `--mode`, `--inner`, `--events`, `--no-cumul` and `--one-location`."""
+    """Adds `--edges`, `--size`, `--threads`, `--places`, `--mode`, `--inner`, `--events`, `--no-cumul`, `--relax` and
+    `--one-location`."""
     group = parser.add_argument_group("tests from cycles", "See docs/generate.md.")
     group.add_argument(
         "--edges", metavar="LIST", help="all cycles of these edges, as in 'Pod**,Rfe,Fre,Coe,Fence.sc.*'"
@@ -83,6 +84,7 @@ def add_cycle_options(parser: argparse.ArgumentParser) -> None:
     )
     noted("--events", default="", metavar="ORDER", help="what events are that no edge tells of, as in weak")
     noted("--no-cumul", nargs=0, const=True, default=False, help="no fence next to an Rf")
+    noted("--relax", default="", metavar="LIST", help="in each cycle one of these edges, too, and no other of these")
     noted("--one-location", nargs=0, const=True, default=False, help="also cycles with all accesses at one location")
 
 
@@ -107,4 +109,5 @@ def cycle_tests(options: argparse.Namespace) -> Iterator[Test]:
         events=options.events,
         cumulative=not options.no_cumul,
         one_location=options.one_location,
+        relaxed=options.relax,
     )

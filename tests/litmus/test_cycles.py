@@ -220,3 +220,36 @@ def test_no_cycle_comes_twice() -> None:
         test.name for test in every("Pod**,Rfe,Fre,Coe,Fence.sc.*,Rfe.rel.gpu", size=(2, 5), threads=4, places="all")
     ]
     assert len(names) > 1000 and len(set(names)) == len(names)
+
+
+#: A mode of diy7 7.56, a list for `-relax`, one for `-safe`, the greatest number of edges, and how many tests it makes of at
+#: most 4 threads.
+COUNTED = [
+    ("sc", "PodWR,FencedWR", "PodRR,Rfe,Fre,PodWW,Coe", 4, 4),
+    ("sc", "PodWR,FencedWR", "PodRR,Rfe,Fre,PodWW,Coe", 6, 25),
+    ("sc", "Rfi,PodWR,PodRR", "Rfe,Fre,PodWW,Coe,PodRW", 5, 12),
+    ("sc", "PodRR,PodRW,FencedRR", "Rfe,Fre,Coe,PodWW,PodRR", 5, 11),
+    ("sc", "Rfi,PosWR,Fri", "Rfe,Fre,Coe,PodWW,PodRR,PodWR", 5, 0),
+    ("sc", "[Rfe,PodRR],PodWR", "Rfe,Fre,Coe,PodWW,PodRW", 5, 14),
+    ("ppo", "", "PodWR,PodWW,PodRR,PodRW,Rfe,Fre,Coe", 4, 9),
+    ("ppo", "", "PodWR,PodWW,PodRR,PodRW,Rfe,Fre,Coe", 5, 33),
+    ("ppo", "", "PodWR,FencedWR,PodRR,Rfe,Fre,PodWW,Coe", 5, 22),
+    ("ppo", "", "Rfi,PodWR,PosRR,Rfe,Fre,Coe,PodRW,Fri", 5, 19),
+    ("ppo", "", "PosWR,PosWW,PosRR,PosRW,PodRW,Rfe,Fre,Coe", 4, 1),
+]
+
+
+@pytest.mark.parametrize(("mode", "relaxed", "safe", "size", "count"), COUNTED)
+def test_modes_and_relaxed_edges_are_those_of_diy(mode: str, relaxed: str, safe: str, size: int, count: int) -> None:
+    names = [test.name for test in every(safe, size=(1, size), mode=mode, relaxed=relaxed)]
+    assert len(names) == len(set(names)) == count
+
+
+def test_each_cycle_has_one_of_the_relaxed_edges() -> None:
+    """Where the mode looks at neighbours alone: the cycles of both lists in which one of the second is, and no other."""
+    safe, relaxed = ["PodRR", "PodWW", "Rfe", "Fre"], ["PodWR", "PodRW", "FencedWR", "Coe"]
+    both = [dict(t.meta)["Cycle"] for t in every(",".join(safe + relaxed), size=(1, 5), mode="free")]
+    chosen = {cycle for cycle in both if len({*cycle.split()} & {*relaxed}) == 1}
+    tests = every(",".join(safe), size=(1, 5), mode="free", relaxed=",".join(relaxed))
+    found = [dict(test.meta)["Cycle"] for test in tests]
+    assert len(found) == len(chosen) > 20 and set(found) == chosen < set(both)

@@ -112,7 +112,7 @@ def test_edges_of_other_architectures_are_told_what_is_right(
         assert told(capsys, f"{suggestion} Rfe PodRR Fre")[0] == 0
 
 
-@pytest.mark.parametrize("mode", ["thin", "ppo", "transitive", "mixed", "often"])
+@pytest.mark.parametrize("mode", ["thin", "transitive", "mixed", "often"])
 def test_a_mode_that_is_none_is_refused(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["generate", "--edges", "Pod**,Rfe", "--mode", mode])

@@ -8,6 +8,7 @@ import pytest
 
 import ptxmm
 from ptxmm.cli.main import main
+from ptxmm.comparing.comparison import Comparison
 
 #: What mcompare7 7.56 tells of the logs that are made below: `+` the second has this state alone, `-` the first, `==` neither.
 MCOMPARE = """\
@@ -29,7 +30,7 @@ SC = 'include "cos.cat"\nacyclic po | rf | fr | co as sc\n'
 EDGES = "PodWW.rel.gpu,PodRR.acq.gpu,PodWR,Rfe,Fre,Coe,Rmw"
 
 
-def told(test: ptxmm.Comparison) -> str:
+def told(test: Comparison) -> str:
     """The states of one side alone, as in `MCOMPARE`."""
     states = [("-", state) for d in test.differences for state in d.lost]
     states += [("+", state) for d in test.differences for state in d.won]

@@ -10,6 +10,6 @@ The edges are those of `litmus.cycles.edges`.
 from __future__ import annotations
 
 from litmus.cycles.edges import Edge
-from litmus.cycles.generator import enumerate, generate
+from litmus.cycles.generator import cross, enumerate, generate
 
-__all__ = ["Edge", "enumerate", "generate"]
+__all__ = ["Edge", "cross", "enumerate", "generate"]

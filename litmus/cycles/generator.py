@@ -11,7 +11,7 @@ from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
 from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
-from litmus.cycles.search import Bounds, refuse_mode, search
+from litmus.cycles.search import Bounds, crossed, refuse_mode, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
 
@@ -70,14 +70,30 @@ def enumerate(
     counts = (1, threads) if isinstance(threads, int) else threads
     if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:
         raise ValueError("sizes and threads are numbers from 1 on, the lesser first")
-    if places not in ("", "all") and not is_label(places):
-        raise ValueError(
-            f"'{places}' does not place threads, each once: one of {', '.join(UNIFORM)}, all, or as in 01-2"
-        )
+    _refuse_places(places)
     if places == "all" and counts[1] > MOST_PLACED:
         raise ValueError(f"all ways to place threads are told of at most {MOST_PLACED} threads, not of {counts[1]}")
     bounds = Bounds(sizes, counts, inner, mode, cumulative, one_location, events_like(events))
     return _enumerated(search(alphabet(edges), bounds, alphabet(relaxed) if relaxed else ()), places)
+
+
+def _refuse_places(places: str) -> None:
+    if places not in ("", "all") and not is_label(places):
+        raise ValueError(
+            f"'{places}' does not place threads, each once: one of {', '.join(UNIFORM)}, all, or as in 01-2"
+        )
+
+
+def cross(lists: Sequence[str], *, places: str = "", events: str = "") -> Iterator[Test]:
+    """The tests of the cycles that have one edge of each list, in the order of the lists, each once, as diycross7 makes them.
+
+    A list is as for `enumerate`, where a sequence in brackets counts as one edge; `places` and `events` are as there. What is
+    no cycle is left out. Raises `InputError` for what is no edge, and `ValueError` for no list and for no such places.
+    """
+    if not lists:
+        raise ValueError("a cycle has edges: at least one list is needed")
+    _refuse_places(places)
+    return _enumerated(crossed([alphabet(text) for text in lists], events_like(events)), places)
 
 
 def _enumerated(layouts: Iterable[Layout], places: str) -> Iterator[Test]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from litmus.cycles.annotations import PLAIN, Annotation, Unfit, merged
 from litmus.cycles.cycle import Layout, Refused, filled, laid_out, resolved
@@ -63,11 +64,30 @@ def search(
             if not wanted(layout, bounds):
                 continue
             if seen is not None:
-                mark = hash(min(tuple(e.key for e in layout.edges[i:] + layout.edges[:i]) for i in range(len(cycle))))
+                mark = _mark(layout)
                 if mark in seen:
                     continue
                 seen.add(mark)
             yield layout
+
+
+def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> Iterator[Layout]:
+    """The cycles that have one sequence of each list, in this order, each once up to rotation. What does not fit is left out."""
+    seen: set[int] = set()
+    for chosen in product(*lists):
+        try:
+            layout = laid_out(normal(filled(resolved([edge for item in chosen for edge in item]), events)))
+        except Refused:
+            continue
+        mark = _mark(layout)
+        if mark not in seen:
+            seen.add(mark)
+            yield layout
+
+
+def _mark(layout: Layout) -> int:
+    """The same for all rotations of a cycle."""
+    return hash(min(tuple(e.key for e in layout.edges[i:] + layout.edges[:i]) for i in range(len(layout.edges))))
 
 
 def _plain(alphabet: Sequence[Sequence[Edge]]) -> bool:

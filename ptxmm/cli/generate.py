@@ -146,6 +146,11 @@ def _tests(options: argparse.Namespace) -> Iterator[Test]:
         raise ValueError("a cycle is needed, as in 'PodWW Rfe PodRR Fre', a family and its size, or --edges")
     from ptxmm.cli.cycles import refuse_idle
 
+    if options.cross:
+        from litmus.cycles import cross
+
+        refuse_idle(options, "cycles of one edge of each list", ("--places", "--events"))
+        return cross(words, places=options.places, events=options.events)
     if words[0] == "-" or words[0].startswith("@"):
         refuse_idle(options, "a list of cycles", ("--places", "--events"))
         return chain.from_iterable([list(_of_list(word, options)) for word in words])

@@ -426,6 +426,7 @@ def _add_generate(commands: Commands) -> None:
             "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
             "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
+            "ptxmm generate --cross 'PodWW,Fence.*.gpudWW' Rfe 'PodRR,DpAddrdR' Fre",
             "ptxmm generate @cycles -o DIR",
             "ptxmm generate lock:cas 4",
             "ptxmm generate --families",
@@ -440,6 +441,7 @@ def _add_generate(commands: Commands) -> None:
         help="edges, a family and its size, or a list of cycles (@FILE, or -)",
     )
     add_cycle_options(generate)
+    generate.add_argument("--cross", action="store_true", help="each word is a list: one edge of each, in their order")
     generate.add_argument("--families", action="store_true", help="list the families, with their options")
     generate.add_argument("-o", "--output", metavar="DIR", help="a file for each test there, and @all, a list of them")
     generate.add_argument("--model", metavar="NAME|FILE.cat", help="also tell the verdict under this model, as Expect=")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from litmus.cycles import enumerate as every
-from litmus.cycles import generate
+from litmus.cycles import cross, generate
 from litmus.cycles.cycle import Layout, laid_out, resolved
 from litmus.cycles.edges import read_cycle
 from litmus.cycles.names import name
@@ -253,3 +253,34 @@ def test_each_cycle_has_one_of_the_relaxed_edges() -> None:
     tests = every(",".join(safe), size=(1, 5), mode="free", relaxed=",".join(relaxed))
     found = [dict(test.meta)["Cycle"] for test in tests]
     assert len(found) == len(chosen) > 20 and set(found) == chosen < set(both)
+
+
+@pytest.mark.parametrize(
+    ("lists", "names"),
+    [  # as diycross7 7.56 has them
+        ("PodWW,FencedWW Rfe PodRR,FencedRR Fre", "MP MP+po+fence MP+fence+po MP+fences"),
+        ("PodWR,FencedWR Fre PodWR,FencedWR Fre", "SB SB+fence+po SB+fences"),
+        ("PodWW,PodWR Coe,Fre PodWR,PodWW Fre,Coe", "2+2W R SB"),
+        ("PodRW,PodRR,FencedRW Rfe,Fre PodRW,PodWW Rfe,Coe", "LB LB+fence+po MP"),
+    ],
+)
+def test_one_edge_of_each_list(lists: str, names: str) -> None:
+    found = [test.name.replace("fence.sc.sys", "fence") for test in cross(lists.split())]
+    assert len(found) == len(set(found)) and {_sorted(name) for name in found} == {
+        _sorted(name) for name in names.split()
+    }
+
+
+def test_lists_of_which_there_is_no_cycle() -> None:
+    assert list(cross(["PodWW", "Rfe", "PodWR", "Fre"])) == []
+    with pytest.raises(ValueError, match="at least one list"):
+        cross([])
+    with pytest.raises(ValueError, match="does not place"):
+        cross(["PodWR", "Fre"], places="here")
+    with pytest.raises(InputError, match="'Frx' is no edge"):
+        cross(["PodWR", "Fre,Frx"])
+
+
+def _sorted(name: str) -> str:
+    shape, *threads = name.split("+") if name != "2+2W" else [name]
+    return "+".join([shape, *(sorted(threads) if shape in ("SB", "LB") else threads)])

@@ -47,7 +47,7 @@ READERS = {
     "models, and their names on a command line": """
         axioms/cat/statements.py axioms/cat/tokens.py axioms/models/__init__.py axioms/models/naming.py
     """,
-    "edges of cycles": "litmus/cycles/edges.py",
+    "edges of cycles": "litmus/cycles/edges.py litmus/cycles/foreign.py litmus/cycles/lists.py",
     "TOML, and where an error of its reader is": """
         ptxmm/kernels/document.py ptxmm/kernels/recognise.py ptxmm/kernels/positions.py ptxmm/kernels/toml.py
     """,

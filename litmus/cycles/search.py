@@ -72,7 +72,8 @@ def search(
 
 
 def crossed(lists: Sequence[Sequence[Sequence[Edge]]], events: Annotation) -> Iterator[Layout]:
-    """The cycles that have one sequence of each list, in this order, each once up to rotation. What does not fit is left out."""
+    """The cycles that have one sequence of each list, in this order, each once up to rotation; what does not fit is left
+    out."""
     seen: set[int] = set()
     for chosen in product(*lists):
         try:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from litmus.cycles import enumerate as every
 from litmus.cycles import cross, generate
+from litmus.cycles import enumerate as every
 from litmus.cycles.cycle import Layout, laid_out, resolved
 from litmus.cycles.edges import read_cycle
 from litmus.cycles.names import name

@@ -101,6 +101,8 @@ class Form:
     `carry`: `in`, `out` or `in out` where the form reads or writes the carry flag (section 9.7.2): `run` then gets it
     behind the sources, and gives it behind the result.
 
+    `updates`: whether the registers of the destination are read, too.
+
     `first`: slots and words that must directly follow the mnemonic, in order. `ordered`: slots and words that keep
     their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
@@ -110,7 +112,8 @@ class Form:
 
     __slots__ = (
         "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
-        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "version", "where", "whole",
+        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "updates", "version", "where",
+        "whole",
     )  # fmt: skip
 
     def __init__(
@@ -133,6 +136,7 @@ class Form:
         carry: str = "",
         mask: str = "",
         whole: Whole | None = None,
+        updates: bool = False,
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
         layout: Callable[[Use], Mapping[str, str]] | None = None,
@@ -144,7 +148,7 @@ class Form:
         self.section, self.version, self.target, self.until = section, version, target, until
         self.needs, self.manual, self.only = needs or {}, manual or {}, only
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
-        self.carry, self.mask, self.whole = carry, mask, whole
+        self.carry, self.mask, self.whole, self.updates = carry, mask, whole, updates
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)

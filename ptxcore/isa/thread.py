@@ -134,6 +134,16 @@ class Thread(Protocol):
         """Writes zeros to `size` bytes."""
         ...
 
+    def multiply(self, how: Use, sources: Sequence[Any]) -> tuple[Value, ...]:
+        """An asynchronous product of the threads of a warpgroup, all of which execute it; gives what the registers of D hold
+        until the thread has waited for it."""
+        ...
+
+    def products_of_warpgroup(self, how: Use, action: str, pending: Value = 0) -> None:
+        """What a thread does about such products: `fence`, its accesses to registers so far come before those of products from
+        now on; `commit_group`; `wait_group`, until at most `pending` groups are under way."""
+        ...
+
     def commit(self, how: Use) -> None:
         """Closes the group of the thread's asynchronous copies so far. Those with `.bulk` have groups of their own."""
         ...

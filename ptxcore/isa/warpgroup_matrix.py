@@ -4,13 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
 from ptxcore.isa.fragments import elements, registers
 
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import Thread
+    from ptxcore.values.terms import Value
+
 _THREADS = 128
+
+
+def mma_async(how: Use, thread: Thread, *sources: Any) -> tuple[Value, ...]:
+    """D = A B + D, or A B where `scale_d` is false, of the four warps of a warpgroup, at any later time, or when a thread waits
+    for its group. A and B in shared memory are read through the async proxy. Integers are exact, and wrap around or are
+    limited; floating-point sums are rounded once where the order of additions would decide"""
+    return thread.multiply(how, sources)
+
+
+def fence(how: Use, thread: Thread) -> None:
+    """Products behind it come after the accesses to registers before it."""
+    thread.products_of_warpgroup(how, "fence")
+
+
+def commit_group(how: Use, thread: Thread) -> None:
+    """The products so far that are in no group become one."""
+    thread.products_of_warpgroup(how, "commit_group")
+
+
+def wait_group(how: Use, thread: Thread, n: Value) -> None:
+    """Waits until all groups of products but the last n are complete."""
+    thread.products_of_warpgroup(how, "wait_group", n)
+
 
 #: The type of a register that holds elements of a type.
 _HELD = {
@@ -52,8 +79,9 @@ _META = "sp_meta:b32 untyped braced, sp_sel:u32 imm"
 
 _ALIGNED = "manual: !aligned -> never # '.aligned' is needed"
 _wgmma = partial(Form, kind="effect", version="8.0", target="sm_90a", repeats="sync satfinite", rules=(_ALIGNED,))
-_dense = partial(_wgmma, section="9.7.15.5.2", first="mma_async", layout=_fragments)
-_sparse = partial(_wgmma, section="9.7.15.6.3", version="8.2", first="mma_async", layout=_fragments)
+_product = partial(_wgmma, run=mma_async, updates=True, first="mma_async", layout=_fragments)
+_dense = partial(_product, section="9.7.15.5.2")
+_sparse = partial(_product, section="9.7.15.6.3", version="8.2")
 
 _F16: dict[str, Any] = {"dtype": "f16 f32", "atype": "f16", "btype": "f16"}
 _BF16: dict[str, Any] = {"dtype": "f32", "atype": "bf16", "btype": "bf16"}
@@ -94,9 +122,9 @@ def _of(a: str) -> tuple[Form, ...]:
 FORMS = (
     *_of(_A[0]),
     *_of(_A[1]),
-    _wgmma("wgmma.fence.sync{.aligned}", section="9.7.15.7.1", first="fence"),
-    _wgmma("wgmma.commit_group.sync{.aligned}", section="9.7.15.7.2", first="commit_group"),
-    _wgmma("wgmma.wait_group.sync{.aligned} n:u32 imm 0..9223372036854775807", section="9.7.15.7.3",
+    _wgmma("wgmma.fence.sync{.aligned}", fence, section="9.7.15.7.1", first="fence"),
+    _wgmma("wgmma.commit_group.sync{.aligned}", commit_group, section="9.7.15.7.2", first="commit_group"),
+    _wgmma("wgmma.wait_group.sync{.aligned} n:u32 imm 0..9223372036854775807", wait_group, section="9.7.15.7.3",
            first="wait_group"),
 )  # fmt: skip
 

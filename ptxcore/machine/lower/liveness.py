@@ -24,6 +24,7 @@ def live_registers(code: Code, cuts: Sequence[int], carry: int | None = None) ->
     slot that stands for the carry flag."""
     numbers = {cut: b for b, cut in enumerate(cuts)}
     results = _bits(r.slot for r in code.results if r.slot is not None)
+    held = _bits(s for op in code.ops if op.use.form.updates for s in (*reads(op), *writes(op)))
     following, used, killed = [], [], []
     for b, cut in enumerate(cuts):
         end = cuts[b + 1] if b + 1 < len(cuts) else len(code.ops)
@@ -31,6 +32,8 @@ def live_registers(code: Code, cuts: Sequence[int], carry: int | None = None) ->
         goes: set[int] = set()
         for op in code.ops[cut:end]:
             use |= _bits(reads(op, carry)) & ~kill
+            if held and "wait_group" in op.use.form.first.split() and op.instruction.opcode == "wgmma":
+                use |= held & ~kill  # of products that may be under way
             goes.update(numbers[code.labels[label]] for label in op.labels if code.labels.get(label) in numbers)
             if op.guard is None:
                 kill |= _bits(writes(op, carry))
@@ -66,6 +69,8 @@ def operands_read(op: Op) -> list[int]:
 def reads(op: Op, carry: int | None = None) -> list[int]:
     """The slots of the registers that an instruction reads."""
     found = operands_read(op) if op.guard is None else [op.guard[0], *operands_read(op)]
+    if op.use.form.updates:
+        found = [*found, *(t.slot for t in _targets(op.targets))]
     return [*found, carry] if carry is not None and "in" in op.use.form.carry.split() else found
 
 

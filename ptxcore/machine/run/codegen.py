@@ -26,7 +26,7 @@ from ptxcore.values.terms import Term, Value, mask, symbol
 DONE = -1
 
 #: Instructions, but for the collective ones, that may have to wait for others.
-_WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier"))
+_WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier", "wgmma"))
 #: How a thread reads and writes a state space that the instruction names; elsewhere the address tells.
 #: Each is there for some numbers of bytes too, with that number behind its name.
 _READS = {"global": "read_global", "shared": "read_shared"}

@@ -170,6 +170,8 @@ class Cta:
         self.special = Registers()
         self.barriers: dict[Any, Barrier] = {}
         self.warps: dict[int, Warp] = {}
+        #: Threads that have come to a product of their warpgroup, with their operands: by warpgroup and instruction.
+        self.products: dict[tuple[int, int], dict[int, tuple[Thread, tuple[Any, ...]]]] = {}
         self.ready: list[Thread] = []
         self.sleeping: list[Thread] = []
         #: Who has arrived at the barrier of the cluster, and waits for the rest of its warp to do so.

@@ -130,6 +130,8 @@ class _Reader:
             self.size += value.size
             self.cause = self.cause or value.cause
             return value.term
+        if isinstance(value, UndefinedValue):
+            value._use()
         assert isinstance(value, int)
         return value
 

@@ -13,10 +13,10 @@ from ptxcore.isa.types import WIDTHS
 from ptxcore.machine.ir.windows import CONST, GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.layout import DYNAMIC
 from ptxcore.machine.lower.ops import Call, Code, Passed, Source
-from ptxcore.machine.run import short
+from ptxcore.machine.run import short, warpgroups
 from ptxcore.machine.run.asynchronous import Boxed, Copy, Groups, Operation
 from ptxcore.machine.run.codegen import DONE
-from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, Undefined, fault
+from ptxcore.machine.run.faults import UNDEFINED, Fault, ThreadName, fault
 from ptxcore.machine.run.images import Images
 from ptxcore.machine.run.memory import WRITTEN, Multimem, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
@@ -59,6 +59,7 @@ NOWHERE: frozenset[int] = frozenset()
 _RARE: dict[str, Callable[[], Any]] = {
     "bulk": Groups,
     "copies": Groups,
+    "products": warpgroups.Products,
     "local": lambda: Segment(0, "the thread's stack", known=False),
 }
 
@@ -69,12 +70,13 @@ class Thread(Images):
 
     __slots__ = (
         "R", "answer", "answered", "base", "bulk", "carry", "copied", "copies", "cta", "done", "dynamic", "frames",
-        "globals", "index", "insists", "lane", "launch", "local", "op", "passed", "pc", "polled", "seen", "shared",
+        "globals", "index", "insists", "lane", "launch", "local", "op", "passed", "pc", "polled", "products", "seen", "shared",
         "slept", "special", "spun", "stuck", "top", "waiting", "warp",
     )  # fmt: skip
 
     bulk: Groups
     copies: Groups
+    products: warpgroups.Products
     local: Segment
     #: What stands for its asynchronous copies.
     makes: type[Copy] = Copy
@@ -409,6 +411,14 @@ class Thread(Images):
         if segment.known is not None:
             segment.known[offset : offset + size] = WRITTEN * size
 
+    def multiply(self, how: Use, sources: tuple[Any, ...]) -> Any:
+        if self.answered:
+            return self._answer()
+        return warpgroups.join(self, how, sources)
+
+    def products_of_warpgroup(self, how: Use, action: str, pending: int = 0) -> None:
+        warpgroups.act(self, action, pending)
+
     def commit(self, how: Use) -> None:
         self._groups(how).commit()
 
@@ -419,7 +429,7 @@ class Thread(Images):
         """All copies of the thread that are still under way."""
         if not self.copied:
             return
-        for groups in (self.copies, self.bulk):
+        for groups in (self.copies, self.bulk, self.products):
             for copy in groups.outstanding():
                 copy.finish()
 
@@ -498,7 +508,7 @@ class Thread(Images):
         try:
             if now == self.seen:
                 return True
-        except Undefined:
+        except Fault:
             pass
         self.seen = [registers[:] for registers in now]
         return False

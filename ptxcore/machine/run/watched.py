@@ -220,6 +220,10 @@ class WatchedThread(Thread):
         self.watcher.other(self, "asynchronous", how)
         super().copy_box(how, pieces, **fields)
 
+    def multiply(self, how: Use, sources: tuple[Any, ...]) -> Any:
+        self.watcher.other(self, "asynchronous", how)
+        return super().multiply(how, sources)
+
     def leads(self, how: Use) -> bool:
         return self.lane == 0
 

@@ -409,8 +409,9 @@ class _Block(Operands):
             self.blocks.meets[id(op)] = Meet("", "", mask_position(use), targets)
             return ["None" if s is None else self.argument(s) for s in op.sources]
         sources, found = self.symbols(op)
-        if alone(op):
-            self.blocks.meets[id(op)] = Meet("alone", "", None, targets, tuple(_shape(s) for s in op.sources))
+        if alone(op) or op.instruction.opcode == "wgmma":
+            how = "alone" if alone(op) else "warpgroup"
+            self.blocks.meets[id(op)] = Meet(how, "", None, targets, tuple(_shape(s) for s in op.sources))
             return [self.argument(source) for source in found.values()]
         recorder = Recorder()
         use.form.meaning(use, recorder, *sources)

@@ -20,7 +20,7 @@ def block_cuts(code: Code) -> list[int]:
 
 def meets(op: Op) -> bool:
     """Whether threads execute an instruction with others, or each by itself."""
-    return op.use.form.kind == "warp" or op.instruction.opcode in ("bar", "barrier") or alone(op)
+    return op.use.form.kind == "warp" or op.instruction.opcode in ("bar", "barrier", "wgmma") or alone(op)
 
 
 def alone(op: Op) -> bool:

@@ -36,6 +36,7 @@ from ptxcore.machine.vector.order import Order
 from ptxcore.machine.vector.registers import ALL, TOO_MANY, Irregular, Registers, select
 from ptxcore.machine.vector.singles import Singles
 from ptxcore.machine.vector.steps import Fork, Meet, Stop, extended, filled
+from ptxcore.machine.vector.warpgroups import Products
 from ptxcore.machine.vector.watching import Watcher
 
 #: Blocks after which other paths have a turn, and after which it is looked whether anything changes.
@@ -69,6 +70,7 @@ class Group(Asked):
         self.barriers: Barriers | None = None
         self.clusters: ClusterBarrier | None = None
         self.singles: Singles | None = None
+        self.products: Products | None = None
         #: Sees to it that the order of threads does not matter in shared memory; who watches does so in ways of its own.
         self.order: Order | None = None
         if watcher is None and memory.shared.size:
@@ -163,6 +165,8 @@ class Group(Asked):
                 self.singles.ended(numbers)
             except Fault as error:
                 raise Irregular(str(error.args[0])) from None
+        if self.products is not None:
+            self.products.ended(numbers)
         self.crew.alive[numbers] = False
         self.ended += numbers.size
         self._moved = True
@@ -227,7 +231,7 @@ class Group(Asked):
         if meet.action.startswith("cluster"):
             self._meet_cluster(op, meet.action, numbers, stop.following)
             return
-        if op.use.form.kind == "warp":
+        if op.use.form.kind == "warp" or meet.action == "warpgroup":
             earlier = self.parked.pop(block, None)
             if earlier is not None:
                 numbers, operands = _joined(earlier[1], earlier[2], numbers, operands)
@@ -372,7 +376,7 @@ class Group(Asked):
         for block in sorted(self.parked):
             op, threads, operands, following = self.parked[block]
             meet = self.blocks.meets[id(op)]
-            if meet.mask is None and meet.whole is None:
+            if meet.mask is None and meet.whole is None and meet.action != "warpgroup":
                 del self.parked[block]
                 self._met(op, threads, operands, following)
                 return True
@@ -381,6 +385,9 @@ class Group(Asked):
     def _converge(self, block: int, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
         """Threads are at an instruction of warps: those whose warps are complete go on."""
         meet = self.blocks.meets[id(op)]
+        if meet.action == "warpgroup":
+            self._warpgroups(block, op, threads, operands, following)
+            return
         if meet.whole is not None and threads.size == self.count:
             self._met(op, threads, operands, following)
             return
@@ -395,6 +402,26 @@ class Group(Asked):
                 return
             threads, operands = threads[ready], tuple(part(o, ready) for o in operands)
         self._met(op, threads, operands, following)
+
+    def _warpgroups(self, block: int, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
+        """Threads are at an instruction of warpgroups: those whose warpgroups are complete go on."""
+        if self.watcher is not None:
+            raise Irregular(op.name)
+        if self.products is None:
+            within = np.arange(self.count) % len(self.places)
+            self.products = Products(
+                self.blocks.code, self.crew.row, within, len(self.places), self.registers, self.memory
+            )
+        ready = self.products.ready(threads)
+        if not ready.all():
+            late, now = np.flatnonzero(~ready), np.flatnonzero(ready)
+            self.parked[block] = op, threads[late], tuple(select(o, late) for o in operands), following
+            if not now.size:
+                return
+            threads, operands = threads[now], tuple(select(o, now) for o in operands)
+        self._moved = True
+        self.products.execute(op, self.blocks.meets[id(op)], threads, operands)
+        self._add(following, threads) if following >= 0 else self._exit(threads)
 
     def _met(self, op: Op, threads: Any, operands: tuple[Any, ...], following: int) -> None:
         """Threads execute an instruction of warps."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, PARAM, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.asynchronous import Operation
 from ptxcore.machine.run.memory import NO_WORDS, WRITTEN, Segment
@@ -76,7 +76,7 @@ class Single(Thread):
         self.launch.current = self.number  # type: ignore[attr-defined]
         if address >> GLOBAL_BITS:
             return self.launch.buffer(address >> GLOBAL_BITS), offset  # type: ignore[attr-defined]
-        if address >> WINDOW_BITS << WINDOW_BITS in (LOCAL, PARAM):
+        if address >> WINDOW_BITS << WINDOW_BITS == LOCAL:
             raise Irregular("memory of its own")
         return segment, offset
 
@@ -100,7 +100,8 @@ class Singles:
     def __init__(self, memory: GroupMemory, ctas: list[Triple], places: list[Place], order: Order | None) -> None:
         self.memory, self.places, self.order = memory, places, order
         self.constants = Segment(0, "constant memory", writable=False)
-        self.parameters = self.constants
+        given = memory.launch.parameters
+        self.parameters: Segment = Window(given, 0, given.size, None)
         self.pending: list[Operation] = []
         #: How many of these were there at the last barrier.
         self.aged = 0

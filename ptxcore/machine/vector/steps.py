@@ -28,7 +28,8 @@ class Stop(NamedTuple):
 
 class Meet(NamedTuple):
     """How threads meet at an instruction: at a barrier (`action`), or as lanes of a warp, `mask` being the source with the
-    member mask; or (`alone`) that each executes it by itself, its sources having these `shapes`; or (`whole`, see
+    member mask; or (`alone`) that each executes it by itself, its sources having these `shapes`; or (`warpgroup`) that
+    warpgroups do, likewise; or (`whole`, see
     `warps.Together`) that whole warps do. `targets` are the registers of its results."""
 
     action: str

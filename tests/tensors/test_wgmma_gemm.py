@@ -1,0 +1,69 @@
+"""A GEMM of tensor copies and `wgmma`, of a producer and two consumer warpgroups, as nvcc compiles it, beside NumPy."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptxmm
+from ptxcore.machine.run.faults import KernelError
+
+LAUNCHES = Path(__file__).parents[3] / "shared" / "launches"
+PTX, CUDA = LAUNCHES / "wgmma_gemm.ptx", LAUNCHES / "cu" / "k08_wgmma.cu"
+needs_ptx = pytest.mark.skipif(not PTX.exists(), reason="no published kernels here")
+needs_nvcc = pytest.mark.skipif(
+    shutil.which("nvcc") is None or not CUDA.exists(), reason="no nvcc, or no published kernels here"
+)
+
+
+def multiplied(path: Path, k: int = 320, seed: int | None = None) -> float:
+    """The largest error of a product of random matrices, beside that of doubles."""
+    rng = np.random.default_rng(k)
+    a, b = rng.normal(size=(128, k)).astype(np.float16), rng.normal(size=(64, k)).astype(np.float16)
+    c = np.zeros((128, 64), np.float32)
+    maps = [ptxmm.TensorMap(a, box=(64, 128), swizzle="128B"), ptxmm.TensorMap(b, box=(64, 64), swizzle="128B")]
+    ptxmm.run(path, "gemm", (1,), (384,), [*maps, c, k, 64], dynamic_shared=180224, seed=seed)
+    return float(np.abs(c - a.astype(np.float64) @ b.astype(np.float64).T).max())
+
+
+def written(tmp_path: Path, old: str = "", new: str = "") -> Path:
+    """The published module, for the target that it needs, with a mistake."""
+    text = PTX.read_text().replace(".target sm_90\n", ".target sm_90a\n")
+    assert old in text
+    (tmp_path / "k.ptx").write_text(text.replace(old, new))
+    return tmp_path / "k.ptx"
+
+
+@needs_ptx
+def test_the_published_module_multiplies(tmp_path: Path) -> None:
+    assert multiplied(written(tmp_path)) < 1e-4
+
+
+@needs_ptx
+@pytest.mark.parametrize(
+    ("old", "kind"),
+    [
+        ("wgmma.fence.sync.aligned;", "unfenced-product"),
+        ("wgmma.commit_group.sync.aligned;", "unfinished-product"),
+        ("wgmma.wait_group.sync.aligned 0;", "unfinished-product"),
+    ],
+)
+def test_what_is_left_out_is_told(old: str, kind: str, tmp_path: Path) -> None:
+    with pytest.raises(KernelError) as caught:
+        multiplied(written(tmp_path, old), 64)
+    assert caught.value.kind == kind
+
+
+@needs_ptx
+def test_another_swizzle_than_the_descriptors_is_another_product(tmp_path: Path) -> None:
+    assert multiplied(written(tmp_path, "4611686293305360384", str(4611686293305360384 & ~(3 << 62))), 64) > 1
+
+
+@needs_nvcc
+def test_cuda_multiplies(tmp_path: Path) -> None:
+    subprocess.run(["nvcc", "-arch=sm_90a", "-ptx", "-o", tmp_path / "k.ptx", CUDA], check=True, capture_output=True)
+    assert multiplied(tmp_path / "k.ptx", 128) < 1e-4

@@ -394,7 +394,7 @@ def test_mistakes_are_told(name: str) -> None:
         ran(text, 4 if "{a}" in text else 0, arrays=False)
     assert caught.value.kind == kind
     with pytest.raises(
-        AssertionError, match="product|register|agree|lies|no thread"
+        AssertionError, match=r"product|register|agree|lies|no thread"
     ):  # arrays leave it to single threads
         ran(text, 4 if "{a}" in text else 0, arrays=True)
 

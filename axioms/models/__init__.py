@@ -42,19 +42,27 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
     if not base.endswith(".cat"):
         hint = nearest(base, names()) or f"the models are {', '.join(names())}; a file must end in .cat"
         raise InputError([Diagnostic(Span(0, 0, 0), f"unknown model '{base}'", hint)], name)
+    for folder in told.folders:
+        if not os.path.isdir(folder):
+            raise InputError([Diagnostic(Span(0, 0, 0), f"-I {folder}: there is no such folder")], name)
+    base = _found(base, told.folders)
     try:
         text = _read(base)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
-    for folder in told.folders:
-        if not os.path.isdir(folder):
-            raise InputError([Diagnostic(Span(0, 0, 0), f"-I {folder}: there is no such folder")], name)
     include = functools.partial(_included, (os.path.dirname(base), *told.folders))
     model = compile_model(base, text, include, chosen, told.without)
     model.name = name
     model.shipped = "" if told.without else next((n for n in names() if text == text_of(n)), "")
     return model
+
+
+def _found(path: str, folders: Sequence[str]) -> str:
+    """The path, or where there is no such file the first of that name in the folders, as herd7 has it."""
+    if "\0" in path or os.path.lexists(path):
+        return path
+    return next((p for p in (os.path.join(folder, path) for folder in folders) if os.path.isfile(p)), path)
 
 
 def _read(path: str) -> str:

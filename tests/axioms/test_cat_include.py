@@ -89,3 +89,19 @@ def test_what_cannot_be_included_is_told_with_its_place(here: Path, text: str, n
     message = caught.value.render()
     assert told in message
     assert "^" in message or "such folder" in message
+
+
+def test_a_model_is_looked_for_where_it_includes_from(here: Path) -> None:
+    """As herd7's -model is: what lies there by its name comes first, then the folders in their order."""
+    (here / "one/only.cat").write_text('include "beside.cat"\nacyclic po as first')
+    (here / "one/beside.cat").write_text("let a = po")
+    assert [axiom.name for axiom in load("only.cat -I own -I one").axioms] == ["first"]
+    (here / "own/only.cat").write_text("acyclic po as second")
+    assert [axiom.name for axiom in load("only.cat -I own -I one").axioms] == ["second"]
+    (here / "only.cat").write_text("acyclic po as third")
+    assert [axiom.name for axiom in load("only.cat -I own -I one").axioms] == ["third"]
+    (here / "only.cat").unlink()
+    with pytest.raises(InputError, match="cannot read the model"):
+        load("only.cat")
+    with pytest.raises(InputError, match="cannot read the model"):
+        load("nix.cat -I one")

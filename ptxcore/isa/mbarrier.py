@@ -217,11 +217,13 @@ def arrive_after_copies(how: Use, thread: Thread, addr: Value) -> None:
             f"an mbarrier object waits for at most {LARGEST} arrivals",
         )
 
-    def arrived() -> None:
-        old = _change("arrive", how, thread, addr, after_arrival)
-        thread.require(ne(contents(old).pending, 0), "bad-mbarrier", "more arrivals than the mbarrier object waits for")
+    thread.after_copies(how, lambda: signal_arrival(how, thread, addr))
 
-    thread.after_copies(how, arrived)
+
+def signal_arrival(how: Use, thread: Thread, addr: Value) -> None:
+    """pending -= 1: something that the thread has begun is complete."""
+    old = _change("arrive", how, thread, addr, after_arrival)
+    thread.require(ne(contents(old).pending, 0), "bad-mbarrier", "more arrivals than the mbarrier object waits for")
 
 
 def _one_more(state: Value) -> Value:

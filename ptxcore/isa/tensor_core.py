@@ -10,6 +10,8 @@ from typing import Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
+from ptxcore.isa.tensor_memory import ALLOC, DEALLOC, LOAD, RELINQUISH, STORE, WAIT, agreed, commit, fence
+from ptxcore.isa.tensor_products import copy, mma, shift
 
 # The families of sm_100 and sm_101 (sm_110 from PTX 9.0 on), and their members with architecture-specific features.
 _FAMILIES = "sm_100f sm_101f"
@@ -32,10 +34,13 @@ _allocation = partial(_tcgen05, section="9.7.16.7.1", cta_group=_GROUP)
 _ALLOCATION = (
     _allocation(
         "tcgen05.alloc.cta_group.sync.aligned{.space}.b32 [address], n_cols:u32 32..512 power_of_two",
+        agreed, kind="warp", whole=ALLOC,
         first="alloc", space="shared::cta", layout=_space,
     ),
-    _allocation("tcgen05.dealloc.cta_group.sync.aligned.b32 taddr:u32, n_cols:u32 0..4294967295 *32", first="dealloc"),
-    _allocation("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", first="relinquish_alloc_permit"),
+    _allocation("tcgen05.dealloc.cta_group.sync.aligned.b32 taddr:u32, n_cols:u32 0..4294967295 *32",
+                agreed, kind="warp", whole=DEALLOC, first="dealloc"),
+    _allocation("tcgen05.relinquish_alloc_permit.cta_group.sync.aligned", agreed, kind="warp", whole=RELINQUISH,
+                first="relinquish_alloc_permit"),
 )  # fmt: skip
 
 
@@ -59,12 +64,32 @@ def _repeated(how: Use) -> Mapping[str, str]:
     return {"r": f"registers b32 x{_REGISTERS[how.words['shape']] * int(how.words['num'][1:])}"}
 
 
-_ld = partial(_tcgen05, section="9.7.16.8.3", first="ld", layout=_repeated, num=_NUM, rules=_MOST_REPETITIONS)
+_ld = partial(
+    _tcgen05,
+    run=agreed,
+    kind="warp",
+    whole=LOAD,
+    section="9.7.16.8.3",
+    first="ld",
+    layout=_repeated,
+    num=_NUM,
+    rules=_MOST_REPETITIONS,
+)
 _ld_red = partial(
     _tcgen05, section="9.7.16.8.3", version="8.8", target="sm_101f sm_103f", first="ld red", layout=_repeated,
     num=_NUM.removeprefix("x1 "), op="min max", rules=_MOST_REPETITIONS,
 )  # fmt: skip
-_st = partial(_tcgen05, section="9.7.16.8.4", first="st", layout=_repeated, num=_NUM, rules=_MOST_REPETITIONS)
+_st = partial(
+    _tcgen05,
+    run=agreed,
+    kind="warp",
+    whole=STORE,
+    section="9.7.16.8.4",
+    first="st",
+    layout=_repeated,
+    num=_NUM,
+    rules=_MOST_REPETITIONS,
+)
 _REDUCED = "r:b32 x? out kept, red_val:b32 out braced"
 
 _MOVES = (
@@ -81,15 +106,15 @@ _MOVES = (
     _st(f"tcgen05.st.sync{{.aligned}}.shape.num{{.unpack}}.b32 {_TADDR}, r:x?", shape=_SHAPES, unpack="unpack::16b"),
     _st(f"tcgen05.st.sync{{.aligned}}.shape.num{{.unpack}}.b32 {_TADDR}, {_OFFSET}, r:x?", shape=_HALVES,
         unpack="unpack::16b"),
-    _tcgen05("tcgen05.operation.sync.aligned", section="9.7.16.8.5", first="operation",
+    _tcgen05("tcgen05.operation.sync.aligned", agreed, kind="warp", whole=WAIT, section="9.7.16.8.5", first="operation",
              operation="wait::ld wait::st"),
     _tcgen05("tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr:tensor untyped], s_desc:u64",
-             section="9.7.16.9.2", first="cp", cta_group=_GROUP, shape="128x256b 4x256b 128x128b 64x128b 32x128b",
+             copy, section="9.7.16.9.2", first="cp", cta_group=_GROUP, shape="128x256b 4x256b 128x128b 64x128b 32x128b",
              multicast="warpx2::02_13 warpx2::01_23 warpx4", dst_fmt="b8x16", src_fmt="b6x16_p32 b4x16_p64",
              ordered="dst_fmt src_fmt",
              rules=("64x128b -> warpx2::02_13 warpx2::01_23", "warpx2::02_13 warpx2::01_23 -> 64x128b",
                     "32x128b -> warpx4", "warpx4 -> 32x128b", "dst_fmt -> src_fmt", "src_fmt -> dst_fmt")),
-    _tcgen05("tcgen05.shift.cta_group.down [taddr:tensor untyped]", section="9.7.16.9.3", first="shift", target=_MEMBERS,
+    _tcgen05("tcgen05.shift.cta_group.down [taddr:tensor untyped]", shift, section="9.7.16.9.3", first="shift", target=_MEMBERS,
              cta_group=_GROUP),
 )  # fmt: skip
 
@@ -128,11 +153,13 @@ def _products(sparse: bool) -> Iterator[Form]:
         for lanes in ("", f"{_LANES}, "):
             syntax = f"{modifiers} [d:tensor], {a}, b_desc:u64, {meta}idesc:u32, {lanes}{_ENABLE}"
             common: dict[str, Any] = {"cta_group": _GROUP, "layout": _lanes, **shift}
+            common["run"] = None if sparse else mma
             yield _mma(syntax, sparse, kind_=_PLAIN, needs=_INTEGERS, **common)
             yield _mma(f"{syntax}, scale_input_d:u32 imm 0..15", sparse, kind_="kind::f16 kind::tf32",
                        target="sm_100f", **common)  # fmt: skip
             if not (sparse and lanes):
                 enabled = syntax if lanes else f"{syntax} reg"
+                common["run"] = None
                 last = "unused:pred imm" if lanes else "{!}unused:pred"
                 yield _mma(f"{enabled}, {last}", sparse, kind_="kind::i8", only="ptxas", needs=_INTEGERS, **common)
 
@@ -175,10 +202,10 @@ def _stationary(sparse: bool) -> Iterator[Form]:
 # Synchronization (sections 9.7.16.11 and 9.7.16.12).
 
 _SYNCHRONIZATION = (
-    _tcgen05("tcgen05.ordering", section="9.7.16.11.1", first="ordering",
+    _tcgen05("tcgen05.ordering", fence, section="9.7.16.11.1", first="ordering",
              ordering="fence::before_thread_sync fence::after_thread_sync"),
     _tcgen05("tcgen05.commit.cta_group.mbarrier::arrive::one{.space}{.multicast}.b64 [address], "
-             "cta_mask:u16 reg if=multicast", section="9.7.16.12.1", first="commit", cta_group=_GROUP,
+             "cta_mask:u16 reg if=multicast", commit, section="9.7.16.12.1", first="commit", cta_group=_GROUP,
              space="shared::cluster", multicast="multicast::cluster", layout=_space),
 )  # fmt: skip
 

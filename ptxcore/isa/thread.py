@@ -219,6 +219,76 @@ class Thread(Protocol):
         """An operand (in words) with which the instruction cannot be executed here."""
         ...
 
+    def tensor_memory(self, how: Use) -> TensorMemory:
+        """The Tensor Memory of the thread's CTA. Only a run has one."""
+        ...
+
     def stop(self, how: Use, reason: str) -> None:
         """Ends the whole launch with an error (`trap`, or an assertion's words), or stops for a debugger (`brkpt`)."""
+        ...
+
+
+class TensorMemory(Protocol):
+    """Tensor Memory, as one thread accesses it by one instruction. Lanes and columns are lists of numbers, or arrays that make
+    a grid. What goes wrong there is an error at the instruction."""
+
+    warp: int
+    lane: int
+
+    def allocate(self, columns: int, told: Any) -> int:
+        """Newly allocated columns, for all threads of a warp together; they wait where there are too few, and are told anew
+        what they were told."""
+        ...
+
+    def free(self, address: int, columns: int) -> None:
+        """Columns are allocated no more."""
+        ...
+
+    def relinquish(self) -> None:
+        """The CTA may not allocate any more."""
+        ...
+
+    def begin(self, kind: str, place: Any = None) -> None:
+        """The thread begins an access by an instruction of that kind: `ld`, `st`, `mma`, `shift`, `cp`, `cp.4x256b`. `place`:
+        what products have in common that are executed in order."""
+        ...
+
+    def touch(self, lanes: Any, columns: Any, *, writes: bool) -> None:
+        """What was begun reads or writes cells; others that do must be ordered before it."""
+        ...
+
+    def read(self, lanes: Any, columns: Any) -> list[Any]:
+        """The values of cells."""
+        ...
+
+    def write(self, lanes: Any, columns: Any, values: list[Any]) -> None:
+        """Writes values to cells."""
+        ...
+
+    def numbers(self, lanes: Any, columns: Any, bits: int = 0xFFFF_FFFF) -> Any:
+        """The values of cells as an array; it is an error where one of these bits was not written."""
+        ...
+
+    def put(self, lanes: Any, columns: Any, values: Any, bits: int = 0xFFFF_FFFF) -> None:
+        """Writes an array to cells; nothing is known of other bits than these."""
+        ...
+
+    def shared(self, addresses: Any) -> Any:
+        """The bytes of the CTA's shared memory at an array of addresses."""
+        ...
+
+    def later(self, action: Callable[[], None]) -> None:
+        """What was begun does this at any time before it is complete, behind what was begun before."""
+        ...
+
+    def complete(self) -> Callable[[], None]:
+        """What completes all that the thread has begun so far and `tcgen05.commit` tracks."""
+        ...
+
+    def wait(self, kind: str) -> None:
+        """The thread's loads (`ld`) or stores (`st`) are complete."""
+        ...
+
+    def fence(self, which: str) -> None:
+        """A `tcgen05.fence`."""
         ...

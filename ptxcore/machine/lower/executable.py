@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 #: What the explorer does with a form.
 _KINDS = ("value", "effect", "branch", "exit", "nothing", "warp")
-#: Instructions that are executed and not explored: they are about a stack, about launches that are still to
-#: come, about products of whole warpgroups.
-_UNEXPLORED = words("alloca stackrestore stacksave clusterlaunchcontrol wgmma")
+#: Instructions that are executed and not explored: they are about a stack, about launches that are still to come, about
+#: products of whole warpgroups, or about Tensor Memory.
+_UNEXPLORED = words("alloca stackrestore stacksave clusterlaunchcontrol wgmma tcgen05")
 
 #: Opcodes whose first modifier belongs to the name by which they are refused.
 _FAMILIES = words("cp tcgen05 wgmma tensormap clusterlaunchcontrol multimem red")

@@ -16,13 +16,15 @@ from ptxcore.values.tensor_boxes import Piece
 
 
 class Operation:
-    """One asynchronous operation of a thread, by the number of the instruction that began it. It is done once."""
+    """One asynchronous operation of a thread, by the number of the instruction that began it. It is done once. Round-robin
+    schedules may leave it for `late` more rounds while threads get on."""
 
-    __slots__ = ("action", "done", "op", "thread")
+    __slots__ = ("action", "done", "late", "op", "thread")
 
     def __init__(self, thread: Thread, action: Callable[[], None] | None) -> None:
         self.thread, self.op, self.action = thread, thread.op, action
         self.done = False
+        self.late = 0
 
     def finish(self) -> None:
         """Does it, unless it is done. Raises Fault, which blames the instruction that began it."""
@@ -32,7 +34,8 @@ class Operation:
         try:
             self.perform()
         except Fault as error:
-            error.blamed = self.thread.name, self.thread.launch.compiled.ops[self.op]
+            if error.blamed is None:  # what it completes may have been begun by others
+                error.blamed = self.thread.name, self.thread.launch.compiled.ops[self.op]
             raise
 
     def perform(self) -> None:

@@ -13,6 +13,7 @@ from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
 from ptxcore.machine.run.special import WARP, Registers, Triple
 from ptxcore.machine.run.surroundings import Launch
+from ptxcore.machine.run.tensor_memory import TensorMemory
 from ptxcore.machine.run.thread import Thread
 
 #: Barriers of a CTA.
@@ -169,6 +170,8 @@ class Cta:
         self.words, self.known_words = words(self.shared.data), words(self.shared.known)
         self.special = Registers()
         self.barriers: dict[Any, Barrier] = {}
+        #: None as long as nobody asks for it.
+        self.tensor_memory: TensorMemory | None = None
         self.warps: dict[int, Warp] = {}
         #: Threads that have come to a product of their warpgroup, with their operands: by warpgroup and instruction.
         self.products: dict[tuple[int, int], dict[int, tuple[Thread, tuple[Any, ...]]]] = {}
@@ -200,6 +203,8 @@ class Cta:
         """All threads have ended: nothing of them is needed any more."""
         if self.launch.watcher is not None:
             self.launch.watcher.ends(self)
+        if self.tensor_memory is not None:
+            self.tensor_memory.end(self.launch, self.threads[0].name)
         self.threads, self.warps = [], {}
 
     # Barriers (section 9.7.13.1).

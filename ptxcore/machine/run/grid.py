@@ -234,6 +234,11 @@ class Launch:
             self.pending = [operation for operation in begun if self.random.getrandbits(1)]
             left = set(map(id, self.pending))
             begun = [operation for operation in begun if id(operation) not in left]
+        elif self.progressed:
+            self.pending = [operation for operation in begun if operation.late]
+            begun = [operation for operation in begun if not operation.late]
+            for operation in self.pending:
+                operation.late -= 1
         if self.random is not None:
             self.random.shuffle(begun)
         for operation in begun:

@@ -80,6 +80,7 @@ class Cta(Protocol):
     words: Words
     known_words: Words
     special: Registers
+    tensor_memory: Any
 
     @property
     def cluster(self) -> Sequence[Cta]:

@@ -22,6 +22,7 @@ from ptxcore.machine.run.memory import WRITTEN, Multimem, Segment, nowhere
 from ptxcore.machine.run.runtime import call_extern
 from ptxcore.machine.run.special import OF_THREAD, Place
 from ptxcore.machine.run.surroundings import Cta, Launch
+from ptxcore.machine.run.tensor_memory import Cells, TensorMemory
 from ptxcore.machine.run.uninitialised import Cause, opaque, unknown
 from ptxcore.values.tensor_boxes import Piece
 from ptxcore.values.tensor_map import ALIGNMENT as MAP_ALIGNMENT
@@ -52,6 +53,8 @@ class Polled(Exception):
     """The thread is about to look once more at what others may write: it is their turn."""
 
 
+#: Rounds that commits of what is done to Tensor Memory take while threads get on, so that a missing wait shows.
+_LATE = 16
 #: Where a thread has slept that has not.
 NOWHERE: frozenset[int] = frozenset()
 
@@ -314,7 +317,10 @@ class Thread(Images):
             raise fault(kind, message)
 
     def defer(self, how: Use, action: Callable[[], None]) -> None:
-        self.launch.later(Operation(self, action))
+        operation = Operation(self, action)
+        if how.form.mnemonic == "tcgen05":
+            operation.late = _LATE
+        self.launch.later(operation)
 
     def after_copies(self, how: Use, action: Callable[[], None]) -> None:
         copies = self.copies.outstanding()
@@ -432,6 +438,12 @@ class Thread(Images):
         for groups in (self.copies, self.bulk, self.products):
             for copy in groups.outstanding():
                 copy.finish()
+
+    def tensor_memory(self, how: Use) -> Cells:
+        memory = self.cta.tensor_memory
+        if memory is None:
+            memory = self.cta.tensor_memory = TensorMemory()
+        return Cells(self, memory, how)
 
     def ranks(self, how: Use) -> range:
         return range(len(self.cta.cluster))

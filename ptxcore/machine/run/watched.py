@@ -17,6 +17,7 @@ from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Copy
 from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
+from ptxcore.machine.run.tensor_memory import Cells
 from ptxcore.machine.run.thread import Thread
 from ptxcore.values.tensor_boxes import Piece
 
@@ -223,6 +224,10 @@ class WatchedThread(Thread):
     def multiply(self, how: Use, sources: tuple[Any, ...]) -> Any:
         self.watcher.other(self, "asynchronous", how)
         return super().multiply(how, sources)
+
+    def tensor_memory(self, how: Use) -> Cells:
+        self.watcher.other(self, "asynchronous", how)
+        return super().tensor_memory(how)
 
     def leads(self, how: Use) -> bool:
         return self.lane == 0

@@ -117,6 +117,8 @@ class _Block(Operands):
     def instruction(self, op: Op) -> str:
         """Adds the lines of an instruction; gives where threads go, if it says so."""
         kind = op.use.form.kind
+        if op.use.form.mnemonic == "tcgen05":
+            return self.irregular(op)
         if op.refused or op.call is not None or (op.use.form.run is None and kind not in (*ENDS, "nothing")):
             return self.irregular(op)
         if kind in ENDS or op.use.form.mnemonic == "bra":

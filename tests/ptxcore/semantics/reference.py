@@ -49,6 +49,7 @@ FINISHED: tuple[str, ...] = (
     "matrix_moves",
     "mma",
     "wmma",
+    "tensor_core",
 )
 
 #: Kinds of forms that compute nothing.

@@ -1,0 +1,229 @@
+"""What `tcgen05.mma`, `tcgen05.cp` and `tcgen05.shift` do (PTX ISA 9.0, sections 9.7.16.9 and 9.7.16.10): D = A B + D,
+of matrices in shared memory and in Tensor Memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ptxcore.isa.form import Use
+from ptxcore.isa.tensor_memory import pair
+from ptxcore.values.matrix_descriptors import (
+    BadDescriptor,
+    Product,
+    UntoldDescriptor,
+    check_shape,
+    matrix,
+    product,
+)
+from ptxcore.values.products import numbers, summed
+from ptxcore.values.tensor_cells import lanes_of_rows, place
+
+if TYPE_CHECKING:
+    from ptxcore.isa.thread import TensorMemory, Thread
+
+_WARP = 32
+#: Bits of an element that does not fill its byte; those of 4 bits have zeros below them where they do not lie side by side
+#: (sections 9.7.16.10.4.3 and 9.7.16.10.4.4).
+_NARROW = {"e2m1": 4, "e3m2": 6, "e2m3": 6}
+_LOW = {"e2m1": 2}
+#: Elements of a packed group, and the bytes that it takes with its padding.
+_GROUP = 16
+_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s32": 4}
+
+
+def described(how: Use, thread: Thread, plan: Callable[[], None]) -> None:
+    """Does what a plan says, whose descriptors may be wrong."""
+    try:
+        plan()
+    except UntoldDescriptor as error:
+        thread.unable(how, str(error))
+    except BadDescriptor as error:
+        thread.require(0, "bad-descriptor", str(error))
+
+
+def mma(how: Use, thread: Thread, *sources: Any) -> None:
+    """D = A B + D, or A B where the input D is not enabled, at any time until a `tcgen05.commit` behind it tells a
+    barrier object of it"""
+    if pair(how, thread):
+        return
+    names = [p.name for p in how.parameters if p.role != "destination"]
+    described(how, thread, lambda: _multiply(how, thread, dict(zip(names, sources, strict=False))))
+
+
+def _multiply(how: Use, thread: Thread, given: dict[str, Any]) -> None:
+    import numpy as np
+
+    kind = how.words["kind"]
+    if how.words["ashift"]:
+        raise UntoldDescriptor("'tcgen05.mma' with .ashift cannot be executed yet")
+    if given.get("scale_input_d"):
+        raise UntoldDescriptor("'tcgen05.mma' with a scale of the input D cannot be executed yet")
+    what = product(kind, int(given["idesc"]))
+    check_shape(kind, what)
+    memory = thread.tensor_memory(how)
+    lane, column = place(int(given["d"]))
+    _check_lane(thread, lane, what.m)
+    lanes, columns = np.array(lanes_of_rows(what.m)) + lane, column + np.arange(what.n)
+    chosen = _enabled(given.get("disable_output_lane"), lanes)
+    memory.begin("mma", (given["d"], what.m, what.n, what.d))
+    left = _left(thread, memory, what, given, lane)
+    right = _in_shared(memory, int(given["b_desc"]), what.b, what.n, what.k, k_major=not what.transposed[1])
+    bits = 0xFFFF if what.d == "f16" else 0xFFFF_FFFF
+    grid = lanes[chosen][:, None], columns[None, :]
+    accumulates = bool(given["enable_input_d"])
+    if accumulates:
+        memory.touch(*grid, writes=False)
+    memory.touch(*grid, writes=True)
+
+    def compute() -> None:
+        a, b = left()[chosen], right()
+        c = memory.numbers(*grid, bits) if accumulates else np.zeros((len(a), what.n), np.uint32)
+        memory.put(*grid, _sums(what, a, b, c), bits)
+
+    memory.later(compute)
+
+
+def _check_lane(thread: Thread, lane: int, m: int) -> None:
+    good = lane == 0 or (m == 64 and lane == 16)
+    where = "0 or 16" if m == 64 else "0"
+    thread.require(
+        int(good), "tensor-lane", f"a matrix with M = {m} is at lane {lane} of tensor memory; it must be {where}"
+    )
+
+
+def _enabled(disabled: Any, lanes: Any) -> Any:
+    """Of the lanes, those that are written: a truth value each."""
+    import numpy as np
+
+    if disabled is None:
+        return np.ones(len(lanes), np.bool_)
+    whole = sum(int(word) << 32 * i for i, word in enumerate(disabled))
+    return np.array([not whole >> lane & 1 for lane in lanes.tolist()])
+
+
+def _left(thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int) -> Callable[[], Any]:
+    """What reads A, from shared memory or from Tensor Memory."""
+    import numpy as np
+
+    if "a_desc" in given:
+        return _in_shared(memory, int(given["a_desc"]), what.a, what.m, what.k, k_major=not what.transposed[0])
+    if what.transposed[0]:
+        raise BadDescriptor("a matrix A in tensor memory cannot be transposed")
+    at, column = place(int(given["a"]))
+    thread.require(int(at == lane), "tensor-lane", f"A is at lane {at} of tensor memory, and D at lane {lane}")
+    size = _BYTES.get(what.a, 1)
+    grid = (np.array(lanes_of_rows(what.m)) + lane)[:, None], column + np.arange(what.k * size // 4)[None, :]
+    memory.touch(*grid, writes=False)
+
+    def read() -> Any:
+        data = np.ascontiguousarray(memory.numbers(*grid).astype("<u4")).view(np.uint8)
+        return _elements(what.a, data.reshape(what.m, what.k, size))
+
+    return read
+
+
+def _in_shared(
+    memory: TensorMemory, descriptor: int, kind: str, outer: int, k: int, *, k_major: bool
+) -> Callable[[], Any]:
+    """What reads a matrix in shared memory: the bits of its elements, K along the rows. Raises BadDescriptor."""
+    import numpy as np
+
+    described_, size = matrix(descriptor), _BYTES.get(kind, 1)
+    if not k_major and kind in _NARROW:
+        raise BadDescriptor(f"a matrix of .{kind} cannot be transposed")
+    if not k_major and (size == 4) is not (described_.mode == 1):
+        raise BadDescriptor(f"a transposed matrix of .{kind} cannot have swizzling mode {described_.mode}")
+    places = described_.addresses(outer, k, size, k_major=k_major)[:, :, None] + np.arange(size)
+    if kind not in _NARROW:
+        return lambda: _elements(kind, memory.shared(places))
+    width = _NARROW[kind]
+    used = places.reshape(outer, k // _GROUP, _GROUP)[:, :, : width * _GROUP // 8]
+
+    def packed() -> Any:
+        bits = np.unpackbits(memory.shared(used), axis=2, bitorder="little").reshape(outer, k, width)
+        return (bits << np.arange(width, dtype=np.uint8)).sum(axis=2).astype(np.uint8)
+
+    return packed
+
+
+def _elements(kind: str, data: Any) -> Any:
+    """The bits of elements from their bytes, which are the last dimension."""
+    import numpy as np
+
+    size = data.shape[-1]
+    if kind in _NARROW:
+        return data[..., 0] >> np.uint8(_LOW.get(kind, 0)) & np.uint8((1 << _NARROW[kind]) - 1)
+    return np.ascontiguousarray(data).view(f"<u{size}")[..., 0]
+
+
+def _sums(what: Product, a: Any, b: Any, c: Any) -> Any:
+    """The bits of A B^T + C: integers exactly, floating point exactly and rounded once."""
+    import numpy as np
+
+    if what.d == "s32":
+        left, right = (numbers(kind, x).astype(np.int64) for kind, x in ((what.a, a), (what.b, b)))
+        total = left @ right.T + c.astype(np.uint32).view(np.int32).astype(np.int64)
+        if what.saturates:
+            total = total.clip(-(1 << 31), (1 << 31) - 1)
+        return (total & 0xFFFF_FFFF).astype(np.uint32)
+    signs = [-1.0 if negated else 1.0 for negated in what.negated]
+    addend = numbers(what.d, (c & 0xFFFF).astype(np.uint16) if what.d == "f16" else c.astype(np.uint32))
+    with np.errstate(all="ignore"):
+        return summed(numbers(what.a, a) * signs[0], numbers(what.b, b).T * signs[1], addend, what.d).astype(np.uint32)
+
+
+# Copies and shifts.
+
+#: Of each shape of `tcgen05.cp`, for each warp the first row that it gets; by how it is multicast.
+_WARPS_OF = {"": (0, 32, 64, 96), "warpx2::02_13": (0, 0, 32, 32), "warpx2::01_23": (0, 32, 0, 32), "warpx4": (0,) * 4}
+
+
+def copy(how: Use, thread: Thread, taddr: Any, s_desc: Any) -> None:
+    """Tensor Memory from taddr on = the rows of a matrix in shared memory, at any time until a `tcgen05.commit` behind it
+    tells a barrier object of it"""
+    if pair(how, thread):
+        return
+    described(how, thread, lambda: _copied(how, thread, int(taddr), int(s_desc)))
+
+
+def _copied(how: Use, thread: Thread, taddr: int, descriptor: int) -> None:
+    import numpy as np
+
+    if how.words["src_fmt"]:
+        raise UntoldDescriptor("'tcgen05.cp' with decompression cannot be executed yet")
+    rows, bits = (int(number) for number in how.words["shape"].removesuffix("b").split("x"))
+    memory = thread.tensor_memory(how)
+    lane, column = place(taddr)
+    if rows == 4:
+        taken, lanes = np.arange(4), lane + np.arange(4)
+    else:
+        thread.require(int(lane == 0), "tensor-lane", f"tcgen05.cp writes from lane {lane} on; it must be 0")
+        firsts = np.array(_WARPS_OF[how.words["multicast"]])
+        taken, lanes = (firsts[:, None] + np.arange(_WARP)).ravel(), np.arange(4 * _WARP)
+    places = matrix(descriptor).addresses(rows, bits // 8, 1, k_major=True)[taken]
+    grid = lanes[:, None], column + np.arange(bits // 32)[None, :]
+    memory.begin("cp.4x256b" if rows == 4 else "cp")
+    memory.touch(*grid, writes=True)
+    memory.later(lambda: memory.put(*grid, np.ascontiguousarray(memory.shared(places)).view("<u4")))
+
+
+def shift(how: Use, thread: Thread, taddr: Any) -> None:
+    """Of 32 lanes from taddr on, 8 columns: what stands in each lane but the last goes to the next one; at any time until a
+    `tcgen05.commit` behind it tells a barrier object of it"""
+    import numpy as np
+
+    if pair(how, thread):
+        return
+    memory = thread.tensor_memory(how)
+    lane, column = place(int(taddr))
+    thread.require(
+        int(lane % _WARP == 0), "tensor-lane", f"tcgen05.shift is at lane {lane}, which is no multiple of {_WARP}"
+    )
+    lanes, columns = lane + np.arange(_WARP), column + np.arange(8)
+    memory.begin("shift")
+    memory.touch(lanes[:-1, None], columns[None, :], writes=False)
+    memory.touch(lanes[1:, None], columns[None, :], writes=True)
+    memory.later(
+        lambda: memory.put(lanes[1:, None], columns[None, :], memory.numbers(lanes[:-1, None], columns[None, :]).copy())
+    )

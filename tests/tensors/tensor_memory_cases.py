@@ -1,0 +1,90 @@
+"""A kernel of one CTA of four warps: shared memory and Tensor Memory are filled from arrays, instructions follow, and the cells
+of Tensor Memory, or registers, go to an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxcore.machine.run.launch import load
+
+THREADS = 128
+SHARED = 32768
+
+WAIT = "W: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra W;"
+COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];"
+BEFORE, AFTER = "tcgen05.fence::before_thread_sync;", "tcgen05.fence::after_thread_sync;"
+WAIT_LD, WAIT_ST = "tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::st.sync.aligned;"
+ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [base], 512;"
+DEALLOC = "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %base, 512;"
+HEAD = """.version 9.0
+.target sm_100a
+.address_size 64
+"""
+
+
+def eight(name: str) -> str:
+    return f"{{{', '.join(f'%{name}{i}' for i in range(8))}}}"
+
+
+def moved(columns: int, where: str, *, into: bool) -> str:
+    """All lanes' first columns to an array, lane by lane, or from there."""
+    if not columns:
+        return ""
+    numbers = range(8)
+    step = f"add.u32 %a, %mine, %c; shl.b32 %u, %c, 2; cvt.u64.u32 %q, %u; add.u64 %q, %q, %{where};"
+    if into:
+        step += "".join(f"ld.global.b32 %x{i}, [%q+{4 * i}];" for i in numbers)
+        step += f"tcgen05.st.sync.aligned.32x32b.x8.b32 [%a], {eight('x')};"
+    else:
+        step += f"tcgen05.ld.sync.aligned.32x32b.x8.b32 {eight('x')}, [%a];"
+        step += "".join(f"st.global.b32 [%q+{4 * i}], %x{i};" for i in numbers)
+    label, wait = ("I", WAIT_ST) if into else ("O", WAIT_LD)
+    return (
+        f"mul.lo.u32 %u, %t, {4 * columns}; cvt.u64.u32 %q, %u; add.u64 %{where}, %{where}, %q; mov.u32 %c, 0;\n"
+        f"{label}: {step} add.u32 %c, %c, 8; setp.lt.u32 %p1, %c, {columns}; @%p1 bra {label};\n{wait}\n"
+    )
+
+
+def module(body: str, *, filled: int = 0, back: int = 0, shared: int = SHARED, declared: str = "") -> str:
+    """The kernel as PTX. `%mine` is the address of the warp's lanes, `%base` what was allocated; `%p0` is true in the first
+    thread. `filled` columns come from an array, and `back` go to one."""
+    copies = (
+        "mov.u32 %c, 0; mul.wide.u32 %q, %t, 16; add.u64 %in, %in, %q; shl.b32 %u, %t, 4; mov.u32 %s, s; add.u32 %s, %s, %u;\n"
+        "C: ld.global.v4.b32 {%x0, %x1, %x2, %x3}, [%in]; st.shared.v4.b32 [%s], {%x0, %x1, %x2, %x3};"
+        f"add.u64 %in, %in, 2048; add.u32 %s, %s, 2048; add.u32 %c, %c, 2048; setp.lt.u32 %p1, %c, {shared}; @%p1 bra C;\n"
+    )
+    return f"""{HEAD}.visible .entry k(.param .u64 in, .param .u64 cells, .param .u64 out, .param .u64 more)
+{{
+.shared .align 1024 .b8 s[{max(shared, 2048)}]; .shared .align 8 .b64 bar; .shared .align 4 .b32 base;
+.reg .b32 %t, %u, %s, %c, %a, %base, %mine, %x<8>; .reg .b64 %in, %cells, %out, %more, %q; .reg .pred %p<3>;
+{declared}
+ld.param.u64 %in, [in]; ld.param.u64 %cells, [cells]; ld.param.u64 %out, [out]; ld.param.u64 %more, [more];
+mov.u32 %t, %tid.x; setp.eq.u32 %p0, %t, 0;
+{copies if shared else ""}@%p0 mbarrier.init.shared.b64 [bar], 1;
+setp.ge.u32 %p1, %t, 32; @%p1 bra A;
+{ALLOC}
+A: fence.proxy.async.shared::cta; {BEFORE} bar.sync 0; {AFTER}
+ld.shared.b32 %base, [base]; and.b32 %mine, %t, 0x60; shl.b32 %mine, %mine, 16; add.u32 %mine, %mine, %base;
+{moved(filled, "cells", into=True)}{BEFORE} bar.sync 0; {AFTER}
+{body}
+{moved(back, "out", into=False)}{BEFORE} bar.sync 0; {AFTER}
+setp.ge.u32 %p1, %t, 32; @%p1 bra D;
+{DEALLOC}
+D: ret;
+}}
+"""
+
+
+def run(text: str, shared: Any, cells: Any, out: int, more: Any = None, seed: int | None = None) -> Any:
+    """What the kernel leaves in its array of `out` numbers of 32 bits."""
+    device = load(text, "k.ptx")
+    addresses = []
+    for array in (shared, cells, np.zeros(max(out, 1), np.uint32), more):
+        data = b"" if array is None else np.ascontiguousarray(array).tobytes()
+        address = device.memory.allocate(max(16, len(data)), "array")
+        device.memory.at(address).data[: len(data)] = data
+        addresses.append(address)
+    device.launch("k", (1, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
+    return np.frombuffer(bytes(device.memory.at(addresses[2]).data[: 4 * out]), np.uint32)

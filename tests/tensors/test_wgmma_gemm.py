@@ -11,6 +11,7 @@ import pytest
 
 import ptxmm
 from ptxcore.machine.run.faults import KernelError
+from ptxmm.cli.main import main
 
 LAUNCHES = Path(__file__).parents[3] / "shared" / "launches"
 PTX, CUDA = LAUNCHES / "wgmma_gemm.ptx", LAUNCHES / "cu" / "k08_wgmma.cu"
@@ -67,3 +68,29 @@ def test_another_swizzle_than_the_descriptors_is_another_product(tmp_path: Path)
 def test_cuda_multiplies(tmp_path: Path) -> None:
     subprocess.run(["nvcc", "-arch=sm_90a", "-ptx", "-o", tmp_path / "k.ptx", CUDA], check=True, capture_output=True)
     assert multiplied(tmp_path / "k.ptx", 128) < 1e-4
+
+
+KERNEL = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+{
+wgmma.fence.sync.aligned;
+.shared .align 128 .b8 m[2048]; .reg .b32 %d<4>; .reg .b64 %q; mov.u64 %q, 0;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %q, %q, 0, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize("block", [32, 128])
+def test_kernel_tests_refuse_products_of_warpgroups(
+    block: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "k.ptx").write_text(KERNEL)
+    (tmp_path / "k.toml").write_text(f'ptx = "k.ptx"\ngrid = 1\nblock = {block}\n[check]\nno_deadlock = true\n')
+    assert main(["check", str(tmp_path / "k.toml")]) == 2
+    told = capsys.readouterr()
+    assert "k.ptx:6:1: error: 'wgmma.fence.sync.aligned' cannot be explored" in told.out + told.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.explore.actions import Actions
@@ -31,6 +31,14 @@ class Boxes(Actions):
     def unable(self, how: Use, why: str) -> None:
         """What the instruction does here is not executed."""
         self._refuse(f"cannot be explored: {why}")
+
+    def multiply(self, how: Use, sources: Sequence[Any]) -> NoReturn:
+        """Products of warpgroups are not explored."""
+        self._refuse("cannot be explored")
+
+    def products_of_warpgroup(self, how: Use, action: str, pending: Value = 0) -> NoReturn:
+        """See `multiply`."""
+        self._refuse("cannot be explored")
 
     def cases(self, how: Use, values: Sequence[Value], when: Value) -> Iterator[tuple[Value, tuple[int, ...]]]:
         """The numbers that values may be. Raises InputError where they are too many."""

@@ -15,6 +15,13 @@ _NAME = re.compile(r"[^\s\"{]+?(?=\(\*|//|[\s\"{]|\Z)")
 _META = re.compile(r"([A-Za-z_][\w.-]*+)[ \t]*+=([^\n]*+)")
 _LINE = re.compile(r"[^\n]*")
 
+#: What else herd's tools read, by its first word, and what is done with it here.
+_PROGRAM = "programs are PTX here; 'ptxmm generate' makes the test of a cycle, as in 'PodWW Rfe PodRR Fre'"
+_ARCHITECTURES = "AArch64 ARM PPC X86 X86_64 RISCV MIPS C LISA BPF CPP JAVA ASL"
+_ELSEWHERE = dict.fromkeys(_ARCHITECTURES.split(), _PROGRAM) | {
+    "Test": "this is a log, which 'ptxmm compare' takes where it takes models: --model FILE.log"
+}
+
 Head = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
@@ -27,7 +34,8 @@ def read_head(source: Source, architecture: str = "PTX") -> tuple[Head, int]:
         message = "the file is empty" if at == len(text) else "a test starts with 'PTX' and its name"
         raise source.error(at, at + 1, message, None if at < len(text) else "a test starts with 'PTX NAME'")
     if word[0] != architecture:
-        raise source.error(*word.span(), f"a test starts with 'PTX' and its name, not with '{_short(word[0])}'")
+        message = f"a test starts with 'PTX' and its name, not with '{_short(word[0])}'"
+        raise source.error(*word.span(), message, _ELSEWHERE.get(word[0]))
     at = _skip(source, word.end())
     name = _NAME.match(text, at)
     if name is None:

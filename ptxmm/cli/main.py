@@ -119,7 +119,12 @@ def main(arguments: list[str]) -> int:
 def _command(arguments: list[str]) -> int:
     from ptxmm.cli.options import parser
 
-    options = parser(arguments[0] if arguments else "").parse_args(arguments)
+    top = parser(arguments[0] if arguments else "")
+    options, unknown = top.parse_known_args(arguments)
+    if unknown:
+        from ptxmm.cli.habits import instead
+
+        top.error(f"unrecognized arguments: {' '.join(unknown)}{instead(unknown)}")
     if options.command == "models":
         from ptxmm.cli.models import models
 

@@ -29,7 +29,9 @@ def file(init: str = "{ x=0; }", head: str = HEAD, rows: str = SHORT, tail: str 
 # Each case: the text, where its finding starts, what the message says, what the hint says.
 WHOLE = [
     ("", "1:1", "the file is empty", ""),
-    ("X86 MP\n", "1:1", "starts with 'PTX'", ""),
+    ("X86 MP\n", "1:1", "starts with 'PTX'", "programs are PTX here"),
+    ("PTY MP\n", "1:1", "starts with 'PTX'", ""),
+    ("Test MP Allowed\n", "1:1", "starts with 'PTX'", "compare' takes where it takes models"),
     ("PTX\n{ }\n", "1:1", "no name", ""),
     ("PTX t\n", "2:1", "init block is missing", ""),
     ("PTX two words\n{ }", "1:9", "quoted comment", "one word"),

@@ -10,6 +10,7 @@ import pytest
 import ptxmm
 from litmus.cycles import enumerate as enumerate_cycles
 from litmus.families import FAMILIES, family
+from ptxmm.cli.habits import HERE
 from ptxmm.cli.main import main
 
 
@@ -176,3 +177,24 @@ def test_families_are_listed_as_they_are_asked_for(capsys: pytest.CaptureFixture
     for line in lines:  # with what stands there as it is without
         name, _, *options = line.split()
         assert told(capsys, name, "3", *options) == told(capsys, name, "3")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("check -model sc.cat mp.litmus", "unrecognized arguments: -model; in place of -model: --model"),
+        ("generate -safe PodWR,Fre -size 4", "in place of -safe: --edges LIST; in place of -size: --size 1..N"),
+        ("classify -often mp.litmus", "unrecognized arguments: -often\n"),
+    ],
+)
+def test_options_of_herdtools_are_told_what_is_right(words: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2 and told in capsys.readouterr().err
+
+
+def test_what_is_told_in_place_of_options_of_herdtools_exists() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    options = {word.strip(",") for text in HERE.values() for word in text.split() if word.startswith("--")}
+    assert len(options) > 10
+    assert {option for option in options if f"`{option}" not in documented} == set()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LIMIT = 100_000_000
 #: Seeds of the orders in which a race is looked for; None is that of the CTAs.
 _ORDERS = (None, 1, 2)
+#: Runs that are made after one has shown a circle.
+_MORE = 16
 
 
 class Several(NamedTuple):
@@ -86,6 +88,7 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
     """Runs a test as often as its open operations need it. `broken`: whether final values are against a check."""
     found: list[tuple[State, int, bool]] = []
     at = [0]
+    circles: list[OpenIn] = []
 
     def run(known: Known, script: Script) -> Sequence[Sequence[Event]]:
         watchers: list[OneOfSeveral] = []
@@ -103,7 +106,7 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
             if not any(w.stale for w in watchers) and broken(state):
                 raise _Broken(state)
             for at[0], watcher in enumerate(watchers):
-                watcher.settle()
+                _settle(watcher, at[0], circles)
         except Again:
             found.clear()
             raise
@@ -122,6 +125,8 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
 
     try:
         count = explore(run)
+        if circles:
+            return circles[0]
     except _Broken as failed:
         return Failed(failed.state)
     except Stopped as stopped:
@@ -136,6 +141,17 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
     sure = {tuple(sorted(state.items())): beyond for state, _, beyond in reversed(found)}
     states = {tuple(sorted(state.items())): state for state, _, _ in found}
     return Several(list(states.values()), count, found[-1][1], any(sure.values()))
+
+
+def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:
+    """Holds against a run what is known. Runs do not stand for all executions where there are circles, but some more of them
+    may show one that is wrong."""
+    try:
+        watcher.settle()
+    except Stopped as stopped:
+        if stopped.why != Open("cycle") or len(circles) >= _MORE:
+            raise
+        circles.append(OpenIn(launch, stopped.why))
 
 
 class _Broken(Exception):

@@ -26,7 +26,7 @@ _HEAD = """.version 8.0
 _X, _Y = "[%rd1]", "[%rd1+4]"
 
 
-def _kernel(*ctas: tuple[str, ...]) -> KernelTest:
+def _kernel(*ctas: tuple[str, ...], wanted: str = "") -> KernelTest:
     """Threads, CTA by CTA, in an own branch each; `!` is the number of a thread, `$n` the word of the buffer for results."""
     lines, block = [f"mad.lo.u32 %r3, %r1, {len(ctas[0])}, %r2;"], len(ctas[0])
     for number, text in enumerate(text for cta in ctas for text in cta):
@@ -38,7 +38,9 @@ def _kernel(*ctas: tuple[str, ...]) -> KernelTest:
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": len(ctas), "block": block,
         "params": {"x": {"type": "u32", "elements": 16, "init": [0]}},
-        "check": {"forall": " && ".join(f"x[{n}] < 90" for n in names), "race_free": True, "terminates": True},
+        "check": {
+            "forall": wanted or " && ".join(f"x[{n}] < 90" for n in names), "race_free": True, "terminates": True
+        },
     }  # fmt: skip
     return KernelFile.of(tree, "k.toml", {"k.ptx": "\n ".join([_HEAD, *lines, "ret;", "}"])}).test()
 
@@ -128,3 +130,9 @@ def test_circles_that_are_broken_are_settled_as_the_formula_settles_them(monkeyp
         assert not open_ and found.verdict == expected.verdict.replace("bounded", "ok") == "ok", (name, open_)
         assert _sorted(found.states) == _sorted(expected.states), name
     note(len(_OTHERS), Counter())
+
+
+def test_what_other_runs_show_to_be_wrong_is_told_in_spite_of_a_circle() -> None:
+    """The first run, thread by thread, ends with 2 in the first word."""
+    open_, found = _by_one_run(_kernel(*_ALLOWED["2+2W"], wanted="x[0] == 2"))
+    assert not open_ and found.verdict == "no" and found.states[0]["x[0]"] == 1

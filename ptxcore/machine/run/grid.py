@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from random import Random
 from typing import Any
 
@@ -18,6 +17,7 @@ from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.ops import Op, Program
 from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.clusters import Clusters
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.emulation import blame, emulate, undefined_registers, values_of
@@ -117,7 +117,9 @@ class Launch:
         self._collective: dict[int, tuple[Use, int | None]] = {}
         #: Asynchronous operations that are still to be done.
         self.pending: list[Operation] = []
-        self.waiting = self._clusters()
+        ops = compiled.ops if self.random else ()
+        self.cancels = any(op.use.form.mnemonic == "clusterlaunchcontrol" for op in ops)
+        self.waiting = Clusters(grid, cluster, self.random if self.cancels else None)
         #: Whether anything came of this round, and whether a thread was still busy when its turn ended.
         self.progressed = self.busy = False
         #: Whether this round has long turns.
@@ -176,11 +178,11 @@ class Launch:
         resident: list[Cta] = []
         total = self.grid[0] * self.grid[1] * self.grid[2]
         finished = threads = stalls = rounds = 0
-        most = _RESIDENT
+        most = self._at_first()
         more = True
         while more or resident:
             while more and (not resident or threads < most):
-                ctas = next(self.waiting, None)
+                ctas = self._begun()
                 if ctas is None:
                     more = False
                     break
@@ -252,26 +254,24 @@ class Launch:
 
     def cancel(self) -> Triple | None:
         """Takes a cluster from those that have not begun; the index of its first CTA."""
-        ctas = next(self.waiting, None)
-        return None if ctas is None else ctas[0].index
+        return self.waiting.cancel()
 
     def indices(self) -> Iterator[Triple]:
         """The indices of CTAs as they begin: cluster by cluster, in each by rank."""
-        gx, gy, gz = self.grid
-        kx, ky, kz = self.cluster
-        for cz in range(0, gz, kz):
-            for cy in range(0, gy, ky):
-                for cx in range(0, gx, kx):
-                    for rank in range(kx * ky * kz):
-                        yield cx + rank % kx, cy + rank // kx % ky, cz + rank // (kx * ky)
+        return (index for of_cluster in Clusters(self.grid, self.cluster) for index in of_cluster)
 
-    def _clusters(self) -> Iterator[list[Cta]]:
-        size = self.cluster[0] * self.cluster[1] * self.cluster[2]
-        indices = self.indices()
-        while len(of_cluster := list(islice(indices, size))) == size:
-            ctas: list[Cta] = []
-            ctas += [Cta(self, index, rank, ctas) for rank, index in enumerate(of_cluster)]
-            yield ctas
+    def _at_first(self) -> int:
+        """How many threads begin at first. Where clusters may be cancelled before they do, random schedules draw that."""
+        if self.random is None or not self.cancels:
+            return _RESIDENT
+        threads = self.grid[0] * self.grid[1] * self.grid[2] * len(self.places)
+        return 1 + self.random.randrange(min(_RESIDENT, threads))
+
+    def _begun(self) -> list[Cta] | None:
+        """The CTAs of the next cluster."""
+        ctas: list[Cta] = []
+        ctas += [Cta(self, index, rank, ctas) for rank, index in enumerate(next(self.waiting, ()))]
+        return ctas or None
 
     def _order(self, resident: list[Cta]) -> list[Cta]:
         if self.random is None:

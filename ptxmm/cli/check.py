@@ -280,7 +280,9 @@ class _Run:
         if len(paths) > 1:
             self._checker.warm()
         timeout = self._options.timeout
-        limit = None if timeout is None else timeout * 1.02 + 0.25  # the engine gives up by itself before that
+        limit = (
+            None if timeout is None else timeout * 1.1 + 0.25
+        )  # the engine gives up by itself before that, and says how far it came
         if limit is not None and self._drawings:
             limit += limit + _LONGEST_PICTURE  # pictures have as much time again
         started = Workers(

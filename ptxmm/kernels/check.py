@@ -17,6 +17,7 @@ from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.counterexamples import shown_by_runs
+from ptxmm.kernels.extent import extent
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
@@ -78,7 +79,7 @@ def check(
     )
     start = time.perf_counter()
     deadline = deadline_after(timeout)
-    open_, of_run = "", None
+    open_, of_run, question = "", None, None
     try:
         if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
             by_run = deepcopy(result)
@@ -106,6 +107,7 @@ def check(
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
+        result.notes.append(extent(test, question))
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
         of_run.seconds = result.seconds
         return of_run

@@ -21,6 +21,21 @@ ASSUMED = {
 }
 
 
+def ran_out_executing(threads: int) -> str:
+    """The time ran out before the formula was there."""
+    said = f"the time ran out while {threads:,} threads were executed for the formula"
+    return f"{said}: fewer threads or iterations may be decided"
+
+
+def ran_out_deciding(threads: int, events: int, most: int = 0, place: str = "") -> str:
+    """The time ran out with the formula; `most` of the events are of the instruction at `place`."""
+    of_which = f", {most:,} of them of the instruction at {place}" if most else ""
+    return (
+        f"the time ran out while the formula was decided: {threads:,} threads with {events:,} events{of_which}; fewer threads, "
+        "iterations or accesses there may be decided"
+    )
+
+
 def followed(loop: Loop) -> str:
     """How far a loop was followed."""
     named = f" ({loop.label})" if loop.label else ""

@@ -12,8 +12,11 @@ from test_whole_launches import _by_formula
 
 import ptxmm
 from ptxmm.kernels.counterexamples import shown_by_runs
+from ptxmm.kernels.extent import extent
+from ptxmm.kernels.question import Question
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.toml import KernelFile
+from ptxmm.report.notes import ran_out_deciding, ran_out_executing
 from ptxmm.result import Checked, Result
 
 _TEXT = """.version 8.0
@@ -92,3 +95,15 @@ def test_what_runs_show_the_formula_says() -> None:
         verdicts[result.verdict] += 1
     note(verdicts["no"] + verdicts["ok"], Counter({"not shown": verdicts["not shown"]}))
     assert verdicts["no"] > 5
+
+
+def test_what_was_not_decided_in_time_says_how_large_it_is() -> None:
+    """Before the formula is there, the threads; then the instruction of which most events are."""
+    test = _test("@%p1 red.global.add.u32 [%rd1], 1;\n st.relaxed.gpu.global.u32 [%rd1+4], 1;", 2, forall="x[0] == 1")
+    assert extent(test, None) == ran_out_executing(2)
+    program = Question(test, ptxmm.api.model_named("ptx-9.0"))
+    events = len(program.built.program.events)
+    line = next(i for i, text in enumerate(test.launches[0].text.splitlines(), 1) if "st.relaxed" in text)
+    assert extent(test, program) == ran_out_deciding(2, events, 2, f"k.toml:{line}")
+    result = ptxmm.check(test, timeout=1e-9)
+    assert result.verdict == "undecided" and any("the time ran out while" in note for note in result.notes)

@@ -1,0 +1,31 @@
+"""How large it is what was not decided in time, and of which instruction most of it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ptxmm.kernels.whole import threads_of
+from ptxmm.report import notes
+
+if TYPE_CHECKING:
+    from ptxmm.kernels.question import Question
+    from ptxmm.kernels.test import KernelTest
+
+
+def extent(test: KernelTest, question: Question | None) -> str:
+    """How far the formula came before the time ran out, and what there is to shrink. `question`: None where it ran out before
+    all threads were executed."""
+    if question is None:
+        return notes.ran_out_executing(threads_of(test))
+    program = question.built.program
+    lines = Counter(
+        (question.built.threads[e.thread].launch, e.effect.instruction.span.line)
+        for e in program.events
+        if e.thread >= 0 and e.effect is not None and e.effect.instruction is not None
+    )
+    if not lines:
+        return notes.ran_out_deciding(len(program.threads), len(program.events))
+    (launch, line), most = lines.most_common(1)[0]
+    place = str(question.places.launch_spot(launch, line))
+    return notes.ran_out_deciding(len(program.threads), len(program.events), most, place)

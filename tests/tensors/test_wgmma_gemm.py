@@ -1,4 +1,5 @@
-"""A GEMM of tensor copies and `wgmma`, of a producer and two consumer warpgroups, as nvcc compiles it, beside NumPy."""
+"""Published kernels with `wgmma` beside NumPy: a GEMM of tensor copies, of a producer and two consumer warpgroups, as nvcc
+compiles it; products and attention of Triton."""
 
 from __future__ import annotations
 
@@ -68,6 +69,50 @@ def test_another_swizzle_than_the_descriptors_is_another_product(tmp_path: Path)
 def test_cuda_multiplies(tmp_path: Path) -> None:
     subprocess.run(["nvcc", "-arch=sm_90a", "-ptx", "-o", tmp_path / "k.ptx", CUDA], check=True, capture_output=True)
     assert multiplied(tmp_path / "k.ptx", 128) < 1e-4
+
+
+needs_triton = pytest.mark.skipif(
+    not (LAUNCHES / "triton_matmul_sm90.ptx").exists(), reason="no published kernels here"
+)
+
+
+def small(rng: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+    """Small integers, whose products are exact."""
+    return rng.integers(-3, 4, (rows, columns)).astype(np.float16)
+
+
+@needs_triton
+@pytest.mark.parametrize("seed", [None, 1])
+def test_tritons_matmul(seed: int | None) -> None:
+    """With copies in stages, and a product that is waited for a round later."""
+    rng, spare = np.random.default_rng(1), np.zeros(16, np.uint32)
+    a, b, c = small(rng, 128, 128), small(rng, 128, 128), np.zeros((128, 128), np.float16)
+    arguments = [a, b, c, 128, 128, 128, 128, 128, 128, spare, spare.copy()]
+    path = LAUNCHES / "triton_matmul_sm90.ptx"
+    ptxmm.run(path, "matmul", (1,), (128,), arguments, dynamic_shared=98304, seed=seed)
+    assert (c == a.astype(np.float64) @ b.astype(np.float64)).all()
+
+
+@needs_triton
+def test_tritons_matmul_by_tensor_copies() -> None:
+    """It makes its tensor maps itself; B is transposed."""
+    rng, spare = np.random.default_rng(2), np.zeros(16, np.uint32)
+    a, b, c = small(rng, 128, 64), small(rng, 128, 64), np.zeros((128, 128), np.float16)
+    arguments = [a, b, c, 128, 128, 64, np.zeros(4096, np.uint32), spare]
+    ptxmm.run(LAUNCHES / "triton_tma_sm90.ptx", "tma", (1,), (256,), arguments, dynamic_shared=200000)
+    assert (c == a.astype(np.float64) @ b.astype(np.float64).T).all()
+
+
+@needs_triton
+def test_tritons_attention() -> None:
+    """The second product has A in registers; each row looks at those before, and powers are of two."""
+    rng, spare = np.random.default_rng(3), np.zeros(16, np.uint32)
+    q, k, v = (rng.normal(size=(128, 64)).astype(np.float16) for _ in range(3))
+    out = np.zeros((128, 64), np.float16)
+    path = LAUNCHES / "triton_attention_sm90.ptx"
+    ptxmm.run(path, "flash", (1,), (128,), [q, k, v, out, 128, 0.125, spare, spare.copy()], dynamic_shared=160000)
+    scores = np.exp2(np.where(np.tri(128) > 0, q.astype(np.float64) @ k.astype(np.float64).T * 0.125, -np.inf))
+    assert np.abs(scores / scores.sum(1, keepdims=True) @ v.astype(np.float64) - out).max() < 4e-3
 
 
 KERNEL = """.version 9.0

@@ -338,7 +338,7 @@ BY_SECTION = {
     "9.7.9.26": "tests/tensors/test_tensormap_replace.py",
     "9.7.13.16": "tests/tensors/test_tensormap_replace.py",
     **dict.fromkeys(
-        (f"9.7.16.{part}" for part in ("7.1", "8.3", "8.4", "8.5", "9.2", "9.3", "10.9.1", "11.1", "12.1")),
+        (f"9.7.16.{part}" for part in ("7.1", "8.3", "8.4", "8.5", "9.2", "9.3", "10.9.1", "10.9.3", "11.1", "12.1")),
         "tests/tensors/test_tensor_memory.py",
     ),
 }

@@ -153,13 +153,11 @@ def _products(sparse: bool) -> Iterator[Form]:
         for lanes in ("", f"{_LANES}, "):
             syntax = f"{modifiers} [d:tensor], {a}, b_desc:u64, {meta}idesc:u32, {lanes}{_ENABLE}"
             common: dict[str, Any] = {"cta_group": _GROUP, "layout": _lanes, **shift}
-            common["run"] = None if sparse else mma
-            yield _mma(syntax, sparse, kind_=_PLAIN, needs=_INTEGERS, **common)
+            yield _mma(syntax, sparse, run=None if sparse else mma, kind_=_PLAIN, needs=_INTEGERS, **common)
             yield _mma(f"{syntax}, scale_input_d:u32 imm 0..15", sparse, kind_="kind::f16 kind::tf32",
                        target="sm_100f", **common)  # fmt: skip
             if not (sparse and lanes):
                 enabled = syntax if lanes else f"{syntax} reg"
-                common["run"] = None
                 last = "unused:pred imm" if lanes else "{!}unused:pred"
                 yield _mma(f"{enabled}, {last}", sparse, kind_="kind::i8", only="ptxas", needs=_INTEGERS, **common)
 
@@ -184,7 +182,8 @@ def _scaled(sparse: bool) -> Iterator[Form]:
                 "!scale_vectorsize": gate,
                 vectors: f"{'8.7' if kind == 'mxf4nvf4' else '8.6'} {_MEMBERS}",
             }
-            yield _mma(f"{opcode}{size}{{.collector}} {operands}", sparse, cta_group=_GROUP, kind_=f"kind::{kind}",
+            yield _mma(f"{opcode}{size}{{.collector}} {operands}", sparse, run=None if sparse else mma, cta_group=_GROUP,
+                       kind_=f"kind::{kind}",
                        scale_vectorsize=f"{vectors} {aliases}", needs=needs,
                        manual={"!scale_vectorsize": ""})  # fmt: skip
 
@@ -195,7 +194,7 @@ def _stationary(sparse: bool) -> Iterator[Form]:
     meta = "[sp_meta:tensor], " if sparse else ""
     for a in _A:
         operands = f"[d:tensor], {a}, b_desc:u64, {meta}idesc:u32, {_ENABLE}, zero_column_mask_desc?:u64"
-        yield _tcgen05(f"{opcode} {operands}", section="9.7.16.10.9.4" if sparse else "9.7.16.10.9.3",
+        yield _tcgen05(f"{opcode} {operands}", None if sparse else mma, section="9.7.16.10.9.4" if sparse else "9.7.16.10.9.3",
                        first="mma ws", kind_=_PLAIN, needs=_INTEGERS, collector=_COLLECTORS_OF_B)  # fmt: skip
 
 

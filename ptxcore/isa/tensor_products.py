@@ -11,10 +11,13 @@ from ptxcore.isa.tensor_memory import pair
 from ptxcore.values.matrix_descriptors import (
     BadDescriptor,
     Product,
+    Scales,
     UntoldDescriptor,
     check_shape,
+    check_stationary,
     matrix,
     product,
+    scaled,
 )
 from ptxcore.values.products import numbers, summed
 from ptxcore.values.tensor_cells import lanes_of_rows, place
@@ -29,6 +32,8 @@ _NARROW = {"e2m1": 4, "e3m2": 6, "e2m3": 6}
 _LOW = {"e2m1": 2}
 #: Elements of a packed group, and the bytes that it takes with its padding.
 _GROUP = 16
+#: K of the kinds whose elements of 4 bits lie side by side.
+_TIGHT = 64
 _BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "s32": 4}
 
 
@@ -57,31 +62,100 @@ def _multiply(how: Use, thread: Thread, given: dict[str, Any]) -> None:
     kind = how.words["kind"]
     if how.words["ashift"]:
         raise UntoldDescriptor("'tcgen05.mma' with .ashift cannot be executed yet")
-    if given.get("scale_input_d"):
-        raise UntoldDescriptor("'tcgen05.mma' with a scale of the input D cannot be executed yet")
-    what = product(kind, int(given["idesc"]))
-    check_shape(kind, what)
+    stationary = "ws" in how.form.first.split()
+    what = _described(how, kind, int(given["idesc"]), stationary)
     memory = thread.tensor_memory(how)
     lane, column = place(int(given["d"]))
-    _check_lane(thread, lane, what.m)
-    lanes, columns = np.array(lanes_of_rows(what.m)) + lane, column + np.arange(what.n)
-    chosen = _enabled(given.get("disable_output_lane"), lanes)
-    memory.begin("mma", (given["d"], what.m, what.n, what.d))
-    left = _left(thread, memory, what, given, lane)
+    _check_lane(thread, lane, 128 if stationary else what.m)
+    if (given.get("zero_column_mask_desc") or 0) >> _MASKED & 1:
+        raise UntoldDescriptor("'tcgen05.mma.ws' with a mask of zero columns cannot be executed yet")
+    rows = np.arange(what.m) if stationary else np.array(lanes_of_rows(what.m)) + lane
+    chosen = _enabled(given.get("disable_output_lane"), rows)
+    memory.begin("mma", (given["d"], what.m, what.n, what.d, stationary))
+    left = _left(thread, memory, what, given, lane, stationary)
     right = _in_shared(memory, int(given["b_desc"]), what.b, what.n, what.k, k_major=not what.transposed[1])
+    factors = _scales(thread, memory, what, given)
     bits = 0xFFFF if what.d == "f16" else 0xFFFF_FFFF
-    grid = lanes[chosen][:, None], columns[None, :]
+    if stationary:
+        grid = _stationary(what, column)
+    else:
+        grid = rows[chosen][:, None], (column + np.arange(what.n))[None, :]
     accumulates = bool(given["enable_input_d"])
     if accumulates:
         memory.touch(*grid, writes=False)
     memory.touch(*grid, writes=True)
 
     def compute() -> None:
+        by_rows, by_columns = factors()
         a, b = left()[chosen], right()
         c = memory.numbers(*grid, bits) if accumulates else np.zeros((len(a), what.n), np.uint32)
-        memory.put(*grid, _sums(what, a, b, c), bits)
+        memory.put(*grid, _sums(what, a, b, c, by_rows, by_columns), bits)
 
     memory.later(compute)
+
+
+#: The bit of a descriptor of zero columns that says whether there are any (table 47).
+_MASKED = 39
+
+
+def _described(how: Use, kind: str, idesc: int, stationary: bool) -> Product:
+    """What an instruction descriptor says. Raises BadDescriptor."""
+    if not how.has("block_scale"):
+        what = product(kind, idesc)
+    elif kind == "kind::mxf8f6f4":
+        what = scaled(kind, idesc, 1)
+    else:
+        what = scaled(kind, idesc, 4 if how.words["scale_vectorsize"] in ("scale_vec::4X", "block16") else 2)
+    if stationary:
+        check_stationary(what)
+    else:
+        check_shape(kind, what)
+    return what
+
+
+def _stationary(what: Product, column: int) -> tuple[Any, Any]:
+    """The cells of D with `.ws` (layouts D, E and G): with M < 128 the columns of D lie in parts below each other."""
+    import numpy as np
+
+    rows, numbers_ = np.arange(what.m)[:, None], np.arange(what.n)[None, :]
+    width = what.n * what.m // 128
+    return rows + what.m * (numbers_ // width), column + numbers_ % width + 0 * rows
+
+
+def _scales(thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any]) -> Callable[[], Any]:
+    """What reads the scales of the rows of A and of the columns of B, as numbers; None where there are none."""
+    scales = what.scales
+    if scales is None:
+        return lambda: (None, None)
+    readers = [
+        _scale(thread, memory, int(given[f"scale_{name}"]), count, scales, first)
+        for name, count, first in (("a", 128, scales.a), ("b", what.n, scales.b))
+    ]
+    return lambda: tuple(read() for read in readers)
+
+
+def _scale(
+    thread: Thread, memory: TensorMemory, address: int, count: int, scales: Scales, first: int
+) -> Callable[[], Any]:
+    """What reads the scales of `count` rows: 32 of them in each column, and the same in the lanes of each warp (section
+    9.7.16.10.7)."""
+    import numpy as np
+
+    lane, column = place(address)
+    thread.require(int(lane == 0), "tensor-lane", f"scales are at lane {lane} of tensor memory; it must be 0")
+    grid = np.arange(128)[:, None], column + np.arange(-(-count // _WARP))[None, :]
+    memory.touch(*grid, writes=False)
+    used = sum(0xFF << 8 * (first + i) for i in range(scales.chunks))
+
+    def read() -> Any:
+        cells = memory.numbers(*grid, used).reshape(4, _WARP, -1) & np.uint32(used)
+        numbers_ = cells[0].T.ravel()[:count]
+        same = (cells.transpose(0, 2, 1).reshape(4, -1)[:, :count] == numbers_).all()
+        thread.require(int(same), "bad-tensor-memory", "scales are not the same in the lanes of all four warps")
+        shifts = np.arange(first, first + scales.chunks, dtype=np.uint32) * np.uint32(8)
+        return numbers(scales.kind, (numbers_[:, None] >> shifts & np.uint32(0xFF)).astype(np.uint8))
+
+    return read
 
 
 def _check_lane(thread: Thread, lane: int, m: int) -> None:
@@ -102,7 +176,9 @@ def _enabled(disabled: Any, lanes: Any) -> Any:
     return np.array([not whole >> lane & 1 for lane in lanes.tolist()])
 
 
-def _left(thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int) -> Callable[[], Any]:
+def _left(
+    thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int, stationary: bool
+) -> Callable[[], Any]:
     """What reads A, from shared memory or from Tensor Memory."""
     import numpy as np
 
@@ -110,14 +186,19 @@ def _left(thread: Thread, memory: TensorMemory, what: Product, given: dict[str, 
         return _in_shared(memory, int(given["a_desc"]), what.a, what.m, what.k, k_major=not what.transposed[0])
     if what.transposed[0]:
         raise BadDescriptor("a matrix A in tensor memory cannot be transposed")
+    if stationary and what.m < 128:
+        raise UntoldDescriptor("'tcgen05.mma.ws' with A in tensor memory and M < 128 cannot be executed yet")
     at, column = place(int(given["a"]))
     thread.require(int(at == lane), "tensor-lane", f"A is at lane {at} of tensor memory, and D at lane {lane}")
-    size = _BYTES.get(what.a, 1)
-    grid = (np.array(lanes_of_rows(what.m)) + lane)[:, None], column + np.arange(what.k * size // 4)[None, :]
+    tight = what.k == _TIGHT
+    size, elements = _BYTES.get(what.a, 1), what.k // 2 if tight else what.k
+    grid = (np.array(lanes_of_rows(what.m)) + lane)[:, None], column + np.arange(elements * size // 4)[None, :]
     memory.touch(*grid, writes=False)
 
     def read() -> Any:
         data = np.ascontiguousarray(memory.numbers(*grid).astype("<u4")).view(np.uint8)
+        if tight:
+            return _halves(data.reshape(what.m, elements))
         return _elements(what.a, data.reshape(what.m, what.k, size))
 
     return read
@@ -134,6 +215,9 @@ def _in_shared(
         raise BadDescriptor(f"a matrix of .{kind} cannot be transposed")
     if not k_major and (size == 4) is not (described_.mode == 1):
         raise BadDescriptor(f"a transposed matrix of .{kind} cannot have swizzling mode {described_.mode}")
+    if k == _TIGHT:
+        pairs = described_.addresses(outer, k // 2, 1, k_major=True)
+        return lambda: _halves(memory.shared(pairs))
     places = described_.addresses(outer, k, size, k_major=k_major)[:, :, None] + np.arange(size)
     if kind not in _NARROW:
         return lambda: _elements(kind, memory.shared(places))
@@ -147,6 +231,13 @@ def _in_shared(
     return packed
 
 
+def _halves(data: Any) -> Any:
+    """Two elements of 4 bits to a byte, the first one lowest."""
+    import numpy as np
+
+    return np.stack([data & np.uint8(15), data >> np.uint8(4)], axis=2).reshape(len(data), -1)
+
+
 def _elements(kind: str, data: Any) -> Any:
     """The bits of elements from their bytes, which are the last dimension."""
     import numpy as np
@@ -157,7 +248,7 @@ def _elements(kind: str, data: Any) -> Any:
     return np.ascontiguousarray(data).view(f"<u{size}")[..., 0]
 
 
-def _sums(what: Product, a: Any, b: Any, c: Any) -> Any:
+def _sums(what: Product, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns: Any = None) -> Any:
     """The bits of A B^T + C: integers exactly, floating point exactly and rounded once."""
     import numpy as np
 
@@ -169,8 +260,12 @@ def _sums(what: Product, a: Any, b: Any, c: Any) -> Any:
         return (total & 0xFFFF_FFFF).astype(np.uint32)
     signs = [-1.0 if negated else 1.0 for negated in what.negated]
     addend = numbers(what.d, (c & 0xFFFF).astype(np.uint16) if what.d == "f16" else c.astype(np.uint32))
+    left, right = numbers(what.a, a) * signs[0], numbers(what.b, b) * signs[1]
     with np.errstate(all="ignore"):
-        return summed(numbers(what.a, a) * signs[0], numbers(what.b, b).T * signs[1], addend, what.d).astype(np.uint32)
+        if what.scales is not None:
+            left = left * np.repeat(by_rows, what.k // what.scales.chunks, axis=1)
+            right = right * np.repeat(by_columns, what.k // what.scales.chunks, axis=1)
+        return summed(left, right.T, addend, what.d).astype(np.uint32)
 
 
 # Copies and shifts.

@@ -93,6 +93,16 @@ def matrix(bits: int) -> Matrix:
     return Matrix(start, leading, stride, bits >> 49 & 7, mode)
 
 
+class Scales(NamedTuple):
+    """Block scaling: the type of scales, how many a row of A and a column of B have, and from which byte of a cell
+    on they lie."""
+
+    kind: str
+    chunks: int
+    a: int
+    b: int
+
+
 class Product(NamedTuple):
     """What an instruction descriptor says (tables 44 to 46): the types of D, A and B, M, N and K, which matrices are negated
     and transposed, and whether integers are saturated."""
@@ -106,6 +116,7 @@ class Product(NamedTuple):
     negated: tuple[bool, bool]
     transposed: tuple[bool, bool]
     saturates: bool
+    scales: Scales | None = None
 
 
 _FLOATS = {0: "f16", 1: "f32"}
@@ -144,10 +155,60 @@ def product(kind: str, bits: int) -> Product:
     return Product(d, a, b, (bits >> 24 & 31) << 4, (bits >> 17 & 63) << 3, k, negated, transposed, bool(bits >> 3 & 1))
 
 
+def scaled(kind: str, bits: int, chunks: int) -> Product:
+    """What the instruction descriptor of a dense product with scales says (tables 45 and 46). Raises BadDescriptor."""
+    small = kind != "kind::mxf8f6f4"
+    types = {1: "e2m1"} if small else _SMALL
+    numbers = bits >> 7 & 7, bits >> 10 & (3 if small else 7)
+    for name, number in zip("AB", numbers, strict=True):
+        if number not in types:
+            raise BadDescriptor(
+                f"the instruction descriptor has type {number} for matrix {name}, which .{kind} has not"
+            )
+    if bits >> 2 & 1:
+        raise BadDescriptor("the instruction descriptor says that A is sparse, and the instruction has no .sp")
+    if small and bits >> 31:
+        raise UntoldDescriptor("products with K = 96 cannot be executed yet")
+    transposed = bool(bits >> 15 & 1), bool(bits >> 16 & 1)
+    if small and any(transposed):
+        raise BadDescriptor(f"matrices of .{kind} cannot be transposed")
+    scale = "ue8m0" if bits >> 23 & 1 else "ue4m3"
+    if scale not in _SCALES[kind, chunks]:
+        raise BadDescriptor(f"the instruction descriptor says that scales are .{scale}, which .{kind} has not")
+    first, second = bits >> 29 & 3, bits >> 4 & 3
+    for which, place in (("A", first), ("B", second)):
+        if place % chunks:
+            raise BadDescriptor(
+                f"the instruction descriptor has scales of {which} from byte {place} on, {chunks} of them"
+            )
+    return Product(
+        "f32", types[numbers[0]], types[numbers[1]], (bits >> 27 & 3) << 7, (bits >> 17 & 63) << 3, 64 if small else 32,
+        (bool(bits >> 13 & 1), bool(bits >> 14 & 1)), transposed, False, Scales(scale, chunks, first, second),
+    )  # fmt: skip
+
+
+#: The types of scales, by kind and the number of scales to a row (table 57).
+_SCALES: dict[tuple[str, int], tuple[str, ...]] = {
+    ("kind::mxf8f6f4", 1): ("ue8m0",),
+    ("kind::mxf4", 2): ("ue8m0",),
+    ("kind::mxf4nvf4", 2): ("ue8m0",),
+    ("kind::mxf4nvf4", 4): ("ue8m0", "ue4m3"),
+}
+
+
+def check_stationary(found: Product) -> None:
+    """Raises BadDescriptor for an M or N that a product with `.ws` has not (table 41)."""
+    if found.m not in (32, 64, 128):
+        raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is 32, 64 or 128")
+    if found.n not in (64, 128, 256):
+        raise BadDescriptor(f"the instruction descriptor says N = {found.n}; it is 64, 128 or 256")
+
+
 def check_shape(kind: str, found: Product) -> None:
     """Raises BadDescriptor for an M or N that a product in one CTA has not (table 41)."""
-    if found.m not in (64, 128):
-        raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is 64 or 128")
+    if found.m != 128 and (found.m != 64 or found.scales):
+        allowed = "128" if found.scales else "64 or 128"
+        raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is {allowed}")
     step = 16 if kind == "kind::i8" and found.n > 32 else 8
     if not 8 <= found.n <= 256 or found.n % step:
         raise BadDescriptor(f"the instruction descriptor says N = {found.n}; it is a multiple of {step} up to 256")

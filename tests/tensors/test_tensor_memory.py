@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 import ptxas
 import pytest
-from tensor_memory_cases import AFTER, COMMIT, WAIT, WAIT_LD, WAIT_ST, module, run
+from tensor_memory_cases import (
+    AFTER,
+    COMMIT,
+    WAIT,
+    WAIT_LD,
+    WAIT_ST,
+    descriptor,
+    instruction,
+    laid_out,
+    module,
+    run,
+    strides,
+)
 
 MANUAL = Path(__file__).resolve().parents[3] / "shared" / "manual" / "ptx-isa-9.0.txt"
 needs_ptxas = pytest.mark.skipif(ptxas.executable() is None, reason="no ptxas 13.0")
@@ -113,67 +125,6 @@ def test_stores(shape: str, num: int, packed: bool) -> None:
 
 
 # Products.
-
-#: Canonical layouts (section 9.7.16.3.3) in units of T elements: of mn and of k, shapes and
-#: strides.
-LINES = {0: 1, 6: 2, 4: 4, 2: 8}
-
-
-def canonical(mode: int, k_major: bool, per: int, leading: int, stride: int) -> tuple[Any, Any]:
-    """Shapes and strides in elements, as pairs of a list for mn and one for k; the last shape is any."""
-    line = LINES[mode]
-    if k_major:
-        first = ([8], [(per if not mode else line * per), stride])
-        second = ([per], [1, leading]) if not mode else ([per], [1, per])
-    elif not mode:
-        first, second = ([per], [1, stride]), ([8], [per, leading])
-    else:
-        first, second = ([per, line], [1, per, leading]), ([8], [line * per, stride])
-    return first, second
-
-
-def crossed(place: int, shape: list[int], strides: list[int]) -> int:
-    found = 0
-    for size, stride in zip(shape, strides, strict=False):
-        found += place % size * stride
-        place //= size
-    return found + place * strides[-1]
-
-
-def swizzled(at: int, mode: int) -> int:
-    bits = {0: 0, 6: 1, 4: 2, 2: 3}[mode]
-    return at ^ ((at >> 7 & ((1 << bits) - 1)) << 4)
-
-
-def laid_out(matrix: Any, mode: int, k_major: bool, leading: int, stride: int) -> Any:
-    """The bytes of shared memory with a matrix (mn, k) at its beginning."""
-    memory = np.zeros(16384, np.uint8)
-    size = matrix.itemsize
-    first, second = canonical(mode, k_major, 16 // size, leading // size, stride // size)
-    raw = matrix.view(np.uint8).reshape(*matrix.shape, size)
-    for mn in range(matrix.shape[0]):
-        for k in range(matrix.shape[1]):
-            at = swizzled((crossed(mn, *first) + crossed(k, *second)) * size, mode)
-            memory[at : at + size] = raw[mn, k]
-    return memory
-
-
-def strides(mode: int, k_major: bool, outer: int, size: int) -> tuple[int, int]:
-    """Strides of a dense matrix of 32 bytes along K: (leading, stride) in bytes."""
-    line = 16 * LINES[mode]
-    if k_major:
-        return (outer * 16, 128) if not mode else (16, 8 * line)
-    depth = 32 // size // 8  # groups of 8 along K
-    return (outer * 16, 128) if not mode else (8 * line * depth, 8 * line)
-
-
-def descriptor(start: int, leading: int, stride: int, mode: int) -> int:
-    return start >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | 1 << 46 | mode << 61
-
-
-def instruction(d: int, a: int, b: int, m: int, n: int, **bits: int) -> int:
-    at = {"saturate": 3, "negate_a": 13, "negate_b": 14, "turn_a": 15, "turn_b": 16}
-    return d << 4 | a << 7 | b << 10 | n >> 3 << 17 | m >> 4 << 24 | sum(v << at[name] for name, v in bits.items())
 
 
 def bf16(x: Any) -> Any:

@@ -145,7 +145,6 @@ def test_clocks_are_asked_anew_each_time() -> None:
         ("clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [s], [m];",
          "'clusterlaunchcontrol.try_cancel' is not supported in litmus tests"),
         ("multimem.st.weak.global.u32 [x], 1;", "'multimem.st' is not supported in litmus tests"),
-        ("tex.1d.v4.f32.s32 {%a, %b, %c, %d}, [t, {%r}];", "'tex' is not supported in litmus tests"),
     ],
 )  # fmt: skip
 def test_what_is_not_explored_is_refused_by_name(text: str, message: str) -> None:

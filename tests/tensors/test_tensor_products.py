@@ -220,3 +220,24 @@ def test_shift() -> None:
     expected = cells.copy()
     expected[33:64, 4:12] = cells[32:63, 4:12]
     assert (got.reshape(128, 16) == expected).all()
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_steps_along_k(early: bool) -> None:
+    """Four products within lines of 128 swizzled bytes; where the matrices are overwritten before the wait, it shows."""
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=(128, 64)).astype(np.float16), rng.normal(size=(64, 64)).astype(np.float16)
+    memory = np.concatenate([laid_out(x.view(np.uint16), 2, True, 16, 1024) for x in (a, b)])
+    idesc = instruction(1, 0, 0, 128, 64)
+    steps = "".join(
+        f"mov.b64 %da, {descriptor(32 * k, 16, 1024, 2):#x}; mov.b64 %db, {descriptor(16384 + 32 * k, 16, 1024, 2):#x};"
+        f"setp.ne.u32 %p2, {k}, 0; tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, {idesc:#x}, %p2;"
+        for k in range(4)
+    )
+    overwrite = "mov.u32 %s, s; st.shared.b32 [%s], %s;" if early else ""
+    body = f"@!%p0 bra N; {steps} {COMMIT} {overwrite} N: {WAIT} {AFTER}"
+    text = accepted(module(body, back=64, declared=DECLARED))
+    for seed in (None, 1) if not early else (None,):
+        got = run(text, memory, None, 128 * 64, seed=seed).view(np.float32).reshape(128, 64)
+        right = np.abs(got - a.astype(np.float64) @ b.astype(np.float64).T).max() < 1e-5
+        assert bool(right) is not early

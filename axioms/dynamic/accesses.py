@@ -14,8 +14,8 @@ from ptxcore.machine.lower.ops import Code, Op
 _COMMUTE = frozenset(("add", "and", "or", "xor", "min", "max"))
 #: Semantics by which an access may order others.
 ORDERING = frozenset(("acquire", "release", "acq_rel", "sc"))
-#: Instructions that access memory by elements as wide as they say.
-_SCALARS = frozenset(("ld", "st"))
+#: Instructions that access memory by elements as wide as they say; those of whole warps do by pieces of one size.
+_BY_ELEMENTS = frozenset(("ld", "st"))
 
 
 def commutative(how: Use) -> bool:
@@ -40,15 +40,28 @@ def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:
 
 def conflict(first: Party, second: Party, before: Access, access: Access, where: str, *, exact: bool) -> Race | Open:
     """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far (`exact`), and both
-    are weak and of one size, element by element."""
+    are weak and have an element in common."""
     if before.strong or access.strong:
         return Open("order", second)
-    same = (before.first, before.size) == (access.first, access.size) and _alike(first.op, second.op)
-    if not exact or not same:
+    common = _elements(first.op, before) & _elements(second.op, access)
+    if not exact or not common:
         return Open("unordered", second)
-    return Race(first, second, where, access.first, access.first + access.size - 1)
+    at, size = min(common)
+    if (before.first, before.size) == (access.first, access.size):
+        at, size = access.first, access.size
+    return Race(first, second, where, at, at + size - 1)
 
 
-def _alike(a: Op, b: Op) -> bool:
-    """Whether two instructions that access the same bytes access the same elements: vectors do so one by one."""
-    return {a.use.form.mnemonic, b.use.form.mnemonic} <= _SCALARS and a.use.width == b.use.width
+def _elements(op: Op, access: Access) -> set[tuple[int, int]]:
+    """The elements that an access consists of, each an access of its own (section 8.2.4), by their first bytes and their size;
+    none where that is not known."""
+    use = op.use
+    if use.form.whole is not None:
+        return {(access.first, access.size)}
+    if use.form.mnemonic not in _BY_ELEMENTS:
+        return set()
+    size = use.width // 8
+    firsts = range(access.first, access.first + access.size, size)
+    targets = op.targets[0] if op.targets else None
+    unwanted = {i for i, target in enumerate(targets) if target is None} if isinstance(targets, list) else set()
+    return {(first, size) for i, first in enumerate(firsts) if i not in unwanted}

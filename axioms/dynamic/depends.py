@@ -6,6 +6,7 @@ computed from what is told by the code alone, instruction by instruction, the sa
     a result       from what the instruction's operands are, and of an access from what is found there
     a place        holds what any instruction that writes there in the run has stored
     a load         from a buffer gives its contents, and what its places hold
+    a product      of matrices that the manual leaves open gives what nothing determines
 
 and the run says where each instruction has accessed memory (`axioms.dynamic.recording`). Suppose that with other contents a
 thread does something else, and take the first such thing, in the order of the run. Up to there all threads have executed the
@@ -27,9 +28,10 @@ from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, Op, Program, Source
 
 #: Instructions that access memory where they say, at an address; of their sources some are stored.
-_ACCESSES = frozenset(("ld", "ldu", "st", "atom", "red"))
-#: Sources of accesses that are no data.
-_NO_DATA = frozenset(("policy", "cache-policy"))
+_ACCESSES = frozenset(("ld", "ldu", "st", "atom", "red", "ldmatrix", "stmatrix", "wmma"))
+#: Sources of accesses that are no data; and of what only computes: of positions that have no meaning threads are told.
+_NO_DATA = frozenset(("policy", "cache-policy", "stride"))
+_JUDGED = frozenset(("e", "f"))
 #: Instructions that compute of their kind, and have effects on nothing but registers; and values that are no such.
 _COMPUTE = frozenset(("mma", "wmma", "movmatrix", "getctarank", "isspacep", "mapa", "createpolicy", "stacksave"))
 _NOT_COMPUTED = frozenset(
@@ -44,7 +46,8 @@ _BROUGHT: Mapping[str, str] = {"shfl": "a", "vote": "a", "match": "a", "redux": 
 
 
 class Read(NamedTuple):
-    """An instruction of a launch (both by number) that reads contents of a buffer."""
+    """An instruction of a launch (by number) that reads contents of a buffer; or (`buffer` is empty) a product of matrices of
+    which the manual leaves open what it is."""
 
     buffer: str
     launch: int
@@ -100,12 +103,12 @@ class Dependence:
 
     def buffers(self) -> frozenset[str]:
         """The buffers whose contents decide something."""
-        return frozenset(read.buffer for read in self.deciding)
+        return frozenset(read.buffer for read in self.deciding if read.buffer)
 
-    def held(self, buffer: str) -> frozenset[str]:
-        """The buffers from whose contents what is stored in one may be computed."""
+    def held(self, buffer: str) -> list[Read]:
+        """The reads and products from which what is stored in a buffer may be computed."""
         bits = self._held.get(_EVERYWHERE if self._blurred else buffer, 0)
-        return frozenset(read.buffer for i, read in enumerate(self.reads) if bits >> i & 1)
+        return [read for i, read in enumerate(self.reads) if bits >> i & 1]
 
     def _reads_in(self, slots: Iterable[int]) -> list[Read]:
         bits = 0
@@ -138,7 +141,7 @@ class Dependence:
         if op.use.form.carry and "in" in op.use.form.carry.split():
             flows.append(carry)
         if op.guard is not None:
-            (flows if _computes(op) else sinks).append(op.guard[0])
+            (flows if _computes(op) and op.use.form.kind != "warp" else sinks).append(op.guard[0])
         if op.call is not None:
             self._prepare_call(launch, program, code, op, sinks)
         self._sinks.update(dict.fromkeys(registers(sinks)))
@@ -148,6 +151,9 @@ class Dependence:
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         loads = bool(places) and (bool(results) or updates)
+        if id(op.instruction) in ran.recording.products:
+            own, loads = 1 << len(self.reads), True
+            self.reads.append(Read("", launch, op))
         step = _Step(registers(flows), registers(flows) if stores else (), results, places, loads, updates, own)
         if step.results or step.stored or step.updates:
             self._steps.append(step)
@@ -281,7 +287,11 @@ def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
     """The operands of an instruction that are data, and those that decide what it does."""
     sources, form = list(op.sources), op.use.form
     if _computes(op):
-        return sources, []
+        if form.kind != "warp":
+            return sources, []
+        names = [p.name for p in form.pattern.parameters if p.role != "destination"]
+        judged = [s for name, s in zip(names, sources, strict=False) if name in _JUDGED]
+        return [s for name, s in zip(names, sources, strict=False) if name not in _JUDGED], judged
     if form.kind == "nothing":
         return [], []
     parameters = [p for p in form.pattern.parameters if p.role in ("memory", "source")]

@@ -21,6 +21,7 @@ from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
+from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.watched import WatchedCopy, WatchedThread
 
@@ -460,6 +461,9 @@ class Determinate:
     def left_open(self, lane: int) -> int:
         raise Stopped(Open("unknown"))
 
+    def unsettled(self, op: Op) -> None:
+        self.unknown = self.unknown or Open("rounding", Party(0, op))
+
     def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
         if what == "fence" and how is not None:
             if self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]:
@@ -470,7 +474,7 @@ class Determinate:
         if self.alone and what == "proxy_fence" and how is not None:
             self.copies.fence(thread, how)
             return
-        if what in ("unknown", "rounding"):
+        if what == "unknown":
             self.unknown = self.unknown or Open(what)
             return
         raise self._open(thread, what)

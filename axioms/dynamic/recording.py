@@ -23,7 +23,9 @@ _OFFSET = (1 << SHARED_BITS) - 1
 
 
 class Recorder(Protocol):
-    """What was noted."""
+    """What was noted. `products`: the instructions that gave something that the manual leaves open, by their identity."""
+
+    products: dict[int, Op]
 
     def touched(self) -> dict[int, set[int]]:
         """The places by the identity of instructions."""
@@ -37,6 +39,7 @@ class Recording:
         self._watcher = watcher
         self._ops: list[Op] = []
         self._noted: dict[int, set[int]] = {}
+        self.products: dict[int, Op] = {}
 
     @property
     def watcher(self) -> Watcher:
@@ -117,6 +120,10 @@ class Recording:
     def left_open(self, lane: int) -> int:
         return self.watcher.left_open(lane)
 
+    def unsettled(self, op: Op) -> None:
+        """Whatever it is, what comes of it is known (`axioms.dynamic.depends`)."""
+        self.products[id(op.instruction)] = op
+
     def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
         self.watcher.other(thread, what, how)
 
@@ -127,6 +134,7 @@ class Batches:
     def __init__(self, watcher: OfBatches) -> None:
         self.watcher = watcher
         self._places: dict[int, set[int]] = {}
+        self.products: dict[int, Op] = {}
         self._offsets: dict[int, Any] = {}  # of shared memory, which of its places, as truth values
 
     def touched(self) -> dict[int, set[int]]:
@@ -180,6 +188,9 @@ class Batches:
     def converge(self, op: Op, threads: Any, masks: Any) -> None:
         self.watcher.converge(op, threads, masks)
 
+    def unsettled(self, op: Op) -> None:
+        self.products[id(op.instruction)] = op
+
     def alone(self, op: Op, threads: Any, operands: tuple[Any, ...], results: Sequence[Any]) -> None:
         self.watcher.alone(op, threads, operands, results)
 
@@ -189,4 +200,5 @@ class Batches:
     def restart(self, why: str) -> None:
         self._places.clear()
         self._offsets.clear()
+        self.products.clear()
         self.watcher.restart(why)

@@ -288,6 +288,9 @@ class Together:
             here[clocks.place[come.threads[mine & come.waits]]] = True
             last[cta] = _Instance(come.threads[mine], come.times[mine], here)
 
+    def unsettled(self, op: Op) -> None:
+        self.unknown = self.unknown or Open("rounding", Party(0, op))
+
     def converge(self, op: Op, threads: Any, masks: Any) -> None:
         if masks is None:
             self.meetings += 1
@@ -302,13 +305,17 @@ class Together:
 
 
 def _bytes(op: Op) -> int:
-    """The bytes that an access of an instruction has."""
+    """The bytes that an access of an instruction has; those of whole warps have pieces of one size."""
+    whole = op.use.form.whole
+    if whole is not None:
+        return whole.least(op.use) if whole.least is not None else 0
     return op.use.width // 8 * int((op.use.words.get("vec") or "v1")[1:])
 
 
 def _word(code: Code) -> int:
     """The size of words, as a power of two, of which every access of a kernel has some."""
-    sizes = [_bytes(op) for op in code.ops if op.use.form.kind == "effect" and op.use.form.mnemonic in _ACCESSES]
+    accesses = [op for op in code.ops if op.use.form.kind == "effect" and op.use.form.mnemonic in _ACCESSES]
+    sizes = [_bytes(op) for op in (*accesses, *(op for op in code.ops if op.use.form.whole is not None))]
     return min([_WORD, *(size for size in sizes if size)]).bit_length() - 1
 
 

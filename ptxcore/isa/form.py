@@ -56,14 +56,15 @@ class Whole(NamedTuple):
     `arrays(how, columns) -> columns`: `run`, for many warps at once. A column is a NumPy array of unsigned numbers with a
     row for each warp and a column for each lane: one for each value that threads bring, and one for each result.
 
-    `opens(how, lanes)`: whether the manual leaves open what some result is; `run` then gives one that may be."""
+    `opens(how, columns)`: whether the manual leaves open what some result is, given what `arrays` is given; `run` then gives
+    one that may be."""
 
     brings: tuple[str, ...] = ()
     told: Callable[[Use], tuple[int, ...]] | None = None
     after: Callable[..., tuple[Any, ...]] | None = None
     least: Callable[[Use], int] | None = None
     arrays: Callable[[Use, Sequence[Any]], Sequence[Any]] | None = None
-    opens: Callable[[Use, Mapping[int, tuple[Any, ...]]], bool] | None = None
+    opens: Callable[[Use, Sequence[Any]], bool] | None = None
 
 
 class Form:

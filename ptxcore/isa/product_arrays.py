@@ -23,17 +23,18 @@ from ptxcore.isa.product_shapes import (
 from ptxcore.values.products import all_settled, any_subnormal, is_float, numbers, saturated, summed
 
 
-def columns_of(p: Product, lanes: Mapping[int, tuple[Any, ...]]) -> list[Any]:
-    """What the threads of one warp bring, as arrays."""
+def columns_of(lanes: Mapping[int, tuple[Any, ...]], widths: Sequence[int]) -> list[Any]:
+    """What the threads of one warp bring, in values of so many bits, as `Whole.arrays` is given it."""
     import numpy as np
 
     return [
         np.array([[lanes[lane][i] for lane in range(WARP)]], np.uint64).astype(f"u{w // 8}")
-        for i, w in enumerate(_widths(p))
+        for i, w in enumerate(widths)
     ]
 
 
-def _widths(p: Product) -> list[int]:
+def brought_by(p: Product) -> list[int]:
+    """The bits of the values that a thread brings."""
     widths = [part.width for part in (p.a, p.b, p.c) for _ in range(part.registers)]
     return [*widths, *([32, 32] if p.sparse else []), *([32, 16, 16] * 2 if p.scaled else [])]
 
@@ -84,17 +85,23 @@ def raw(part: Part, columns: Sequence[Any]) -> Any:
     return found.reshape(warps, part.rows, part.columns)
 
 
-def opens(layouts: Layouts) -> Callable[[Use, Mapping[int, tuple[Any, ...]]], bool]:
-    """Whether the order of additions, or what subnormal inputs count as, decides of some element of D."""
+def opens(layouts: Layouts) -> Callable[[Use, Sequence[Any]], bool]:
+    """Whether the order of additions, or what subnormal inputs count as, decides of some element of D of some warp."""
 
-    def asked(how: Use, lanes: Mapping[int, tuple[Any, ...]]) -> bool:
+    def asked(how: Use, columns: Sequence[Any]) -> bool:
         p = product(how, layouts)
-        if not is_float(p.a.kind):
+        if not is_float(p.a.kind) or not _opens(how, p, columns):
             return False
-        a, b, c, subnormal = _factors(how, p, columns_of(p, lanes))
-        return subnormal or not all_settled(a, b, c, (p.c.kind, p.d.kind))
+        # What many warps have in common says less than what each has.
+        warps = range(len(columns[0]))
+        return len(warps) == 1 or any(_opens(how, p, [column[i : i + 1] for column in columns]) for i in warps)
 
     return asked
+
+
+def _opens(how: Use, p: Product, columns: Sequence[Any]) -> bool:
+    a, b, c, subnormal = _factors(how, p, columns)
+    return subnormal or not all_settled(a, b, c, (p.c.kind, p.d.kind))
 
 
 def _of_arrays(how: Use, p: Product, columns: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxcore.isa.data_movement import Lanes
 from ptxcore.isa.form import Use
-from ptxcore.isa.product_arrays import arrays, columns_of, opens
+from ptxcore.isa.product_arrays import arrays, brought_by, columns_of, opens
 from ptxcore.isa.product_shapes import (
     HELD_BITS,
     LOW,
@@ -73,7 +73,7 @@ def multiply(layouts: Layouts) -> Callable[[Use, Mapping[int, tuple[Value, ...]]
 def _at_once(
     how: Use, p: Product, layouts: Layouts, lanes: Mapping[int, tuple[Any, ...]]
 ) -> dict[int, tuple[Value, ...]]:
-    found = arrays(layouts)(how, columns_of(p, lanes))
+    found = arrays(layouts)(how, columns_of(lanes, brought_by(p)))
     return {lane: tuple(int(column[0, lane]) for column in found) for lane in lanes}
 
 

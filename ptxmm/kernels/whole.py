@@ -129,10 +129,11 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     assert ran.state is not None
     states = [ran.state, *([] if ones is None or ones.state is None else [ones.state])]
     contents = Contents(test, ran.recorded, states, places)
-    if ones is not None:
-        more = contents.open_decision() or (told.left_open("contents", "") if _differ(ran, ones) else "")
-        if more:
-            return more
+    more = contents.open_decision()
+    if not more and ones is not None and _differ(ran, ones):
+        more = told.left_open("contents", "")
+    if more:
+        return more
     _tell(test, result, contents)
     accesses, meetings, waits = (sum(getattr(w, n) for w in ran.watchers) for n in ("accesses", "meetings", "waits"))
     copies = sum(w.copies.issued for w in ran.watchers if isinstance(w, Determinate))
@@ -157,7 +158,8 @@ def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: boo
     elif ran.error is not None and ran.error.kind == _MISUSED:
         findings.fault(ran.error)
     elif ran.error is not None and ran.error.kind == _STUCK:
-        findings.deadlock(ran.error, always=all(map(_is_certain, ran.watchers)))
+        determined = all(map(_is_certain, ran.watchers)) and not any(r.recording.products for r in ran.recorded)
+        findings.deadlock(ran.error, always=determined)
     if result.verdict not in ("no", "undefined") and racing:
         for number, watcher in enumerate(ran.watchers):
             overwriting = watcher.copies.overwriting if isinstance(watcher, Determinate) else None
@@ -287,7 +289,9 @@ def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
         existential = check.kind == "exists" or not check.wanted
         state = next((s for s in states if truth(test, check, s) is existential), None)
         open_ = contents.open_in(check) if state is None else []
-        if open_:
+        if products := contents.products_in(check):
+            checked.message = told.of_products(checked.text, products)
+        elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:
             shown = states[0] if state is None else state
@@ -297,7 +301,7 @@ def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
-    result.listed_all = not any(contents.open_in(check) for check in test.checks)
+    result.listed_all = not any(contents.open_in(check) or contents.products_in(check) for check in test.checks)
     result.states, result.complete, result.runs = list(map(declared.state, states)), True, len(contents.states)
     if truths:
         asked = safe or [check for check in test.checks if check.kind == "exists"]

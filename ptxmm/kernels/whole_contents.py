@@ -33,15 +33,23 @@ class Contents:
         """Whose contents decide what threads do, in words."""
         found: dict[str, dict[str, None]] = {}
         for read in self.dependence.deciding:
-            found.setdefault(read.buffer, {})[self._place(read)] = None
+            if read.buffer:
+                found.setdefault(read.buffer, {})[self._place(read)] = None
         free = [p.name for p in self.buffers if p.name not in found]
         return told.contents(free, {name: list(lines) for name, lines in found.items()})
 
     def open_decision(self) -> str:
-        """Why the run does not stand for all contents of the buffers that may hold anything; empty where it does."""
-        is_open = {p.name for p in self.buffers if p.open}
+        """Why the run does not stand for all contents of the buffers that may hold anything, or for all that products may be;
+        empty where it does."""
+        is_open = {p.name for p in self.buffers if p.open} | {""}
         read = next((read for read in self.dependence.deciding if read.buffer in is_open), None)
-        return "" if read is None else told.other_contents(read.buffer, self._place(read))
+        if read is None:
+            return ""
+        return (
+            told.other_contents(read.buffer, self._place(read))
+            if read.buffer
+            else told.left_open("rounding", self._place(read))
+        )
 
     def begins(self, state: State) -> list[str]:
         """What the buffers hold at first that may hold anything, in the run that ends in a state, in words."""
@@ -54,10 +62,19 @@ class Contents:
         found: set[str] = set()
         for element in check.expression.elements() if check.expression is not None else ():
             if element.index is not None:
-                found |= self.dependence.held(element.name) & is_open
+                found |= {read.buffer for read in self.dependence.held(element.name)} & is_open
                 if not found and element.name in is_open and len({state[element.label] for state in self.states}) > 1:
                     found.add(element.name)  # not written, or not all of it
         return sorted(found)
+
+    def products_in(self, check: Check) -> list[str]:
+        """The products of which the manual leaves open what they are, on which the values hang that a check speaks of: where
+        they are."""
+        elements = check.expression.elements() if check.expression is not None else ()
+        names = dict.fromkeys(e.name for e in elements if e.index is not None)
+        return list(
+            dict.fromkeys(self._place(read) for name in names for read in self.dependence.held(name) if not read.buffer)
+        )
 
     def _place(self, read: Read) -> str:
         return str(self.places.launch_spot(read.launch, read.op.instruction.span.line))

@@ -125,6 +125,16 @@ def of_contents(text: str, buffers: list[str]) -> str:
     return f"{text}: not decided, since it is about values that depend on the contents of {', '.join(buffers)}"
 
 
+def of_products(text: str, places: list[str]) -> str:
+    """What is not known of a check whose values are computed from products of which the manual leaves open what they are."""
+    more = len(places) - _MOST_PLACES
+    named = ", ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
+    return (
+        f"{text}: not decided, since it is about values that depend on sums of products of matrices ({named}), of which the "
+        "manual leaves open in which order they are added and rounded"
+    )
+
+
 def unordered(kind: str, where: str, first: int, last: int, *, synchronized: bool) -> str:
     """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers."""
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"

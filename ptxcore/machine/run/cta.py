@@ -8,7 +8,8 @@ from typing import Any
 
 from ptxcore.isa.data_movement import Lanes
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.collective import EVERYBODY
+from ptxcore.isa.product_arrays import columns_of
+from ptxcore.machine.ir.collective import EVERYBODY, brought_widths
 from ptxcore.machine.run.faults import UndefinedValue, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment, words
 from ptxcore.machine.run.special import WARP, Registers, Triple
@@ -132,8 +133,13 @@ class Warp:
                 if isinstance(argument, UndefinedValue):
                     int(argument)  # raises what is wrong
             raise
-        if watcher is not None and whole is not None and whole.opens is not None and whole.opens(how, arguments):
-            watcher.other(next(iter(meeting.threads.values())), "rounding", how)
+        if (
+            watcher is not None
+            and whole is not None
+            and whole.opens is not None
+            and whole.opens(how, columns_of(arguments, brought_widths(how)))
+        ):
+            watcher.unsettled(self.cta.launch.compiled.ops[place[0]])
         for lane, thread in meeting.threads.items():
             if thread is not last:
                 thread.wake(results[lane])

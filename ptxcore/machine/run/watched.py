@@ -103,6 +103,10 @@ class Watcher(Protocol):
         """A thread takes a value from a lane that does not take part; gives one."""
         ...
 
+    def unsettled(self, op: Op) -> None:
+        """The manual leaves open what an instruction of a warp has just given its threads."""
+        ...
+
     def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
         """A thread does something else that others see, or that no order of threads determines."""
         ...

@@ -428,13 +428,15 @@ class Group(Asked):
         meet = self.blocks.meets[id(op)]
         self._moved = True
         if self.watcher is not None:
-            masks = None if meet.mask is None else operands[meet.mask]
+            masks = (
+                np.int64(EVERYBODY) if meet.whole is not None else None if meet.mask is None else operands[meet.mask]
+            )
             self.watcher.converge(op, threads + self.first, masks)
         if self.order is not None:
             self.order.converge(threads)
         targets = meet.targets
         if meet.whole is not None:
-            results = meet.whole.execute(self, self.crew.lane[threads], threads, operands)
+            results = meet.whole.execute(self, self.crew.lane[threads], threads, operands, self.watcher)
             for target, result in zip(targets, results, strict=False):
                 if target is not None:
                     self.registers.put(target.slot, extended(result, target), threads)

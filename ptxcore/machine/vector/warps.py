@@ -15,6 +15,7 @@ from ptxcore.machine.vector.arrays import NAMES, ArrayPrinter, array_type
 from ptxcore.machine.vector.registers import Irregular
 from ptxcore.machine.vector.steps import required
 from ptxcore.machine.vector.tracing import RANK, Recorder
+from ptxcore.machine.vector.watching import Watcher
 from ptxcore.values.terms import Term, Value, symbol
 
 _LANES = np.arange(WARP)
@@ -50,12 +51,15 @@ class Together(NamedTuple):
     """How warps execute an instruction. `brings`: which of the operands (all sources, vectors taken apart) are brought;
     `after` is what threads do with what they are told, if anything: `after(G, I, n, told, operands)` gives the results."""
 
+    op: Op
     use: Use
     brings: tuple[int, ...]
     kinds: tuple[Any, ...]
     after: Callable[..., Any] | None
 
-    def execute(self, group: Any, lanes: Any, threads: Any, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    def execute(
+        self, group: Any, lanes: Any, threads: Any, operands: tuple[Any, ...], watcher: Watcher | None = None
+    ) -> tuple[Any, ...]:
         """The results for threads of whole warps. Raises Irregular where some of a warp are missing."""
         count = threads.size
         if count % WARP or not (lanes.reshape(-1, WARP) == _LANES).all():
@@ -68,6 +72,8 @@ class Together(NamedTuple):
             column = operands[i]
             column = column if column.dtype == kind else column.astype(kind)
             columns.append((column if column.ndim else np.full(count, column)).reshape(-1, WARP))
+        if watcher is not None and whole.opens is not None and whole.opens(self.use, columns):
+            watcher.unsettled(self.op)
         told = [np.ascontiguousarray(column).reshape(count) for column in whole.arrays(self.use, columns)]
         if self.after is None:
             return tuple(told)
@@ -84,7 +90,7 @@ def prepared(op: Op) -> Together:
     brings = brought(use, shapes)
     # What may be left out stands last.
     kinds = tuple(np.dtype(array_type(w)) for _, w in zip(brings, brought_widths(use), strict=False))
-    return Together(use, brings, kinds, _after(op) if whole.after is not None else None)
+    return Together(op, use, brings, kinds, _after(op) if whole.after is not None else None)
 
 
 def _numbered(source: Any, numbers: Any) -> Any:

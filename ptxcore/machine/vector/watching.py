@@ -65,7 +65,12 @@ class Watcher(Protocol):
 
     def converge(self, op: Op, threads: Numbers, masks: Values) -> None:
         """Threads of warps have executed an instruction together with all threads of its member mask (`shfl.sync`,
-        `bar.warp.sync`); the threads of several warps may come in one batch. `masks` are theirs, None where it has none."""
+        `bar.warp.sync`); the threads of several warps may come in one batch. `masks` are theirs, None where it has none and it
+        is not one of whole warps."""
+        ...
+
+    def unsettled(self, op: Op) -> None:
+        """The manual leaves open what an instruction of warps has just given some of its threads."""
         ...
 
     def alone(self, op: Op, threads: Numbers, operands: tuple[Values, ...], results: Sequence[Values]) -> None:

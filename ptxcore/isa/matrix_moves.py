@@ -9,7 +9,7 @@ with whoever writes there unordered with it, be it the very thread that gave the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa.difference import Difference
@@ -137,6 +137,7 @@ def rows_of_warps(how: Use, columns: Sequence[Any]) -> list[Any]:
     return found
 
 
+@lru_cache(maxsize=1024)
 def _access(how: Use, bits: int, element: int = -1) -> Use:
     """An access to shared memory, where generic addresses must point."""
     access = how.part(bits, element)
@@ -161,6 +162,8 @@ def load_rows(how: Use, thread: Thread, told: Sequence[Value], *sources: Any) ->
     *addresses, row, shift = told
     _check(how, thread, row)
     read = [thread.load(_access(how, p.bits), address) for p, address in zip(plan.pieces, addresses, strict=True)]
+    if plan.bits * plan.each == 32:
+        return tuple(read)
     elements: list[Value] = []
     if plan.split:
         for low, high in zip(read[::2], read[1::2], strict=True):

@@ -104,6 +104,9 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         ones = run(None, FILLS[1]) if _open_ones(test) and not certain else None
         if ones is not None and isinstance(ones.why, Race | Misuse):
             ran = ones
+    unsettled = Contents(test, ran.recorded, [], places).open_product() if ran.why is not None else ""
+    if unsettled:
+        return unsettled
     if _found(runs, result, ran, places, racing=racing):
         if _open_ones(test):
             held = told.holding(_open_ones(test), FILLS[ran is ones])

@@ -38,18 +38,20 @@ class Contents:
         free = [p.name for p in self.buffers if p.name not in found]
         return told.contents(free, {name: list(lines) for name, lines in found.items()})
 
+    def open_product(self) -> str:
+        """Why the run stands for nothing but itself, where what threads do hangs on a product of which the manual leaves open
+        what it is; else empty."""
+        if not any(ran.recording.products for ran in self.recorded):
+            return ""
+        read = next((read for read in self.dependence.deciding if not read.buffer), None)
+        return "" if read is None else told.left_open("rounding", self._place(read))
+
     def open_decision(self) -> str:
         """Why the run does not stand for all contents of the buffers that may hold anything, or for all that products may be;
         empty where it does."""
-        is_open = {p.name for p in self.buffers if p.open} | {""}
+        is_open = {p.name for p in self.buffers if p.open}
         read = next((read for read in self.dependence.deciding if read.buffer in is_open), None)
-        if read is None:
-            return ""
-        return (
-            told.other_contents(read.buffer, self._place(read))
-            if read.buffer
-            else told.left_open("rounding", self._place(read))
-        )
+        return self.open_product() if read is None else told.other_contents(read.buffer, self._place(read))
 
     def begins(self, state: State) -> list[str]:
         """What the buffers hold at first that may hold anything, in the run that ends in a state, in words."""

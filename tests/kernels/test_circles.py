@@ -5,10 +5,12 @@ What several runs settle is compared with the formula, and where a circle is pos
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import pytest
 from agreement import note
+from campaigns import share
 from test_open_operations import _sorted
 from test_whole_launches import _by_formula, _by_one_run
 
@@ -31,10 +33,10 @@ def _kernel(*ctas: tuple[str, ...], wanted: str = "") -> KernelTest:
     lines, block = [f"mad.lo.u32 %r3, %r1, {len(ctas[0])}, %r2;"], len(ctas[0])
     for number, text in enumerate(text for cta in ctas for text in cta):
         text = text.replace("!", str(number))
-        for word in range(4):
+        for word in range(6):
             text = text.replace(f"${word}", f"[%rd1+{16 + 4 * word}]")
         lines.append(f"setp.ne.u32 %p1, %r3, {number}; @%p1 bra NEXT{number}; {text} ret;\nNEXT{number}:")
-    names = [*range(2), *range(4, 8)]
+    names = [*range(3), *range(4, 10)]
     tree = {
         "ptx": "k.ptx", "entry": "k", "grid": len(ctas), "block": block,
         "params": {"x": {"type": "u32", "elements": 16, "init": [0]}},
@@ -136,3 +138,84 @@ def test_what_other_runs_show_to_be_wrong_is_told_in_spite_of_a_circle() -> None
     """The first run, thread by thread, ends with 2 in the first word."""
     open_, found = _by_one_run(_kernel(*_ALLOWED["2+2W"], wanted="x[0] == 2"))
     assert not open_ and found.verdict == "no" and found.states[0]["x[0]"] == 1
+
+
+_SEMS = {
+    "ld": ("relaxed", "acquire"),
+    "st": ("relaxed", "release"),
+    "atom": ("relaxed", "acquire", "release", "acq_rel"),
+}
+
+
+def _drawn(choose: random.Random, place: str, number: int, word: int, weak: float) -> str:
+    """An operation on a word of the buffer; `number` tells its label from others of its thread."""
+
+    def how(kind: str) -> str:
+        sem = "relaxed" if choose.random() < weak else choose.choice(_SEMS[kind])
+        return f"{sem}.{choose.choice((*['gpu'] * 14, 'sys', 'cta'))}.global"
+
+    value, again = number + 1, f"@%p1 bra L{number}x!;"
+    operation = choose.choice(("add.u32", "exch.b32", "max.u32", "inc.u32", "xor.b32"))
+    plain = (
+        f"ld.{how('ld')}.u32 %r5, {place}; st.global.u32 ${word}, %r5;",
+        f"st.{how('st')}.u32 {place}, {value};",
+        f"red.{how('st')}.{choose.choice(('add.u32', 'or.b32'))} {place}, {value};",
+        f"atom.{how('atom')}.{operation} %r5, {place}, {value}; st.global.u32 ${word}, %r5;",
+        f"atom.{how('atom')}.cas.b32 %r5, {place}, {choose.choice((0, 0, 1, 2))}, {value}; st.global.u32 ${word}, %r5;",
+    )
+    waits = (
+        f"L{number}x!: ld.{how('ld')}.u32 %r5, {place}; setp.eq.u32 %p1, %r5, 0; {again}",
+        f"L{number}x!: atom.{how('atom')}.exch.b32 %r5, {place}, {value}; setp.eq.u32 %p1, %r5, 2; {again}",
+        f"L{number}x!: atom.{how('atom')}.cas.b32 %r5, {place}, 0, {value}; setp.ne.u32 %p1, %r5, 0; {again}",
+    )
+    return choose.choice((*plain, *plain, *waits))
+
+
+def _circle(seed: int) -> KernelTest:
+    """Two or three threads, each with an operation on one word and then on that of the next thread; or two CTAs, of which one
+    thread has the first operation, and another one behind a meeting the second."""
+    choose = random.Random(seed)
+    apart, weak = choose.random() < 0.25, choose.random()
+    count = 2 if apart else choose.choice((2, 2, 3))
+    ctas = []
+    for thread in range(count):
+        one, two = (f"[%rd1+{4 * ((thread + n) % count)}]" for n in (0, 1))
+        fence = f"fence.{choose.choice(('sc', 'acq_rel', 'acquire', 'release'))}.gpu;" if choose.random() < 0.2 else ""
+        first, then = (
+            _drawn(choose, one, 0, thread, weak),
+            _drawn(choose, two, 1, 3 + thread, weak),
+        )
+        meet = choose.choice(("barrier.sync 0;", "bar.warp.sync 3;", _SHFL))
+        ctas.append((first + fence + meet, meet + fence + then) if apart else (first + fence + then,))
+    return _kernel(*ctas)
+
+
+def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Compares what runs settle; the number of each verdict."""
+    verdicts: Counter[str] = Counter()
+    for seed in seeds:
+        open_, found = _by_one_run(_circle(seed))
+        expected = None if open_ else _by_formula(_circle(seed), monkeypatch)
+        if expected is None or expected.verdict == "undecided":
+            verdicts["open"] += 1
+            continue
+        assert found.verdict == expected.verdict.replace("bounded", "ok"), seed
+        for one, other in zip(found.checks, expected.checks, strict=True):
+            assert one.holds is None or other.holds is None or one.holds == other.holds, (seed, one.text)
+        if found.verdict == "ok" and found.listed_all and expected.verdict == "ok":
+            assert _sorted(found.states) == _sorted(expected.states), seed
+        verdicts[found.verdict] += 1
+    note(verdicts.total() - verdicts["open"], Counter({"open": verdicts["open"]}))
+    return verdicts
+
+
+@pytest.mark.compares(0.3)
+def test_runs_say_of_generated_circles_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = _compare(range(24), monkeypatch)
+    assert verdicts["ok"] > 2 and verdicts["no"] > 2
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.3)
+def test_runs_say_of_many_generated_circles_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    _compare(range(1000, 1000 + share(4000)), monkeypatch)

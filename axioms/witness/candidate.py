@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Definitions of a model that are shown in witnesses where it has them, and under which name.
 _SHOWN = {"sync": "sync", "cause": "cause", "sc": "sc", "bars": "barrier"}
-
-
 #: What `bar.red` returns of the predicates that took part.
 REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
     "popc": sum,

@@ -99,11 +99,11 @@ def test_what_runs_show_the_formula_says() -> None:
 
 def test_what_was_not_decided_in_time_says_how_large_it_is() -> None:
     """Before the formula is there, the threads; then the instruction of which most events are."""
-    test = _test("@%p1 red.global.add.u32 [%rd1], 1;\n st.relaxed.gpu.global.u32 [%rd1+4], 1;", 2, forall="x[0] == 1")
-    assert extent(test, None) == ran_out_executing(2)
+    test = _test("@%p1 red.global.add.u32 [%rd1], 1;\n st.relaxed.gpu.global.u32 [%rd1+4], 1;", 3, forall="x[0] == 1")
+    assert extent(test, None) == ran_out_executing(3)
     program = Question(test, ptxmm.api.model_named("ptx-9.0"))
     events = len(program.built.program.events)
     line = next(i for i, text in enumerate(test.launches[0].text.splitlines(), 1) if "st.relaxed" in text)
-    assert extent(test, program) == ran_out_deciding(2, events, 2, f"k.toml:{line}")
+    assert extent(test, program) == ran_out_deciding(3, events, 3, f"k.toml:{line}")
     result = ptxmm.check(test, timeout=1e-9)
     assert result.verdict == "undecided" and any("the time ran out while" in note for note in result.notes)

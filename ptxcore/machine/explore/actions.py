@@ -26,8 +26,7 @@ Answer = Callable[[Effect, int], Value]
 #: Types of two elements in one register, each of which an atomic operation treats by itself.
 _PACKED = ("f16x2", "bf16x2")
 _WINDOWS = {"local": LOCAL, "const": CONST, "param": PARAM, "shared": SHARED}
-#: Bits of a rank within its cluster.
-_RANK_BITS = 4
+_RANK_BITS = 4  # of a rank within its cluster
 #: Stands among the special registers of threads for whom addresses of their own CTA that `mapa` gives are aliases.
 MAPA_ALIAS = "mapa alias"
 

@@ -11,15 +11,13 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.fragments import ACCUMULATORS, BITS, METADATA, Layout, multiplicand, shape
 from ptxcore.isa.product_arrays import raw, spread
 from ptxcore.isa.product_shapes import WARP, Part, Sparse
+from ptxcore.values.matrix_descriptors import BadDescriptor, warpgroup_matrix
 from ptxcore.values.products import all_settled, any_subnormal, is_float, numbers, summed
 
 WARPS = 4
 THREADS = WARPS * WARP
 #: Rows of A and D that the threads of one warp hold.
 _ROWS = 16
-#: The bytes of a row of the pattern, by the field of the descriptor.
-_SWIZZLES = (0, 128, 64, 32)
-_CHUNK = 16
 
 
 class Bad(Exception):
@@ -40,17 +38,6 @@ class Plan(NamedTuple):
     sparse: Sparse | None
     saturates: bool
     at: Mapping[str, int]
-
-
-class Descriptor(NamedTuple):
-    """A matrix in shared memory: where it begins, its two strides in bytes, where the pattern begins (in rows of 128 bytes),
-    and the bytes of a row of the pattern, 0 where there is none."""
-
-    start: int
-    leading: int
-    stride: int
-    base: int
-    swizzle: int
 
 
 @lru_cache(maxsize=1024)
@@ -101,39 +88,13 @@ def _sparse(kind: str, k: int) -> Sparse:
     return Sparse(wide, 1, False, holders, 0)
 
 
-def described(bits: int) -> Descriptor:
-    """What a matrix descriptor says (section 9.7.15.5.1.11)."""
-    start, leading, stride = ((bits >> low & 0x3FFF) << 4 for low in (0, 16, 32))
-    return Descriptor(start, leading, stride, bits >> 49 & 7, _SWIZZLES[bits >> 62])
-
-
-@lru_cache(maxsize=1024)
-def _offsets(how: Descriptor, across: int, along: int, size: int, transposed: bool) -> Any:
-    """How far behind the beginning each element lies before swizzling; a row for each row of A, or column of B, in it the
-    elements along K. The canonical layouts of section 9.7.15.5.1.10."""
-    import numpy as np
-
-    each = _CHUNK // size
-    mn, k = np.arange(across)[:, None], np.arange(along)[None, :]
-    if transposed:
-        if not how.swizzle:
-            return mn % each * size + mn // each * how.stride + k % 8 * _CHUNK + k // 8 * how.leading
-        row = how.swizzle // size
-        return mn % row * size + mn // row * how.leading + k % 8 * how.swizzle + k // 8 * how.stride
-    if not how.swizzle:
-        return mn % 8 * _CHUNK + mn // 8 * how.stride + k % each * size + k // each * how.leading
-    if along * size > how.swizzle:
-        raise Bad("bad-matrix", f"rows of {along * size} bytes do not fit in swizzled rows of {how.swizzle} bytes")
-    return mn % 8 * how.swizzle + mn // 8 * how.stride + k * size
-
-
 def addresses(bits: int, across: int, along: int, size: int, *, transposed: bool) -> Any:
-    """Where in shared memory the elements of a matrix lie that a descriptor tells, see `_offsets`. Raises Bad."""
-    how = described(bits)
-    found = how.start + _offsets(how._replace(start=0, base=0), across, along, size, transposed)
-    if how.swizzle:
-        found = found ^ ((found >> 7) - how.base & (how.swizzle // _CHUNK - 1)) << 4
-    return found
+    """Where in shared memory the elements of a matrix lie that a descriptor tells: a row for each row of A, or column of B, in
+    it the elements along K. Raises Bad."""
+    try:
+        return warpgroup_matrix(bits).addresses(across, along, size, k_major=not transposed)
+    except BadDescriptor as error:
+        raise Bad("bad-matrix", str(error)) from None
 
 
 def _units(kind: str) -> tuple[int, int]:

@@ -1,8 +1,9 @@
-"""What descriptors say of matrices for `tcgen05` (PTX ISA 9.0, sections 9.7.16.3, 9.7.16.4 and 9.7.16.10.6): where the elements
-of a matrix lie in shared memory, and the types and sizes of a product."""
+"""What descriptors say of matrices for `wgmma` and `tcgen05` (PTX ISA 9.0, sections 9.7.15.5.1, 9.7.16.3, 9.7.16.4 and
+9.7.16.10.6): where the elements of a matrix lie in shared memory, and the types and sizes of a product."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 #: The bits of a shared address that a descriptor can tell.
@@ -53,29 +54,41 @@ class Matrix(NamedTuple):
 
     def addresses(self, outer: int, inner: int, size: int, *, k_major: bool) -> Any:
         """The addresses of elements of `size` bytes, a row for each of the `outer` rows of A (columns of B), a column for each
-        of `inner` numbers k (section 9.7.16.3.3). Raises UntoldDescriptor."""
-        import numpy as np
-
-        swizzle = _SWIZZLES[self.mode]
-        mn, k = np.arange(outer)[:, None], np.arange(inner)[None, :]
-        unit = _UNIT // size
-        if k_major and self.mode == _WIDE_ATOMS:
-            raise UntoldDescriptor("128-byte swizzling of atoms of 32 bytes is not told for K-major matrices")
-        if k_major and not self.mode:
-            offset = mn % 8 * _UNIT + mn // 8 * self.stride + k % unit * size + k // unit * self.leading
-        elif k_major:
-            offset = mn % 8 * swizzle.line + mn // 8 * self.stride + k * size
-        elif not self.mode:
-            offset = mn % unit * size + mn // unit * self.stride + k % 8 * _UNIT + k // 8 * self.leading
-        else:
-            long, deep = swizzle.line // size, 4 if self.mode == _WIDE_ATOMS else 8
-            offset = mn % long * size + mn // long * self.leading + k % deep * swizzle.line + k // deep * self.stride
-        return self._swizzled(self.start + offset)
+        of `inner` numbers k (sections 9.7.15.5.1.10 and 9.7.16.3.3). Raises BadDescriptor."""
+        return self._swizzled(self.start + _offsets(self._replace(start=0, base=0), outer, inner, size, k_major))
 
     def _swizzled(self, address: Any) -> Any:
         swizzle = _SWIZZLES[self.mode]
         chosen = ((1 << swizzle.bits) - 1) << swizzle.at
         return address ^ ((address - (self.base << 7)) >> swizzle.above & chosen)
+
+
+@lru_cache(maxsize=1024)
+def _offsets(how: Matrix, outer: int, inner: int, size: int, k_major: bool) -> Any:
+    """How far behind the beginning each element lies before swizzling: the canonical layouts."""
+    import numpy as np
+
+    swizzle = _SWIZZLES[how.mode]
+    mn, k = np.arange(outer)[:, None], np.arange(inner)[None, :]
+    unit = _UNIT // size
+    if k_major and how.mode == _WIDE_ATOMS:
+        raise UntoldDescriptor("128-byte swizzling of atoms of 32 bytes is not told for K-major matrices")
+    if k_major and not how.mode:
+        return mn % 8 * _UNIT + mn // 8 * how.stride + k % unit * size + k // unit * how.leading
+    if k_major:
+        if inner * size > swizzle.line:
+            raise BadDescriptor(f"rows of {inner * size} bytes do not fit in swizzled rows of {swizzle.line} bytes")
+        return mn % 8 * swizzle.line + mn // 8 * how.stride + k * size
+    if not how.mode:
+        return mn % unit * size + mn // unit * how.stride + k % 8 * _UNIT + k // 8 * how.leading
+    long, deep = swizzle.line // size, 4 if how.mode == _WIDE_ATOMS else 8
+    return mn % long * size + mn // long * how.leading + k % deep * swizzle.line + k // deep * how.stride
+
+
+def warpgroup_matrix(bits: int) -> Matrix:
+    """What a descriptor of 64 bits says to `wgmma` (section 9.7.15.5.1.11), whose swizzling mode has bits 62 and 63."""
+    start, leading, stride = ((bits >> at & 0x3FFF) << 4 for at in (0, 16, 32))
+    return Matrix(start, leading, stride, bits >> 49 & 7, bits >> 62 << 1)
 
 
 def matrix(bits: int) -> Matrix:

@@ -223,9 +223,9 @@ def test_layouts_of_the_manual() -> None:
                 break
             rows[cells[0]] = cells[1:]
         assert len(rows) >= 16
-        places = matrix.addresses(max(rows) + 1, 16, size, k_major=k_major) // size
+        inside = 8 if figure == 189 else 16  # its second half is a tile of its own
+        places = matrix.addresses(max(rows) + 1, inside, size, k_major=k_major) // size
         for row, values in rows.items():
-            inside = 8 if figure == 189 else 16  # its second half is a tile of its own
-            assert places[row].tolist()[:inside] == values[:inside], (figure, row)
+            assert places[row].tolist() == values[:inside], (figure, row)
             compared += inside
     assert compared > 800

@@ -192,6 +192,7 @@ QUESTIONS: dict[str, Callable[[int], Result]] = {
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "FEWEST", 1000)  # the phases of the formula
     QUESTIONS[name](2)  # what is imported and read once
     for size in (8, 24):
         found = watched(functools.partial(QUESTIONS[name], size), monkeypatch)

@@ -16,7 +16,7 @@ from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
-from ptxmm.kernels.counterexamples import shown_by_runs
+from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
 from ptxmm.kernels.extent import extent
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
@@ -27,6 +27,7 @@ from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
 from ptxmm.report.undefined import sentence
+from ptxmm.report.whole import LeftOpen
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def check(
                     result = by_run
                     return result
                 of_run = by_run
-            elif shown_by_runs(test, result, deadline):
+            elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         question = Question(
             test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,

@@ -25,6 +25,9 @@ _MOST = 8
 _SHARE, _SECONDS = 0.05, 5.0
 #: Instructions after which a run is given up.
 _LIMIT = 20_000_000
+#: What leaves a launch open in such a way that a run says nothing: it uses values that the manual does not tell, of which the
+#: formula knows whether they leave the launch without a meaning.
+UNTOLD = ("unknown", "clock", "stack")
 #: What the errors of a run show, by their kinds.
 _SHOWN = {"deadlock": ("no_deadlock", "terminates"), "trap": ("no_trap",)}
 

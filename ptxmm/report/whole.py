@@ -89,9 +89,19 @@ def not_looked_at(text: str) -> str:
     return f"{text}: not decided, since another check fails"
 
 
-def left_open(what: str, place: str) -> str:
+class LeftOpen(str):
+    """A note that says why runs do not decide a test; `what` is the first thing that was open, by its name in `OPEN`."""
+
+    what: str
+
+
+def left_open(what: str, place: str) -> LeftOpen:
     """The note of a test that one run does not decide."""
-    return f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
+    found = LeftOpen(
+        f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
+    )
+    found.what = what
+    return found
 
 
 def contents(free: list[str], deciding: dict[str, list[str]]) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 import ptxmm
 from ptxmm.cli.main import main
+from ptxmm.kernels import whole
 
 HEAD = ".version 9.0\n.target sm_90\n.address_size 64\n"
 DIVERGENT = (
@@ -52,7 +53,10 @@ def waiting(ptx: str, grid: int, block: int) -> ptxmm.Kernel:
     return ptxmm.Kernel(ptx, grid=grid, block=block, params={"x": WORD}, terminates=True)
 
 
-def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there() -> None:
+def test_a_barrier_that_some_do_not_come_to_names_who_waits_and_who_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(whole, "FEWEST", 1000)  # the formula's words
     (check,) = waiting(DIVERGENT, 1, 64).check().checks
     assert check.message == (
         "CTA 0 thread 0, CTA 0 thread 1, CTA 0 thread 2 and 29 more wait for ever at line 11: barrier.sync 1, 64 "
@@ -177,8 +181,9 @@ M:
 )
 
 
-def test_who_came_to_the_same_barrier_elsewhere_is_not_told_to_be_away() -> None:
+def test_who_came_to_the_same_barrier_elsewhere_is_not_told_to_be_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """The warps that wait at two places wait for one barrier: only the third is not there, in both sentences."""
+    monkeypatch.setattr(whole, "FEWEST", 1000)  # the formula's words
     (check,) = waiting(TWO_WAYS, 1, 96).check().checks
     away = [part.rpartition(" (")[2] for part in check.message.split("; ")]
     assert away == ["CTA 0 thread 64, CTA 0 thread 65, CTA 0 thread 66 and 29 more are not there)"] * 2

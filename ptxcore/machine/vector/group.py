@@ -79,6 +79,8 @@ class Group(Asked):
         self._variables: dict[tuple[Any, ...], Any] = {}
         self._last_told = None, None
         self._steps = self._counted = self._narrow = 0
+        #: Whether it is time to look how far it has come.
+        self._due = False
         self._seen: dict[int, tuple[Any, list[Any]]] = {}
         #: The registers of a path when it looked last at what others write, by block; and paths that did so in vain, which
         #: go on when others have done something.
@@ -125,12 +127,14 @@ class Group(Asked):
                 self.registers.own.clear()
             following = run[block](self, who, count)
             self._steps += 1
+            if self._steps % _TURN == 0:
+                self._due = True
             if type(following) is int:
                 if following < 0:
                     self._exit(who)
                     return
                 block = following
-                if self._steps % _TURN == 0 and self._check(block, who):
+                if self._due and self._check(block, who):
                     self._moved = True
                     self._rest(block, self.numbers(who))
                     return
@@ -201,6 +205,7 @@ class Group(Asked):
     def _check(self, block: int, who: Any) -> bool:
         """Many steps later: whether there were too many, whether anything has changed, and whether arrays gain at all. Gives
         whether other paths are to go on meanwhile."""
+        self._due = False
         if self.allowed is not None and self.executed > self.allowed:
             raise Irregular(TOO_MANY)
         self._narrow = self._narrow + 1 if self.executed - self._counted < _LEAST * _TURN else 0

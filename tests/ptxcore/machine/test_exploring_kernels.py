@@ -383,10 +383,10 @@ def test_clocks_are_inputs() -> None:
 
 
 def test_what_cannot_be_explored_is_refused_only_where_it_is_reached() -> None:
-    matrix = "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;"
+    matrix = "wgmma.fence.sync.aligned;"
     body = f"mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; {matrix} END: ret;"
     assert one(kernel(body), **{"tid.x": 0}).finishes == 1
-    with pytest.raises(InputError, match=r"'movmatrix\.\S+' cannot be explored"):
+    with pytest.raises(InputError, match=r"'wgmma\.\S+' cannot be explored"):
         one(kernel(body))
 
 

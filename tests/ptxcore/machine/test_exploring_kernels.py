@@ -21,10 +21,10 @@ X, Y = 1 << 32, 2 << 32
 
 
 def kernel(body: str, *, parameters: str = ".param .u64 x, .param .u64 y", before: str = "", given: tuple[int, ...] = (X, Y),
-           impossible: Any = lambda condition: False) -> Explorable:  # fmt: skip
+           impossible: Any = lambda condition: False, target: str = "sm_90") -> Explorable:  # fmt: skip
     """A kernel with registers of every kind, ready to explore."""
     text = (
-        f".version 9.0\n.target sm_90\n.address_size 64\n{before}\n.visible .entry k({parameters})\n{{\n"
+        f".version 9.0\n.target {target}\n.address_size 64\n{before}\n.visible .entry k({parameters})\n{{\n"
         ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %d<20>;\n"
         "ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];\n" + body + "\n}\n"
     )
@@ -385,9 +385,9 @@ def test_clocks_are_inputs() -> None:
 def test_what_cannot_be_explored_is_refused_only_where_it_is_reached() -> None:
     matrix = "wgmma.fence.sync.aligned;"
     body = f"mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; {matrix} END: ret;"
-    assert one(kernel(body), **{"tid.x": 0}).finishes == 1
+    assert one(kernel(body, target="sm_90a"), **{"tid.x": 0}).finishes == 1
     with pytest.raises(InputError, match=r"'wgmma\.\S+' cannot be explored"):
-        one(kernel(body))
+        one(kernel(body, target="sm_90a"))
 
 
 def test_an_extended_sum_carries() -> None:

@@ -101,7 +101,7 @@ def _tell(test: KernelTest, result: Result, seen: dict[int, tuple[int, _Seen]]) 
             checked.message = told.beside_a_run(checked.text)
     result.runs = max(number for number, _ in seen.values())
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
-    result.complete = result.listed_all = False
+    result.listed_all = False
 
 
 def _explain(checked: Checked, number: int, seen: _Seen) -> None:

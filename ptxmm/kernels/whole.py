@@ -338,7 +338,7 @@ def _tell_failed(test: KernelTest, result: Result, state: State | None) -> None:
             checked.holds, checked.message = None, ""
         return
     result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
-    result.complete = result.listed_all = False
+    result.listed_all = False
     result.states = [shown] if state is not None else []
 
 

@@ -83,7 +83,7 @@ class Findings:
                 checked.message = otherwise(checked.text)
         if verdict_of(result.checks) == "no":
             result.verdict, result.own, result.runs = "no", own_verdict_of(result.checks), 1
-            result.complete = result.listed_all = False
+            result.listed_all = False
             return
         for checked in result.checks:
             checked.holds, checked.message = None, ""

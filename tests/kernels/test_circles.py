@@ -10,9 +10,8 @@ from collections import Counter
 
 import pytest
 from agreement import note
+from by_runs import by_formula, by_runs, compare, in_order
 from campaigns import share
-from test_open_operations import _sorted
-from test_whole_launches import _by_formula, _by_one_run
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -119,24 +118,24 @@ _OTHERS = {
 @pytest.mark.parametrize("name", _ALLOWED)
 def test_a_circle_that_the_model_allows_is_not_passed_over(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     test = _kernel(*_ALLOWED[name])
-    open_, _ = _by_one_run(test)
+    open_, _ = by_runs(test)
     assert "several places" in open_
-    assert len(_by_formula(test, monkeypatch).states) > 1
+    assert len(by_formula(test, monkeypatch).states) > 1
 
 
 @pytest.mark.compares(1)
 def test_circles_that_are_broken_are_settled_as_the_formula_settles_them(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, ctas in _OTHERS.items():
-        open_, found = _by_one_run(_kernel(*ctas))
-        expected = _by_formula(_kernel(*ctas), monkeypatch)
+        open_, found = by_runs(_kernel(*ctas))
+        expected = by_formula(_kernel(*ctas), monkeypatch)
         assert not open_ and found.verdict == expected.verdict.replace("bounded", "ok") == "ok", (name, open_)
-        assert _sorted(found.states) == _sorted(expected.states), name
+        assert in_order(found.states) == in_order(expected.states), name
     note(len(_OTHERS), Counter())
 
 
 def test_what_other_runs_show_to_be_wrong_is_told_in_spite_of_a_circle() -> None:
     """The first run, thread by thread, ends with 2 in the first word."""
-    open_, found = _by_one_run(_kernel(*_ALLOWED["2+2W"], wanted="x[0] == 2"))
+    open_, found = by_runs(_kernel(*_ALLOWED["2+2W"], wanted="x[0] == 2"))
     assert not open_ and found.verdict == "no" and found.states[0]["x[0]"] == 1
 
 
@@ -190,32 +189,13 @@ def _circle(seed: int) -> KernelTest:
     return _kernel(*ctas)
 
 
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Compares what runs settle; the number of each verdict."""
-    verdicts: Counter[str] = Counter()
-    for seed in seeds:
-        open_, found = _by_one_run(_circle(seed))
-        expected = None if open_ else _by_formula(_circle(seed), monkeypatch)
-        if expected is None or expected.verdict == "undecided":
-            verdicts["open"] += 1
-            continue
-        assert found.verdict == expected.verdict.replace("bounded", "ok"), seed
-        for one, other in zip(found.checks, expected.checks, strict=True):
-            assert one.holds is None or other.holds is None or one.holds == other.holds, (seed, one.text)
-        if found.verdict == "ok" and found.listed_all and expected.verdict == "ok":
-            assert _sorted(found.states) == _sorted(expected.states), seed
-        verdicts[found.verdict] += 1
-    note(verdicts.total() - verdicts["open"], Counter({"open": verdicts["open"]}))
-    return verdicts
-
-
 @pytest.mark.compares(0.3)
 def test_runs_say_of_generated_circles_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = _compare(range(24), monkeypatch)
+    verdicts = compare(_circle, range(24), monkeypatch)
     assert verdicts["ok"] > 2 and verdicts["no"] > 2
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.3)
 def test_runs_say_of_many_generated_circles_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(4000)), monkeypatch)
+    compare(_circle, range(1000, 1000 + share(4000)), monkeypatch)

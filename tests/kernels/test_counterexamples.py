@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 from agreement import note
+from by_runs import by_formula
 from test_waiting_launches import _kernel
-from test_whole_launches import _by_formula
 
 import ptxmm
 from ptxmm.kernels.counterexamples import shown_by_runs
@@ -91,7 +91,7 @@ def test_what_runs_show_the_formula_says() -> None:
             verdicts["not shown"] += 1
             continue
         with pytest.MonkeyPatch.context() as patch:
-            assert _by_formula(test, patch).verdict in (result.verdict, "undefined"), seed
+            assert by_formula(test, patch).verdict in (result.verdict, "undefined"), seed
         verdicts[result.verdict] += 1
     note(verdicts["no"] + verdicts["ok"], Counter({"not shown": verdicts["not shown"]}))
     assert verdicts["no"] > 5

@@ -8,9 +8,9 @@ from collections import Counter
 
 import pytest
 from agreement import note
+from by_runs import by_formula, by_runs
 from campaigns import share
 from test_watched_together import _counts, _kind
-from test_whole_launches import _by_formula, _by_one_run
 
 from axioms.dynamic.findings import Race
 from axioms.dynamic.together import Together
@@ -125,8 +125,8 @@ def test_one_run_says_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> 
     verdicts: Counter[str] = Counter()
     for seed in _QUICK:
         test = _kernel(seed, 3)
-        open_, found = _by_one_run(test)
-        expected = _by_formula(test, monkeypatch)
+        open_, found = by_runs(test)
+        expected = by_formula(test, monkeypatch)
         assert not open_ and found.verdict == expected.verdict, seed
         verdicts[found.verdict] += 1
         for one, other in zip(found.checks, expected.checks, strict=True):
@@ -185,7 +185,7 @@ def test_what_an_open_sum_decides_is_left_open(way: str, alone: bool, monkeypatc
     if alone:
         _one_by_one(monkeypatch)
     for name, decided in _DECIDED.items():
-        open_, _ = _by_one_run(_test(_SET + _OPEN + _WAYS[way] + decided))
+        open_, _ = by_runs(_test(_SET + _OPEN + _WAYS[way] + decided))
         assert "sum of products of matrices" in open_ and "k.toml" not in open_.split(" at ")[0], (name, open_)
 
 
@@ -193,7 +193,7 @@ def test_what_an_open_sum_decides_is_left_open(way: str, alone: bool, monkeypatc
 def test_what_an_open_sum_is_only_stored_in_leaves_all_else_decided(way: str) -> None:
     checks = {"forall": ["y[0] == 0", "x[63] == 0"], "race_free": True, "terminates": True, "no_trap": True}
     body = _SET + _OPEN + _WAYS[way] + "st.global.u32 [%y], %r5;"
-    open_, found = _by_one_run(_test(body, checks=checks))
+    open_, found = by_runs(_test(body, checks=checks))
     assert not open_ and found.verdict == "undecided"
     holds = {c.text: c.holds for c in found.checks}
     assert len(found.checks) == 5 and [c.holds for c in found.checks].count(True) == (
@@ -216,18 +216,18 @@ def test_sums_that_every_order_gives_are_decided(alone: bool, monkeypatch: pytes
         _one_by_one(monkeypatch)
     body = ".reg .b16 %h;" + _EXACT + "st.global.f32 [%y], %f1;"
     checks = {"forall": "y[1] == 0x43580000 && y[2] == 0x43ac0000", "race_free": True, "terminates": True}
-    open_, found = _by_one_run(_test(body, checks=checks))
+    open_, found = by_runs(_test(body, checks=checks))
     assert not open_ and found.verdict == "ok", [c.message for c in found.checks]
 
 
 def test_a_race_behind_an_open_sum_is_one() -> None:
-    open_, found = _by_one_run(_test(_OPEN + "st.global.f32 [%y], %f0;" + _RACE))
+    open_, found = by_runs(_test(_OPEN + "st.global.f32 [%y], %f0;" + _RACE))
     assert not open_ and found.verdict == "no" and found.races
 
 
 def test_a_race_that_an_open_sum_decides_is_left_open() -> None:
     """Whether there is one is undefined."""
-    open_, _ = _by_one_run(_test(_OPEN + "setp.lt.f32 %p3, %f0, 0f00000000; @%p3 bra END;" + _RACE))
+    open_, _ = by_runs(_test(_OPEN + "setp.lt.f32 %p3, %f0, 0f00000000; @%p3 bra END;" + _RACE))
     assert "sum of products of matrices" in open_
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from agreement import note
+from by_runs import by_runs, compare
 from campaigns import share
-from test_whole_launches import _by_formula, _by_one_run
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -163,44 +161,16 @@ def _kernel(seed: int) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Compares what several runs settle; the number of each verdict, and of those that were passed over."""
-    verdicts: Counter[str] = Counter()
-    for seed in seeds:
-        test = _kernel(seed)
-        open_, found = _by_one_run(test)
-        if open_:
-            verdicts["open"] += 1
-            continue
-        expected = _by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            verdicts["undecided"] += 1
-            continue
-        assert found.verdict == expected.verdict.replace("bounded", "ok"), seed
-        for one, other in zip(found.checks, expected.checks, strict=True):
-            assert one.holds is None or other.holds is None or one.holds == other.holds, (seed, one.text)
-        if found.verdict == "ok" and found.listed_all:
-            assert _sorted(found.states) == _sorted(expected.states), seed
-        verdicts[found.verdict] += 1
-    passed = Counter({v: n for v, n in verdicts.items() if v in ("open", "undecided")})
-    note(sum(verdicts.values()) - passed.total(), passed)
-    return verdicts
-
-
-def _sorted(states: list[dict[str, int]]) -> list[list[tuple[str, int]]]:
-    return sorted(sorted(state.items()) for state in states)
-
-
 @pytest.mark.compares(0.3)
 def test_several_runs_say_of_open_operations_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = _compare(range(16), monkeypatch)
+    verdicts = compare(_kernel, range(16), monkeypatch)
     assert verdicts["ok"] > 2 and verdicts["no"] > 2
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.3)
 def test_several_runs_say_of_many_open_operations_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(5000)), monkeypatch)
+    compare(_kernel, range(1000, 1000 + share(5000)), monkeypatch)
 
 
 _START = """.version 8.0
@@ -305,7 +275,7 @@ _LAUNCHES = {
 @pytest.mark.parametrize("name", _LAUNCHES)
 def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None:
     text, grid, parts, runs = _LAUNCHES[name]
-    open_, found = _by_one_run(_at_size(text, grid, **parts))
+    open_, found = by_runs(_at_size(text, grid, **parts))
     assert not open_ and found.verdict == "ok" and [c.holds for c in found.checks] == [True] * 3
     assert found.notes[0].startswith(f"{runs} runs of all" if runs > 1 else "one run of all")
 
@@ -325,7 +295,7 @@ def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None
 def test_a_mistake_in_a_launch_with_open_operations_is_found_at_its_line(name: str, changed: dict[str, str]) -> None:
     text, grid, parts, _ = _LAUNCHES[name]
     test = _at_size(text, min(grid, 4), **{**parts, **changed})
-    open_, found = _by_one_run(test)
+    open_, found = by_runs(test)
     assert not open_ and found.verdict == "no" and len(found.races) == 1
     lines = test.launches[0].text.splitlines()
     assert all("global" in lines[event["line"] - 1] for event in found.races[0]["events"])

@@ -3,14 +3,10 @@ size, with each mistake planted and without."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-
 import generated_phases
 import pytest
-from agreement import note
+from by_runs import by_runs, compare
 from campaigns import share
-from test_whole_launches import _by_formula, _by_one_run
 
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
@@ -18,39 +14,16 @@ from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 
 
-def compare(made: Callable[[int], KernelTest], seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Compares what one run settles; the number of each verdict, and of those that were passed over. A launch with a race may
-    be without a meaning in another execution."""
-    verdicts: Counter[str] = Counter()
-    for seed in seeds:
-        test = made(seed)
-        open_, found = _by_one_run(test)
-        if open_:
-            verdicts["open"] += 1
-            continue
-        expected = _by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            verdicts["undecided"] += 1
-            continue
-        wanted = {"no", "undefined"} if found.verdict == "no" else {found.verdict}
-        assert expected.verdict.replace("bounded", "ok") in wanted, seed
-        assert not found.states or found.states == expected.states, seed
-        verdicts[found.verdict] += 1
-    passed = Counter({v: n for v, n in verdicts.items() if v in ("open", "undecided")})
-    note(sum(verdicts.values()) - passed.total(), passed)
-    return verdicts
-
-
 @pytest.mark.compares(0.5)
 def test_one_run_says_of_phases_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_phases.kernel, range(40, 54), monkeypatch)
+    verdicts = compare(generated_phases.kernel, range(40, 54), monkeypatch, may_be_undefined=True)
     assert min(verdicts["ok"], verdicts["no"]) > 1
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.2)
 def test_one_run_says_of_many_phases_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = compare(generated_phases.kernel, range(1000, 1000 + share(3000)), monkeypatch)
+    verdicts = compare(generated_phases.kernel, range(1000, 1000 + share(3000)), monkeypatch, may_be_undefined=True)
     assert verdicts["ok"] or share(3000) < 50  # a few kernels may all be wrong
 
 
@@ -111,7 +84,7 @@ def _ring(block: str = "384", **changed: str) -> KernelTest:
 
 
 def test_a_ring_of_buffers_is_decided_at_its_size() -> None:
-    open_, found = _by_one_run(_ring())
+    open_, found = by_runs(_ring())
     assert not open_ and found.verdict == "ok"
     assert "6,144 waits for what others write" in found.notes[0]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from agreement import note
+from by_runs import by_formula, by_runs, compare
 from campaigns import share
-from test_whole_launches import _by_formula, _by_one_run
 
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
@@ -137,36 +135,15 @@ def _kernel(seed: int) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Compares what one run settles; the number of each verdict, and of those that were passed over."""
-    verdicts: Counter[str] = Counter()
-    for seed in seeds:
-        test = _kernel(seed)
-        open_, found = _by_one_run(test)
-        if open_:
-            verdicts["open"] += 1
-            continue
-        expected = _by_formula(test, monkeypatch)
-        if expected.verdict == "undecided":
-            verdicts["undecided"] += 1
-            continue
-        assert found.verdict == expected.verdict.replace("bounded", "ok"), seed
-        assert not found.states or found.states == expected.states, seed
-        verdicts[found.verdict] += 1
-    passed = Counter({v: n for v, n in verdicts.items() if v in ("open", "undecided")})
-    note(sum(verdicts.values()) - passed.total(), passed)
-    return verdicts
-
-
 @pytest.mark.compares(0.1)
 def test_one_run_says_of_threads_that_wait_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _compare(range(100), monkeypatch)["ok"] > 5
+    assert compare(_kernel, range(100), monkeypatch)["ok"] > 5
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.1)
 def test_one_run_says_of_many_threads_that_wait_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(5000)), monkeypatch)
+    compare(_kernel, range(1000, 1000 + share(5000)), monkeypatch)
 
 
 _BARRIER = """.version 8.0
@@ -213,7 +190,7 @@ def _grid_barrier(grid: int, block: int, **changed: str) -> KernelTest:
 
 
 def test_a_barrier_of_a_whole_grid_is_decided_at_its_size() -> None:
-    open_, found = _by_one_run(_grid_barrier(8, 64))
+    open_, found = by_runs(_grid_barrier(8, 64))
     assert not open_ and found.verdict == "ok" and "8 waits for what others write" in found.notes[0]
 
 
@@ -225,7 +202,7 @@ def test_a_barrier_of_a_whole_grid_is_decided_at_its_size() -> None:
     ids=str,
 )  # fmt: skip
 def test_a_barrier_of_a_grid_with_a_mistake_is_not_taken_for_one(changed: dict[str, str]) -> None:
-    open_, found = _by_one_run(_grid_barrier(4, 32, **changed))
+    open_, found = by_runs(_grid_barrier(4, 32, **changed))
     assert open_ or found.verdict == "no", changed
 
 
@@ -262,9 +239,9 @@ def test_a_value_that_is_used_behind_the_read_is_no_determinate_wait(
         "check": {"forall": "x[1] < 9 && x[2] < 9 && x[3] < 9 && x[4] < 9"},
     }  # fmt: skip
     test = KernelFile.of(tree, "k.toml", {"k.ptx": _COUNTED.format(behind=behind)}).test()
-    expected = _by_formula(test, monkeypatch).states
+    expected = by_formula(test, monkeypatch).states
     assert len(expected) > 1
-    open_, found = _by_one_run(test)
+    open_, found = by_runs(test)
     assert open_ or sorted(map(str, found.states)) == sorted(map(str, expected))
 
 
@@ -275,4 +252,4 @@ def test_threads_alike_whose_dependencies_carry_no_value_are_decided(monkeypatch
         "check": {"forall": "x[1] == 0", "race_free": True},
     }  # fmt: skip
     text = _COUNTED.format(behind=behind).replace("setp.eq.u32 %p1, %r1, 0;", "setp.ne.u32 %p1, %r1, 9;")
-    assert _by_formula(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), monkeypatch).verdict == "ok"
+    assert by_formula(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test(), monkeypatch).verdict == "ok"

@@ -4,11 +4,10 @@ which kernels are launched, with a mistake planted and without."""
 from __future__ import annotations
 
 import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from agreement import note
+from by_runs import by_runs, compare
 from campaigns import share
 
 from ptxmm.api import model_named
@@ -16,8 +15,6 @@ from ptxmm.cli.main import main
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import decide_whole
-from ptxmm.result import Checked, Result
 
 _HEAD = """.version 8.0
 .target sm_80
@@ -79,47 +76,16 @@ def _kernel(seed: int) -> KernelTest:
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
-def _by_one_run(test: KernelTest) -> tuple[str, Result]:
-    """Why one run does not decide a test, empty where it does; and its answer."""
-    checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
-    result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
-    return decide_whole(test, result, None, model_named("ptx-9.0")), result
-
-
-def _by_formula(test: KernelTest, monkeypatch: pytest.MonkeyPatch) -> Result:
-    monkeypatch.setattr(checking, "may_be_whole", lambda *_: False)
-    return checking.check(test, model_named("ptx-9.0"))
-
-
-def _compare(seeds: range, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Compares verdicts, checks and outcomes; the number of each verdict, and of those that were passed over."""
-    verdicts: Counter[str] = Counter()
-    for seed in seeds:
-        test = _kernel(seed)
-        open_, found = _by_one_run(test)
-        if open_:
-            verdicts["open"] += 1
-            continue
-        expected = _by_formula(test, monkeypatch)
-        assert found.verdict == expected.verdict, seed
-        verdicts[found.verdict] += 1
-        for one, other in zip(found.checks, expected.checks, strict=True):
-            assert one.holds is None or one.holds == other.holds, (seed, one.text)
-        assert not found.states or found.states == expected.states, seed
-    note(sum(n for v, n in verdicts.items() if v != "open"), Counter({"open": verdicts["open"]}))
-    return verdicts
-
-
 @pytest.mark.compares(0.5)
 def test_one_run_says_of_generated_kernels_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = _compare(range(60), monkeypatch)
+    verdicts = compare(_kernel, range(60), monkeypatch)
     assert verdicts["ok"] > 5 and verdicts["no"] > 5
 
 
 @pytest.mark.campaign
 @pytest.mark.compares(0.5)
 def test_one_run_says_of_many_generated_kernels_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(range(1000, 1000 + share(3000)), monkeypatch)
+    compare(_kernel, range(1000, 1000 + share(3000)), monkeypatch)
 
 
 def _reduction(threads: int, without: int | None) -> str:
@@ -207,7 +173,7 @@ def test_instances_of_a_barrier_are_determinate_where_something_orders_them(
         "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 64, "params": {"x": {"type": "u32", "elements": 32}},
         "check": {"race_free": True},
     }  # fmt: skip
-    open_, found = _by_one_run(KernelFile.of(tree, "k.toml", {"k.ptx": _ARRIVALS.format(wait=wait, free=free)}).test())
+    open_, found = by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": _ARRIVALS.format(wait=wait, free=free)}).test())
     assert (not open_) is decided, open_
     assert not decided or found.verdict == "ok"
 

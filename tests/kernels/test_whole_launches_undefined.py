@@ -4,13 +4,13 @@ than the formula does; each case is a few lines of two threads."""
 from __future__ import annotations
 
 import pytest
+from by_runs import by_runs
 
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
-from ptxmm.kernels.whole import decide_whole, may_be_whole, tells_races
-from ptxmm.result import Checked, Result
+from ptxmm.kernels.whole import may_be_whole, tells_races
 
 _HEAD = """.version 8.0
 .target sm_90
@@ -58,12 +58,6 @@ def _test(text: str, threads: int = 2, grid: int = 1, elements: int = 8) -> Kern
     return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
 
 
-def _by_one_run(test: KernelTest, model: str = "ptx-9.0") -> tuple[str, Result]:
-    checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
-    result = Result(path=test.identity, name=test.name, model="ptx-9.0", verdict="undecided", checks=checks)
-    return decide_whole(test, result, None, model_named(model)), result
-
-
 @pytest.mark.parametrize("case", _CASES)
 def test_one_run_says_no_more_than_the_formula(case: str) -> None:
     """Two threads are few enough for the formula, which is asked as always."""
@@ -71,7 +65,7 @@ def test_one_run_says_no_more_than_the_formula(case: str) -> None:
 
     wanted, lines = _CASES[case]
     test = _test(_HEAD + lines + "\n ret;\n}")
-    open_, found = _by_one_run(test)
+    open_, found = by_runs(test)
     if wanted != "same":
         assert open_.startswith(left_open(wanted, ""))
         return
@@ -86,7 +80,7 @@ def test_a_model_that_tells_no_races_has_none(model: str) -> None:
     test = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=40)
     small = _test(_HEAD + "@%p1 st.global.u32 [%rd1], 1; @!%p1 st.global.u32 [%rd1], 2;\n ret;\n}", threads=2)
     assert not tells_races(chosen) and tells_races(model_named("ptx-9.0"))
-    open_, _ = _by_one_run(test, model)
+    open_, _ = by_runs(test, model)
     assert open_
     assert checking.check(small, chosen).verdict == "ok"
 
@@ -105,7 +99,7 @@ _SHARED = """.version 8.0
 
 def test_ctas_that_end_leave_nothing_behind_in_shared_memory() -> None:
     """CTAs that begin when others have ended: more than are under way at once, so that memory is used again."""
-    open_, found = _by_one_run(_test(_SHARED, threads=32, grid=200))
+    open_, found = by_runs(_test(_SHARED, threads=32, grid=200))
     assert not open_ and not found.races
     assert [c.holds for c in found.checks if c.kind == "race_free"] == [True]
 

@@ -1,0 +1,60 @@
+"""Kernel tests by runs of all threads, and by the formula, compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from agreement import note
+
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.whole import decide_whole
+from ptxmm.result import Checked, Result
+
+
+def by_runs(test: KernelTest, model: str = "ptx-9.0") -> tuple[str, Result]:
+    """Why runs do not decide a test, empty where they do; and their answer."""
+    checks = [Checked(kind=c.kind, text=str(c)) for c in test.checks]
+    result = Result(path=test.identity, name=test.name, model=model, verdict="undecided", checks=checks)
+    return decide_whole(test, result, None, model_named(model)), result
+
+
+def by_formula(test: KernelTest, monkeypatch: pytest.MonkeyPatch) -> Result:
+    monkeypatch.setattr(checking, "may_be_whole", lambda *_: False)
+    return checking.check(test, model_named("ptx-9.0"))
+
+
+def compare(
+    made: Callable[[int], KernelTest], seeds: range, monkeypatch: pytest.MonkeyPatch, *, may_be_undefined: bool = False
+) -> Counter[str]:
+    """Compares verdicts, checks and outcomes of what runs settle; the number of each verdict, and of those that were passed
+    over. `may_be_undefined`: a launch of which a run shows that it is wrong may be without a meaning in another execution."""
+    verdicts: Counter[str] = Counter()
+    for seed in seeds:
+        test = made(seed)
+        open_, found = by_runs(test)
+        if open_:
+            verdicts["open"] += 1
+            continue
+        expected = by_formula(test, monkeypatch)
+        if expected.verdict == "undecided":
+            verdicts["undecided"] += 1
+            continue
+        wanted = {found.verdict, "undefined"} if may_be_undefined and found.verdict == "no" else {found.verdict}
+        assert expected.verdict.replace("bounded", "ok") in wanted, seed
+        for one, other in zip(found.checks, expected.checks, strict=True):
+            assert one.holds is None or other.holds is None or one.holds == other.holds, (seed, one.text)
+        if found.states and found.listed_all and expected.listed_all and expected.verdict != "undefined":
+            assert in_order(found.states) == in_order(expected.states), seed
+        verdicts[found.verdict] += 1
+    passed = Counter({v: n for v, n in verdicts.items() if v in ("open", "undecided")})
+    note(sum(verdicts.values()) - passed.total(), passed)
+    return verdicts
+
+
+def in_order(states: list[dict[str, int]]) -> list[list[tuple[str, int]]]:
+    """Outcomes in an order that does not depend on who found them."""
+    return sorted(sorted(state.items()) for state in states)

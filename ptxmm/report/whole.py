@@ -52,14 +52,19 @@ def undrawn(runs: int) -> str:
 
 
 def by_a_run(broken: str, number: int) -> str:
-    """A run showed an outcome that a check forbids: the first one, in the order of the threads, or one in a random order."""
-    order = "in order" if number == 1 else f"in a random order (number {number - 1})"
-    return f"{broken}, after a run of all threads {order}"
+    """A run showed an outcome that a check forbids."""
+    return f"{broken}, after {_run(number)}"
 
 
 def by_an_error(check: str, number: int, error: str) -> str:
     """A run ended with an error that a check forbids."""
-    return by_a_run(f"{check} does not hold: {error}", number)
+    said = "; ".join(line.strip() for line in error.splitlines())
+    return f"{check} does not hold in {_run(number)}: {said}"
+
+
+def _run(number: int) -> str:
+    """One of several runs: the first one, in the order of the threads, or one in a random order."""
+    return f"a run of all threads {'in order' if number == 1 else f'in a random order (number {number - 1})'}"
 
 
 def beside_a_run(text: str) -> str:

@@ -71,7 +71,11 @@ def test_a_witness_decides_only_what_asks_for_one() -> None:
     ],
 )
 def test_a_deadlock_or_a_trap_is_shown_but_not_a_wait_that_might_end(body: str, check: str, verdict: str) -> None:
-    assert _by_runs(_test(body, **{check: True}))[1].verdict == verdict
+    result = _by_runs(_test(body, **{check: True}))[1]
+    assert result.verdict == verdict
+    if verdict == "no":
+        assert result.checks[0].message.startswith(f"{check} does not hold in a run of all threads in order: ")
+        assert "\n" not in result.checks[0].message
 
 
 def test_check_asks_runs_before_the_formula() -> None:

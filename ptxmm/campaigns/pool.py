@@ -100,7 +100,7 @@ class Dask:
             importlib.import_module("distributed.scheduler")
         except ImportError:
             raise PoolError("--dask needs the package distributed: pip install 'ptxmm[dask]'") from None
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # what matters is told as ours
+        _silence()
         self._killed = distributed.scheduler.KilledWorker
         self._decider, self._asked = decider, iter(asked)
         self._came: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -175,6 +175,13 @@ class Dask:
             self._rows += rows
             self._each = seconds / len(batch) if not self._each else 0.7 * self._each + 0.3 * seconds / len(batch)
             self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
+
+
+def _silence() -> None:
+    """What matters is told as ours: whatever of Dask logs, and at whichever level of its own, stays below it."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name == "distributed" or name.startswith("distributed."):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 #: A worker may have several threads. Deciding shares what it remembers, and the interpreter runs one of them anyway.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sqlite3
@@ -100,3 +101,5 @@ def test_where_no_scheduler_is_it_is_told(
     assert campaign(tmp_path / "runs.db", tests, "--dask", "127.0.0.1:1") == 2
     err = capsys.readouterr().err
     assert "127.0.0.1:1: no scheduler answers there" in err and "Traceback" not in err
+    # What Dask itself logs when a connection closes would stand before the one line of ours.
+    assert logging.getLogger("distributed.batched").getEffectiveLevel() == logging.CRITICAL

@@ -177,10 +177,14 @@ class Dask:
             self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
 
 
+#: Whoever logs when a connection closes: Dask, and the two loops below it.
+_LOUD = ("distributed", "tornado", "asyncio")
+
+
 def _silence() -> None:
-    """What matters is told as ours: whatever of Dask logs, and at whichever level of its own, stays below it."""
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name == "distributed" or name.startswith("distributed."):
+    """What matters is told as ours: whatever these log, and at whichever level of its own, stays below it."""
+    for name in (*_LOUD, *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in _LOUD:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 

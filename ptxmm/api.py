@@ -122,20 +122,21 @@ def check(
     """Decides a test under a model.
 
     `test`: a litmus test, or a kernel test, from `load` or `parse`. `model`: a name of `models()`, the path of a .cat
-    file (either may leave out axioms and choose readings, and a file say where it includes from: `ptx-9.0/-atomicity
-    --dep data`, `my.cat -I herd/libdir`), or a model that was read already. `unroll`: how many times a loop body may
-    execute at most, where a kernel test does not say so itself. `timeout`: seconds, after which the verdict is
-    `undecided`; None: no limit. `engine`: `solve`, or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the
-    faster one. `all_registers`: states list all registers that the test names, or all elements of buffers. `explain`:
-    for an outcome that does not occur, also find the axioms that forbid it. `why`: tell why it is forbidden, or how
-    it comes about. `witnesses`: write out the execution of each state (all are re-checked either way). `races`:
-    search for races of every kind; one makes the verdict `no`. `checks`: what else is asked, besides what the test
-    asks itself: `race_free` (as `races`), `no_deadlock`, `terminates`, `no_trap`. `progress`: who is scheduled
-    fairly, as `obe` or `cta=obe,gpu=fair` (`axioms.liveness.progress`); `resident`: how many CTAs run at once; None:
-    what a kernel test says itself, else `fair` and all. `options`: readings of the manual that differ from ours, by
-    the names of `ptxmm check --help`. `without`: passes that are left out, by the names of `axioms.passes`: answers
-    are the same, as far as there are any, and take longer. `executions`: list at most so many executions of a litmus
-    test (`Result.executions`), however many end in one state; None: none.
+    file (either may leave out axioms, choose readings and say what witnesses show besides, and a file where it
+    includes from: `ptx-9.0/-atomicity --dep data`, `ptx-9.0 --show rf;co as seen`, `my.cat -I herd/libdir`), or a
+    model that was read already. `unroll`: how many times a loop body may execute at most, where a kernel test does
+    not say so itself. `timeout`: seconds, after which the verdict is `undecided`; None: no limit. `engine`: `solve`,
+    or `enumerate` (brute force). `backend`: `z3` or `sat`; None: the faster one. `all_registers`: states list all
+    registers that the test names, or all elements of buffers. `explain`: for an outcome that does not occur, also
+    find the axioms that forbid it. `why`: tell why it is forbidden, or how it comes about. `witnesses`: write out the
+    execution of each state (all are re-checked either way). `races`: search for races of every kind; one makes the
+    verdict `no`. `checks`: what else is asked, besides what the test asks itself: `race_free` (as `races`),
+    `no_deadlock`, `terminates`, `no_trap`. `progress`: who is scheduled fairly, as `obe` or `cta=obe,gpu=fair`
+    (`axioms.liveness.progress`); `resident`: how many CTAs run at once; None: what a kernel test says itself, else
+    `fair` and all. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
+    `without`: passes that are left out, by the names of `axioms.passes`: answers are the same, as far as there are
+    any, and take longer. `executions`: list at most so many executions of a litmus test (`Result.executions`),
+    however many end in one state; None: none.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
@@ -148,6 +149,7 @@ def check(
         progress_named(progress)
     if resident is not None and resident < 1:
         raise ValueError(f"resident must be at least 1, not {resident}")
+    from axioms.models.naming import said_by
     from axioms.passes import left_out
     from litmus.test import PROPERTIES, Test
     from ptxcore.clock import limited
@@ -160,7 +162,7 @@ def check(
     if unknown:
         raise ValueError(f"a check must be one of {', '.join(PROPERTIES)}, not '{unknown[0]}'")
     loaded, options = _taken(model, options)
-    name = model if isinstance(model, str) else loaded.name
+    name = said_by(model) if isinstance(model, str) else loaded.name
     if isinstance(test, Test):
         from ptxmm import litmus_check
 

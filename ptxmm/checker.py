@@ -219,11 +219,16 @@ class Checker:
             outcome = outcome._replace(digest=digest(test), pointers=pointers(test, result.states))
         return outcome
 
+    def _model(self) -> str:
+        from axioms.models.naming import said_by
+
+        return said_by(self.settings.model)
+
     def _refused(self, path: str, refusal: Refusal) -> Outcome:
-        return refused(path, self.settings.model, refusal)
+        return refused(path, self._model(), refusal)
 
     def _failure(self, path: str, verdict: str, message: str, refusal: Refusal | None = None) -> Outcome:
-        model = self.settings.model
+        model = self._model()
         result = Result(
             path=path, name=stem(path), model=model, verdict=verdict, error=message, refusal=refusal,
             stopped=verdict == "undecided",

@@ -17,13 +17,16 @@ def compile_model(
     include: Include = lambda _: None,
     options: Iterable[str] = (),
     without: Iterable[str] = (),
+    shown: Iterable[str] = (),
 ) -> Model:
     """Reads and compiles a model. `include` gives the text of an included file, or None where there is none; it raises OSError
     or ValueError for one that is not to be read. `options` are those for which the model's `if "option"` holds. `without`
-    names axioms that are left out: all statements of that name.
+    names axioms that are left out: all statements of that name. `shown` is what pictures show besides what the model
+    says itself, each as behind `show` (`rf; co as seen`).
 
-    Raises InputError, also for a model that has neither an axiom nor a flag, for an option that the model does not ask for,
-    for an axiom to leave out that it does not have, and for definitions that expand to more than `MOST_WORK`."""
+    Raises InputError, also for a model that has neither an axiom nor a flag, for an option that the model does not
+    ask for, for an axiom to leave out that it does not have, for something to show that means nothing here, and for
+    definitions that expand to more than `MOST_WORK`."""
     sources = [(name, text)]
 
     def noted(path: str) -> str | None:
@@ -39,6 +42,8 @@ def compile_model(
         if not error.text:
             error.text, error.path = text, name
         raise
+    for words in shown:
+        compiler.show_also(words)
     model = compiler.finished()
     model.sources, model.readings = tuple(sources), compiler.options
     residual = model.residual

@@ -3,6 +3,7 @@ orders or for a choice, is kept as it is written, to be asked of each execution:
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -54,7 +55,7 @@ from axioms.cat.values import (
     Value,
     kind_of,
 )
-from ptxcore.diagnostics import InputError, fail
+from ptxcore.diagnostics import InputError, Span, fail
 
 _DEEPEST = 16  # files that include each other
 _CALLS = 100  # procedures that call each other
@@ -114,6 +115,26 @@ class Compiler(Expressions):
         frame = Frame(self, Env({}, 0, Source(path, text)), True, bool(self.including))
         for item in items:
             self.execute(item, frame)
+
+    def show_also(self, words: str) -> None:
+        """What whoever asks for the model wants to see besides: unlike in a file, where what has no meaning here is left out as
+        herd has it, that is a mistake of the one who asks. Raises InputError."""
+        text = f"show {words}"
+        source = Source("<show>", text)
+        frame = Frame(self, Env({}, 0, source), True)
+        try:
+            _, items = read(text)
+            if len(items) != 1 or not isinstance(items[0], Show):
+                raise fail(
+                    Span(1, 6, len(text) + 1),
+                    "'--show' takes what stands behind one 'show': expressions, each with 'as NAME'",
+                )
+            self.execute(items[0], frame)
+            for expression, _ in items[0].shown:
+                with contextlib.suppress(NeedsExecution):
+                    self.value(expression, frame.env)
+        except InputError as error:
+            raise placed(error, frame.env) from None
 
     def finished(self) -> Model:
         """The model, once everything is read."""

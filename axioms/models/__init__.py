@@ -27,15 +27,15 @@ def names() -> list[str]:
 
 
 def load(name: str, options: Iterable[str] = ()) -> Model:
-    """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. The name may leave
-    out axioms, choose readings and say where `include` looks: see `axioms.models.naming`. Raises InputError, also for an option
-    or an axiom that the model does not have."""
-    from axioms.models.naming import named
+    """A shipped model by name, or a model of the user's by the path of its .cat file, read with options. The name may
+    leave out axioms, choose readings, say where `include` looks and what pictures show besides: see
+    `axioms.models.naming`. Raises InputError, also for an option or an axiom that the model does not have."""
+    from axioms.models.naming import named, said_by
 
     told = named(name, options)
     base, chosen = told.base, of_models(told.options)
     if base in names():
-        return _shipped(base, chosen, told.without, name)
+        return _shipped(base, chosen, told.without, told.shown, said_by(name))
     from axioms.cat.model import compile_model
     from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 
@@ -52,8 +52,8 @@ def load(name: str, options: Iterable[str] = ()) -> Model:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError([Diagnostic(Span(0, 0, 0), f"cannot read the model: {reason}")], name) from error
     include = functools.partial(_included, (os.path.dirname(base), *told.folders))
-    model = compile_model(base, text, include, chosen, told.without)
-    model.name = name
+    model = compile_model(base, text, include, chosen, told.without, told.shown)
+    model.name = said_by(name)
     model.shipped = "" if told.without else next((n for n in names() if text == text_of(n)), "")
     return model
 
@@ -115,10 +115,10 @@ def about(name: str) -> str:
 
 
 @functools.lru_cache(maxsize=32)
-def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], name: str) -> Model:
+def _shipped(base: str, options: frozenset[str], without: tuple[str, ...], shown: tuple[str, ...], name: str) -> Model:
     from axioms.cat.model import compile_model
 
-    model = compile_model(base, text_of(base), options=options, without=without)
+    model = compile_model(base, text_of(base), options=options, without=without, shown=shown)
     model.name = name
     model.shipped = "" if without else base  # what is less an axiom is not what ships
     return model

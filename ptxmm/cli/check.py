@@ -52,7 +52,7 @@ class Status:
 
 def check(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
-    from axioms.models.naming import including
+    from axioms.models.naming import including, showing
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
@@ -71,7 +71,7 @@ def check(options: Namespace) -> int:
     folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
     options.model = including(options.model, options.folders)
     settings = Settings(
-        model=options.model,
+        model=showing(options.model, options.show),
         unroll=options.unroll,
         timeout=options.timeout,
         engine=options.engine,

@@ -190,6 +190,13 @@ def _add_check(commands: Commands) -> None:
     )
     check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
     check.add_argument(
+        "--show",
+        action="append",
+        default=[],
+        metavar="EXPR",
+        help="graphs, --executions and their json show this relation or set of the model, too: 'cause', 'rf; co as seen'",
+    )
+    check.add_argument(
         "--jobs",
         type=positive_number,
         metavar="N",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ptxmm
+from ptxmm.cli.main import main
 from ptxmm.listing import document
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,6 +130,45 @@ def test_what_a_model_shows_is_in_relations_pictures_and_json(tmp_path: Path, en
         assert {tuple(pair) for pair in lists["obs"]} == {*witness.evaluate("obs")} and "fr" not in lists
     shown = ptxmm.check(ptxmm.parse(LB), written(tmp_path, SHOWS + "show twice, fr")).witnesses
     assert any(w.relations.get("fr") for w in shown)
+
+
+@pytest.mark.parametrize("base", ["ptx-9.0", "own.cat"])
+def test_what_is_asked_to_be_shown_is_what_the_model_would_show(
+    tmp_path: Path, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lb.litmus").write_text(LB)
+    (tmp_path / "own.cat").write_text('include "ptx-9.0.cat"\n')
+    model = base if base == "ptx-9.0" else str(tmp_path / base)
+    asked = ptxmm.check(ptxmm.parse(LB), f"{model} --show rf; po as next --show ACQ | REL as strong, loc").witnesses
+    plain = ptxmm.check(ptxmm.parse(LB), model).witnesses
+    assert len(asked) == len(plain) > 1
+    for witness, without in zip(asked, plain, strict=True):
+        assert {*witness.relations["next"]} == {*without.evaluate("rf; po")}
+        assert {*witness.relations["loc"]} == {(a, b) for a, b in without.evaluate("loc") if a != b}
+        assert witness.relations.keys() - without.relations.keys() <= {"next", "strong", "loc"}
+    command = ["check", str(tmp_path / "lb.litmus"), "--model", model, "--executions", "9", "--format", "json"]
+    main([*command, "--show", "rf; po as next"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["model"] == model  # what is shown is no part of the model
+    assert all("next" in execution["relations"] for execution in told["tests"][0]["executions"]["list"])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("cuase", "<show>:1:6: error: unknown set or relation 'cuase'"),
+        ("rf; fr", "<show>:1:8: error: what is shown needs a name"),
+        ("rf as one acyclic po", "<show>:1:6: error: '--show' takes"),
+        ("", "<show>:1:6: error: expected a relation or a set"),
+        ("po; W as one", "<show>:1:10: error: ';' takes a relation, this is a set"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_with_its_place(
+    tmp_path: Path, words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "lb.litmus").write_text(LB)
+    assert main(["check", str(tmp_path / "lb.litmus"), "--show", words]) == 2
+    assert capsys.readouterr().err.startswith(message)
 
 
 def test_what_only_an_execution_says_is_shown_too(tmp_path: Path) -> None:

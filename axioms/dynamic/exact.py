@@ -25,8 +25,9 @@ class Exact(OneOfSeveral):
 
     settled = True
 
-    def __init__(self, size: int, launch: int) -> None:
-        super().__init__(size, launch, Known(usual="ordered"), Script())
+    def __init__(self, size: int, launch: int, script: Script | None = None) -> None:
+        """`script`: how the run begins."""
+        super().__init__(size, launch, Known(usual="ordered"), script or Script())
         #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
         self._total: dict[int, Table] = {}
 

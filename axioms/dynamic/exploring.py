@@ -7,6 +7,7 @@ was a run that begins so. docs/whole-launches.md shows that these are all.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
@@ -63,6 +64,24 @@ def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: 
                 met.add(key)
                 waiting.append(other)
     return len(begun)
+
+
+def wander(run: Callable[[Script], Sequence[Sequence[Event]]]) -> None:
+    """Runs that begin otherwise than those before them, drawn at random from what these show; they stand for nothing, but one
+    of them may show something wrong. `run` ends it by raising."""
+    draw = random.Random(0)
+    waiting, met = [Script()], set()
+    for _ in range(MOST):
+        if not waiting:
+            return
+        at = draw.randrange(len(waiting))
+        waiting[at], waiting[-1] = waiting[-1], waiting[at]
+        done = Done(tuple(tuple(of) for of in run(waiting.pop())))
+        for other in _others(done, Known()):
+            fresh = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
+            if fresh.key() not in met:
+                met.add(fresh.key())
+                waiting.append(fresh)
 
 
 def _shown(done: Done) -> Script:

@@ -11,7 +11,7 @@ from axioms.dynamic.findings import Open, Race, Stopped
 from axioms.dynamic.noted import Again, Event, Quiet, Spot, takers_of
 from axioms.dynamic.noting import WIDE, Noting, on
 from axioms.dynamic.plan import Name
-from axioms.dynamic.shadow import CONSTANT, ORDERED, Access
+from axioms.dynamic.shadow import CLOSES, CONSTANT, COUNTED, ORDERED, Access
 from axioms.dynamic.waiting import Hand, Read
 from ptxcore.isa.form import Use
 from ptxcore.machine.lower.liveness import results_unused
@@ -31,9 +31,11 @@ class OneOfSeveral(Noting):
         """The order of the operations on some bytes matters more than was known."""
         if spot.mode == ORDERED:
             return self._open(thread, "order")
-        counted = spot.mode == "quiet" and spot.alike and spot.function is not None
-        self.known.modes[spot.name] = "counted" if counted else ORDERED
+        self.known.modes[spot.name] = COUNTED if self._may_be_counted(spot) else ORDERED
         return Again()
+
+    def _may_be_counted(self, spot: Spot) -> bool:
+        return spot.mode == "quiet" and spot.alike and spot.function is not None
 
     def _undetermined(self, thread: WatchedThread, access: Access, segment: Segment) -> BaseException:
         spot = self.spots.get((id(segment), access.first))
@@ -50,8 +52,9 @@ class OneOfSeveral(Noting):
             access.strong, before.thread, access.thread
         )
         if spot is not None and alike and inside:
+            behind = (before.kind, access.kind) == ("A", "W")  # maybe behind all that do the same
             if "W" in (before.kind, access.kind) and spot.mode != ORDERED:
-                self.known.modes[spot.name] = ORDERED
+                self.known.modes[spot.name] = COUNTED if behind and self._may_be_counted(spot) else ORDERED
                 return Again()
             return self._escalate(thread, spot)
         again = next((q for q in self.quiet if not q.determinate(self.clocks)), None)
@@ -97,6 +100,8 @@ class OneOfSeveral(Noting):
         ordered = ORDERED if strong and spot is not None and spot.mode == ORDERED else ""
         if ordered and spot is not None:
             self._turn(thread, spot, (self.launch, thread.number, self.count.get(thread.number, 0)))
+        elif strong and spot is not None and self._closes(thread, spot):
+            ordered = CLOSES
         access = self.shade(thread, "W", segment, first, size, ordered)
         if spot is None:
             return
@@ -111,6 +116,17 @@ class OneOfSeveral(Noting):
         else:
             spot.rounds += 1
             spot.takers = []
+
+    def _closes(self, thread: WatchedThread, spot: Spot) -> bool:
+        """Whether a store comes behind the last operation of a round, as all others do that take part in it."""
+        if spot.mode != COUNTED or not spot.takers:
+            return False
+        last, known = spot.takers[-1], self.known.takers.get((spot.name, spot.rounds))
+        if not self.clocks.ordered(thread.number, last.name[1], last.time):
+            return False
+        if known is None:  # what is known is known after this run
+            return True
+        return len(spot.takers) == known.number and last.position in known.telling
 
     def _note_write(self, thread: WatchedThread, access: Access, spot: Spot, value: Any) -> None:
         """A write, for the waits that look at these bytes."""
@@ -142,7 +158,7 @@ class OneOfSeveral(Noting):
         spot.function = function
         if spot.mode == ORDERED:
             return self._updates_in_order(thread, spot, size, lead, write)
-        if spot.mode == "counted":
+        if spot.mode == COUNTED:
             self._takes(thread, how, spot, size, lead, write)
         else:
             self._updates_quietly(thread, how, spot, size, lead, write, function)
@@ -201,7 +217,8 @@ class OneOfSeveral(Noting):
         for e in certain:
             self.behind[thread.number] = self.behind.get(thread.number, 0) | e.past
         self._gets(thread, spot, hands, access.strong, red=lead is on)
-        access = self.shade(thread, "A", spot.segment, spot.first, size, "counted")
+        access = self.shade(thread, "A", spot.segment, spot.first, size, COUNTED)
+        event.time = access.time
         event.past |= self.behind.get(thread.number, 0)
         event.hands = self._hands(thread, spot, access)
         self._done(thread, event)
@@ -333,7 +350,7 @@ class OneOfSeveral(Noting):
             if not quiet.determinate(self.clocks):
                 raise self._escalate(quiet.thread, quiet.spot)
         for spot in self.spots.values():
-            if spot.mode == "counted":
+            if spot.mode == COUNTED:
                 self._settle_takers(spot)
         if self.cycles.found():
             raise Stopped(Open("cycle"))

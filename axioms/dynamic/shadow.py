@@ -19,6 +19,8 @@ AGENTS = 1 << 40
 CONSTANT = "constant"
 #: What an access does of which each order among its like is looked at elsewhere.
 ORDERED = "ordered"
+#: What an atomic operation does of which only the position among its like tells; and a store behind all of them.
+COUNTED, CLOSES = "counted", "closes"
 
 
 class Access(NamedTuple):
@@ -155,7 +157,8 @@ class Shadow:
         return found
 
     def _apart(self, a: Access, b: Access) -> bool:
-        settled = self.settled or a.commutes == b.commutes == ORDERED
+        """Whether coherence order alone says which of two accesses comes first, here as `b` comes behind `a`."""
+        settled = self.settled or a.commutes == b.commutes == ORDERED or (a.commutes, b.commutes) == (COUNTED, CLOSES)
         return settled and self._contend(a, b)
 
     def beside(self, access: Access, ordered: Callable[[Access], bool]) -> Access | None:

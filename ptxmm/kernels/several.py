@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.exact import Exact
-from axioms.dynamic.exploring import TooMany, explore
+from axioms.dynamic.exploring import TooMany, explore, wander
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
@@ -84,6 +84,45 @@ def race_of(runs: Runs) -> RaceOf | None:
     return None
 
 
+def hunt(runs: Runs, broken: Callable[[State], bool]) -> RaceOf | Failed | None:
+    """Something wrong in one of many runs that begin otherwise than those before them: a race, final values that are against
+    a check, or threads that wait for ever; None where none was seen. What they do not show is not known."""
+
+    def run(script: Script) -> Sequence[Sequence[Event]]:
+        watchers: list[Exact] = []
+
+        def watch(launch: Launch, _: Program) -> Watchers:
+            def single() -> Exact:
+                watchers.append(Exact(prod(launch.block), len(watchers), script))
+                return watchers[-1]
+
+            return Watchers(None, single)
+
+        try:
+            state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
+            if not any(w.stale for w in watchers) and broken(state):
+                raise _Broken(state)
+        except Stopped as stopped:
+            if isinstance(stopped.why, Race):
+                raise _Raced(RaceOf(stopped.why, len(watchers) - 1, watchers[-1])) from None
+            if stopped.why == Open("time"):
+                raise
+        except KernelError as error:
+            if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
+                raise _Broken(None) from None
+        return [w.events for w in watchers]
+
+    try:
+        wander(run)
+    except _Raced as raced:
+        return raced.race
+    except _Broken as failed:
+        return Failed(failed.state)
+    except (Stopped, UsageError):
+        pass
+    return None
+
+
 def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed | OpenIn:
     """Runs a test as often as its open operations need it. `broken`: whether final values are against a check."""
     found: list[tuple[State, int, bool]] = []
@@ -152,6 +191,12 @@ def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:
         if stopped.why != Open("cycle") or len(circles) >= _MORE:
             raise
         circles.append(OpenIn(launch, stopped.why))
+
+
+class _Raced(Exception):
+    def __init__(self, race: RaceOf) -> None:
+        super().__init__(race)
+        self.race = race
 
 
 class _Broken(Exception):

@@ -6,6 +6,7 @@ test -> a watched run -> every check answered from it, or a race shown, or what 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,7 +26,7 @@ from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.runs import Runs, State, Watchers, truth
-from ptxmm.kernels.several import Failed, OpenIn, race_of, run_several
+from ptxmm.kernels.several import Failed, OpenIn, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.kernels.whole_findings import Findings
@@ -52,6 +53,8 @@ _EXPLORED = frozenset(("order", "unordered", "error"))
 _MISUSED, _STUCK = _TELLING = ("bad-mbarrier", "deadlock")
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
+#: Seconds that many runs may take to find something wrong where nothing is proven.
+_HUNTING = 10.0
 #: Readings of the manual that runs know; under others the formula decides.
 READINGS = frozenset(("war-ok",))
 
@@ -247,9 +250,10 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
         if result.verdict == "no":
             return None
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
-    several = run_several(runs, lambda state: not all(truth(test, check, state) for check in safe))
+    broken = partial(_breaks, test, safe)
+    several = run_several(runs, broken)
     if isinstance(several, OpenIn):
-        return several
+        return None if _hunted(runs, result, places, broken) else several
     if isinstance(several, Failed):
         _tell_failed(test, result, several.state)
         return None if result.verdict == "no" else (0, Open("error"))
@@ -258,6 +262,23 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
     _tell_all(test, result, several.states, several.runs, beyond=several.beyond)
     result.notes.append(told.several(several.runs, threads_of(test), several.accesses))
     return None
+
+
+def _breaks(test: KernelTest, safe: list[Check], state: State) -> bool:
+    return not all(truth(test, check, state) for check in safe)
+
+
+def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[State], bool]) -> bool:
+    """Whether one of many runs shows that the test fails; then it is told."""
+    with limited(_HUNTING):
+        wrong = hunt(runs, broken)
+    if isinstance(wrong, Failed):
+        _tell_failed(runs.test, result, wrong.state)
+    elif wrong is not None:
+        Findings(runs, places, wrong.launch, wrong.watcher.indices, result).race(
+            wrong.race, synchronized=not wrong.watcher.exact
+        )
+    return result.verdict == "no"
 
 
 def _tell_all(test: KernelTest, result: Result, states: list[State], runs: int, *, beyond: bool = False) -> None:

@@ -1,0 +1,84 @@
+"""Generated kernels in which threads meet in rounds, by a counter that the last one sets back and a flag that turns over."""
+
+from __future__ import annotations
+
+import random
+
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+_HEAD = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;
+ mad.lo.u32 %r10, %r1, {block}, %r2; mul.wide.u32 %rd2, %r10, 4; add.u64 %rd2, %rd2, %rd1;
+ sub.u32 %r11, {last}, %r10; mul.wide.u32 %rd3, %r11, 4; add.u64 %rd3, %rd3, %rd1;
+"""
+#: Bytes of the buffer: the counter, the flag, a word of each thread's data, and what each has found.
+_COUNT, _FLAG, _DATA, _OUT = 0, 4, 32, 64
+
+
+class _Way:
+    """How a kernel meets: right, or with a mistake in some of it."""
+
+    def __init__(self, choose: random.Random) -> None:
+        self.choose = choose
+        self.fence = choose.choice(("fence.acq_rel.gpu;", "fence.sc.gpu;"))
+        self.wrong = choose.choice((0.0, 0.0, 0.1, 0.25))
+
+    def mistaken(self) -> bool:
+        return self.choose.random() < self.wrong
+
+    def fenced(self) -> list[str]:
+        return [] if self.mistaken() else [self.fence.replace("gpu", "cta") if self.mistaken() else self.fence]
+
+
+def _round(way: _Way, number: int, threads: int) -> list[str]:
+    """The threads meet once."""
+    choose, turned = way.choose, (number + 1) & 1
+    sem = choose.choice(("relaxed", "relaxed", "acq_rel"))
+    last = threads - 1 - way.mistaken()
+    operation = choose.choice((f"add.u32 %r5, [%rd1+{_COUNT}], 1", f"add.u32 %r5, [%rd1+{_COUNT}], 1"))
+    back = [f"st.{choose.choice(('relaxed', 'relaxed', 'release'))}.gpu.global.u32 [%rd1+{_COUNT}], 0;"]
+    if choose.random() < 0.2:
+        back = [f"atom.relaxed.gpu.global.exch.b32 %r9, [%rd1+{_COUNT}], 0;"]
+    back = [] if way.mistaken() else back
+    turn = f"st.{choose.choice(('relaxed', 'release'))}.gpu.global.u32 [%rd1+{_FLAG}], {turned};"
+    behind = [turn, *way.fenced(), *back] if way.mistaken() else [*back, *way.fenced(), turn]
+    look = "relaxed.cta" if way.mistaken() else choose.choice(("relaxed.gpu", "acquire.gpu"))
+    return [
+        *way.fenced(), f"atom.{sem}.gpu.global.{operation};", f"setp.ne.u32 %p1, %r5, {last}; @%p1 bra WAIT{number};",
+        *(way.fenced() if choose.random() < 0.3 else []), *behind, f"bra MET{number};",
+        f"WAIT{number}: ld.{look}.global.u32 %r6, [%rd1+{_FLAG}]; setp.ne.u32 %p2, %r6, {turned}; @%p2 bra WAIT{number};",
+        f"MET{number}:", *way.fenced(),
+    ]  # fmt: skip
+
+
+def kernel(seed: int) -> KernelTest:
+    """Threads that write, meet, and read what another one has written."""
+    choose = random.Random(seed)
+    way = _Way(choose)
+    grid, block, rounds = choose.choice(((2, 1, 1), (2, 1, 2), (2, 1, 2), (3, 1, 1), (1, 2, 2)))
+    threads, lines = grid * block, []
+    for number in range(rounds):
+        lines += [f"add.u32 %r3, %r3, 1; st.global.u32 [%rd2+{_DATA}], %r3;"] * (number == 0 or choose.random() < 0.4)
+        lines += _round(way, number, threads)
+        lines += [f"ld.global.u32 %r4, [%rd3+{_DATA}]; mad.lo.u32 %r3, %r3, 5, %r4;"] * (choose.random() < 0.8)
+    text = "\n ".join(
+        [
+            _HEAD.replace("{block}", str(block)).replace("{last}", str(threads - 1)),
+            *lines,
+            f"st.global.u32 [%rd2+{_OUT}], %r3; ret;",
+            "}",
+        ]
+    )
+    wanted = [f"x[{_OUT // 4 + t}] < {choose.choice((1000, 1000, 7))}" for t in range(threads)]
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
+        "params": {"x": {"type": "u32", "elements": 32, "init": [0]}},
+        "check": {"forall": " && ".join([*wanted, "x[0] < 9", "x[1] < 9"]), "race_free": True, "terminates": True},
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()

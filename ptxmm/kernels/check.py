@@ -22,7 +22,7 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import decide_whole, may_be_whole, threads_of
+from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, threads_of
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
@@ -81,8 +81,10 @@ def check(
     start = time.perf_counter()
     deadline = deadline_after(timeout)
     open_, of_run, question = "", None, None
+    by_runs = engine == "solve" and not (why or all_elements or options)
+    later = deepcopy(result) if by_runs and timeout is not None and _is_small(test, model) else None
     try:
-        if engine == "solve" and not (why or all_elements or options) and may_be_whole(test, model):
+        if by_runs and may_be_whole(test, model):
             by_run = deepcopy(result)
             open_ = decide_whole(test, by_run, deadline, model)
             result.warnings = by_run.warnings
@@ -94,7 +96,7 @@ def check(
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         question = Question(
-            test, model, engine=engine, backend=backend, deadline=deadline, all_elements=all_elements, why=why,
+            test, model, engine=engine, backend=backend, deadline=_earlier(deadline, later), all_elements=all_elements, why=why,
             explain=explain, options=options,
         )  # fmt: skip
         _add_assertions(question, result)
@@ -106,6 +108,9 @@ def check(
             raise
     finally:
         result.seconds = time.perf_counter() - start
+    if result.error == OUT_OF_TIME and later is not None and _decided_later(test, later, deadline, model):
+        later.seconds = time.perf_counter() - start
+        return later
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
         result.notes.append(extent(test, question))
@@ -115,6 +120,31 @@ def check(
     if open_ and result.verdict == "undecided":
         result.notes.append(open_)
     return result
+
+
+#: The part of a time limit that the formula has where runs are tried after it.
+_SHARE = 0.5
+
+
+def _is_small(test: KernelTest, model: Model) -> bool:
+    """Whether runs are tried only where the formula does not answer in time."""
+    return may_be_run(test, model) and not may_be_whole(test, model)
+
+
+def _decided_later(test: KernelTest, result: Result, deadline: float | None, model: Model) -> bool:
+    """Whether runs decide a test of few threads that the formula has not answered in time."""
+    try:
+        return not decide_whole(test, result, deadline, model) and result.verdict != "undecided"
+    except (OutOfTime, TimeoutError, UnsupportedProgram):
+        return False
+
+
+def _earlier(deadline: float | None, later: Result | None) -> float | None:
+    """When the formula must have ended, so that time is left for runs."""
+    if deadline is None or later is None:
+        return deadline
+    now = time.monotonic()
+    return now + _SHARE * max(0.0, deadline - now)
 
 
 #: With more threads than this, what one run of all has left open is not asked of the formula, unless there is a limit of time.

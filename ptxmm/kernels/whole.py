@@ -65,14 +65,18 @@ def threads_of(test: KernelTest) -> int:
 
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
+    """Whether this way is tried first: it may be, and there are enough threads."""
+    return threads_of(test) >= FEWEST and may_be_run(test, model)
+
+
+def may_be_run(test: KernelTest, model: Model) -> bool:
     """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
-    barrier for somebody who need not be does not terminate), the theorem speaks of the model, there are enough threads, and
-    buffers are not too large."""
+    barrier for somebody who need not be does not terminate), the theorem speaks of the model, and buffers are not too large."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
     spoken_of = bool(model.shipped) and model.readings <= READINGS
-    return in_order and fair and spoken_of and threads_of(test) >= FEWEST and size <= _MOST_BYTES
+    return in_order and fair and spoken_of and size <= _MOST_BYTES
 
 
 def tells_races(model: Model) -> bool:
@@ -378,4 +382,4 @@ def _answer(checked: Checked, check: Check, holds: bool, state: State) -> None:
         checked.message = words.goes_on(checked)
 
 
-__all__ = ["FEWEST", "decide_whole", "may_be_whole", "tells_races", "threads_of"]
+__all__ = ["FEWEST", "decide_whole", "may_be_run", "may_be_whole", "tells_races", "threads_of"]

@@ -9,8 +9,12 @@ import pytest
 from by_runs import by_runs, compare
 from campaigns import share
 
+from ptxcore.clock import OutOfTime
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import FEWEST, threads_of
 
 _HEAD = """.version 8.0
 .target sm_90
@@ -299,3 +303,17 @@ def test_a_mistake_in_a_launch_with_open_operations_is_found_at_its_line(name: s
     assert not open_ and found.verdict == "no" and len(found.races) == 1
     lines = test.launches[0].text.splitlines()
     assert all("global" in lines[event["line"] - 1] for event in found.races[0]["events"])
+
+
+def test_few_threads_are_decided_by_runs_where_the_formula_is_not_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object, **__: object) -> None:
+        raise OutOfTime
+
+    test = next(t for t in map(_kernel, range(50)) if not by_runs(t)[0])
+    assert threads_of(test) < FEWEST
+    found = by_runs(test)[1]
+    monkeypatch.setattr(checking, "Question", late)
+    later = checking.check(test, model_named("ptx-9.0"), timeout=600)
+    assert later.verdict == found.verdict and [c.holds for c in later.checks] == [c.holds for c in found.checks]
+    without = checking.check(test, model_named("ptx-9.0"), timeout=600, engine="enumerate")
+    assert without.verdict == "undecided" and without.error == "out of time after 600 s"

@@ -157,6 +157,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.campaign import campaign
 
         return campaign(options)
+    if options.command in ("repair", "weaken"):
+        from ptxmm.cli.repair import repair
+
+        return repair(options)
     from ptxmm.cli.check import check
 
     return check(options)

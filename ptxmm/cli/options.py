@@ -82,6 +82,18 @@ def _add_classify(commands: Commands) -> None:
     add(commands)
 
 
+def _add_repair(commands: Commands) -> None:
+    from ptxmm.cli.repair import add_repair
+
+    add_repair(commands)
+
+
+def _add_weaken(commands: Commands) -> None:
+    from ptxmm.cli.repair import add_weaken
+
+    add_weaken(commands)
+
+
 def _add_library(commands: Commands) -> None:
     library = commands.add_parser(
         "library",
@@ -468,4 +480,6 @@ _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "classify": _add_classify,
     "campaign": _add_campaign,
     "compare": _add_compare,
+    "repair": _add_repair,
+    "weaken": _add_weaken,
 }

@@ -1,0 +1,188 @@
+"""`ptxmm repair` and `ptxmm weaken`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ptxmm import __version__
+
+if TYPE_CHECKING:
+    from ptxmm.kernels.files import Item
+    from ptxmm.repair.finding import Answer
+
+_FOUND, _NONE, _BAD_INPUT, _UNDECIDED = range(4)
+#: Which of them counts, of many tests: as for `ptxmm check`.
+_WORST = (_BAD_INPUT, _NONE, _UNDECIDED, _FOUND)
+
+
+def add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `ptxmm repair`."""
+    from ptxmm.cli import options as shared
+
+    repair = commands.add_parser(
+        "repair",
+        help="find the smallest edits that make every check hold",
+        description="Finds the cheapest set of edits with which every check of a test holds: orders and scopes of accesses, "
+        "fences, barriers, fences of proxies; each set is proven by check, and nothing of it can be left out. Prints a "
+        "diff.",
+        epilog=shared._ending(
+            "0 a repair for each test, or nothing to repair; 1 there is none; 2 bad input or usage; 3 undecided; "
+            "130 interrupted",
+            "ptxmm repair mp.litmus                   the cheapest repair",
+            "ptxmm repair lock.toml:weak --all        all of which nothing can be left out",
+            "ptxmm repair mp.litmus --max-edits 1     or that there is none of one edit",
+            "ptxmm repair mp.litmus --apply           change the file",
+        ),
+        formatter_class=shared._Help,
+        allow_abbrev=False,
+    )
+    _add_shared(repair)
+    repair.add_argument("--all", action="store_true", help="every repair of which nothing can be left out")
+    repair.add_argument("--max-edits", type=shared.positive_number, metavar="N", help="of at most N edits")
+    repair.add_argument("--apply", action="store_true", help="write the first repair into the file")
+
+
+def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds `ptxmm weaken`."""
+    from ptxmm.cli import options as shared
+
+    weaken = commands.add_parser(
+        "weaken",
+        help="find the orders, scopes, fences and barriers that no check needs",
+        description="Finds every largest set of orders, scopes, fences and barriers that can be weaker, or gone, while every "
+        "check still holds; each is proven by check, with what fails when anything more is weaker. The cheapest comes first.",
+        epilog=shared._ending(
+            "0 something can be weaker; 1 nothing can, or not everything holds as it is; 2 bad input or usage; "
+            "3 undecided; 130 interrupted",
+            "ptxmm weaken lock.litmus",
+            "ptxmm weaken lock.toml:correct --apply",
+        ),
+        formatter_class=shared._Help,
+        allow_abbrev=False,
+    )
+    _add_shared(weaken)
+    weaken.add_argument("--apply", action="store_true", help="write the first weakening into the file")
+
+
+def _add_shared(command: argparse.ArgumentParser) -> None:
+    from litmus.test import PROPERTIES
+    from ptxmm.cli import options as shared
+
+    command.add_argument("path", metavar="FILE", help="a litmus test, or a kernel test: FILE.toml, FILE.toml:NAME")
+    command.add_argument("--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="default: %(default)s")
+    shared.add_folders(command)
+    command.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+    command.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test, the search included")
+    command.add_argument(
+        "--unroll", type=shared.positive_number, default=4, metavar="N",
+        help="a loop body executes at most N times, where a test does not say (default: %(default)s)",
+    )  # fmt: skip
+    command.add_argument(
+        "--check", action="append", default=[], choices=PROPERTIES, metavar="NAME",
+        help="this must hold, too: race_free, no_deadlock, terminates, no_trap; may be given several times",
+    )  # fmt: skip
+
+
+def repair(options: argparse.Namespace) -> int:
+    """Runs either command; gives its exit status. What was found before an interruption is printed."""
+    from litmus.formats import find
+    from ptxmm.kernels.files import TESTS, expand
+
+    found = expand(find([options.path], TESTS))
+    if options.apply and len(found) > 1:
+        names = ", ".join(str(item) for item, _ in found[:4])
+        return _refuse(options, f"--apply takes one test; there are {len(found)}: {names}{', ...' * (len(found) > 4)}")
+    documents: list[dict[str, Any]] = []
+    seen = set()
+    for number, (item, problem) in enumerate(found):
+        if problem is not None:
+            seen.add(_refuse(options, problem))
+            continue
+        if number and options.format == "text":
+            sys.stdout.write("\n")
+        status, answer = _one(options, item)
+        seen.add(status)
+        if answer is not None:
+            _report(options, answer, documents)
+            if answer.stopped == "interrupted":
+                break
+    if options.format == "json":
+        sys.stdout.write(json.dumps({"ptxmm": __version__, "tests": documents}, indent=1) + "\n")
+    if any(document["stopped"] == "interrupted" for document in documents):
+        raise KeyboardInterrupt
+    return next((status for status in _WORST if status in seen), _FOUND)
+
+
+def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
+    """The answer for one test; a refusal is printed."""
+    from axioms.models.naming import including
+    from axioms.program import UnsupportedProgram
+    from ptxcore.diagnostics import InputError
+    from ptxmm.repair.finding import answered
+    from ptxmm.repair.subjects import How, subject_of
+
+    deadline = None if options.timeout is None else time.perf_counter() + options.timeout
+    how = How(including(options.model, options.folders), options.unroll, tuple(options.check), deadline)
+    try:
+        with _Telling() as telling:
+            subject = subject_of(str(item), how)
+            most = getattr(options, "max_edits", None)
+            answer = answered(
+                subject, options.command, every=getattr(options, "all", True), most=most, told=telling.say
+            )
+        if options.apply and answer.found:
+            with open(subject.path, "w", encoding="utf-8", newline="") as file:
+                file.write(answer.found[0].text)
+            subject.notes.append(f"the first one was written to {subject.path}")
+    except InputError as error:
+        sys.stderr.write(error.render() + "\n")
+    except UnsupportedProgram as error:
+        sys.stderr.write(f"{item}: error: {error}\n")
+    except (OSError, ValueError) as error:
+        _refuse(options, f"{getattr(error, 'filename', None) or item}: {getattr(error, 'strerror', None) or error}")
+    else:
+        return answer.status, answer
+    return _BAD_INPUT, None
+
+
+def _report(options: argparse.Namespace, answer: Answer, documents: list[dict[str, Any]]) -> None:
+    from ptxmm.repair.words import document, text
+
+    documents.append(document(answer))
+    if options.format == "text":
+        sys.stdout.write(text(answer))
+        sys.stdout.flush()
+
+
+def _refuse(options: argparse.Namespace, message: str) -> int:
+    sys.stderr.write(f"ptxmm {options.command}: error: {message}\n")
+    return _BAD_INPUT
+
+
+class _Telling:
+    """One line on a terminal that says how far the search is."""
+
+    _EVERY = 0.2  # seconds
+
+    def __init__(self) -> None:
+        self._shown, self._next = False, 0.0
+
+    def __enter__(self) -> _Telling:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def say(self, words: str) -> None:
+        """Shows it, where somebody looks on and not too often."""
+        now = time.monotonic()
+        if sys.stderr.isatty() and now >= self._next:
+            self._shown, self._next = True, now + self._EVERY
+            sys.stderr.write(f"\r\x1b[K{words}")
+            sys.stderr.flush()

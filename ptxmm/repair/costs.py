@@ -1,0 +1,33 @@
+"""What orders, fences and barriers cost on hardware, as numbers that are compared and mean nothing else (docs/repair.md).
+
+A change costs what it adds, and `EDIT` for each statement that is touched.
+"""
+
+from __future__ import annotations
+
+from ptxcore.places import SCOPES
+
+#: An access or a fence by its order, in the narrowest scope.
+ORDERS = {"": 0, "weak": 0, "relaxed": 1, "acquire": 2, "release": 3, "acq_rel": 4, "sc": 5}
+#: A fence beyond what an access of that order costs: it waits for all that came before, of every location.
+FENCES = {"acquire": 2, "release": 2, "acq_rel": 2, "sc": 6}
+#: How many times as much in a wider scope: the first level of cache is left behind at `gpu`, the GPU itself at `sys`.
+SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
+#: Barriers, by what they hold up.
+WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
+#: A fence between proxies.
+PROXY_FENCE = 9
+#: What stands in a loop is executed again and again.
+IN_A_LOOP = 1
+#: Each statement that is touched.
+EDIT = 2
+
+
+def access_cost(order: str, scope: str) -> int:
+    """What an access costs; a weak one nothing. `scope` is empty where it has none."""
+    return ORDERS[order] * SCALES.get(scope, 1)
+
+
+def fence_cost(order: str, scope: str) -> int:
+    """What a fence costs."""
+    return (ORDERS[order] + FENCES[order]) * SCALES[scope]

@@ -1,0 +1,131 @@
+"""Repairs and weakenings of a subject: what was found, and what was proven of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from ptxcore.clock import OutOfTime
+from ptxmm.repair.building import REPAIR
+from ptxmm.repair.search import Judgement, Search, Solution
+from ptxmm.repair.sites import Option, Site, edited, edits_of
+from ptxmm.repair.subjects import Subject, judging
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One statement changed: in `who`, at `line` of the text, in words."""
+
+    who: str
+    line: int
+    words: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a solution rests on: a change or a statement that is one step weaker, and what fails then."""
+
+    who: str
+    line: int
+    words: str
+    failed: tuple[str, ...]
+
+
+@dataclass(kw_only=True)
+class Found:
+    """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
+    hold within bounds of loops only; `minimal` that each step weaker was shown to fail; `larger` says what became of a larger
+    launch, where one was tried."""
+
+    changes: tuple[Change, ...]
+    needs: tuple[Need, ...]
+    text: str
+    cost: int
+    bounded: bool
+    minimal: bool
+    larger: str = ""
+
+
+@dataclass(kw_only=True)
+class Answer:
+    """`found`, cheapest first. `base` is the judgement of the text as it is. `complete`: there are no others of up to `most`
+    edits; `stopped` says why the search ended early. `asked` texts were checked, of `sites` places with `options` changes."""
+
+    mode: str
+    subject: Subject
+    base: Judgement
+    most: int | None
+    found: list[Found] = field(default_factory=list)
+    complete: bool = False
+    stopped: str = ""
+    asked: int = 0
+    sites: int = 0
+    options: int = 0
+    undecided: int = 0
+    upside_down: bool = False
+
+    @property
+    def status(self) -> int:
+        """The exit status: 0 found (or nothing to do), 1 there is none, 3 nobody knows."""
+        if self.found or (self.mode == REPAIR and self.base.holds):
+            return 0
+        if self.mode != REPAIR and self.base.holds is False:
+            return 1
+        return 1 if self.complete else 3
+
+
+def answered(
+    subject: Subject, mode: str, *, every: bool, most: int | None, told: Callable[[str], None] = lambda _: None
+) -> Answer:
+    """Searches repairs (`mode`), or weakenings, of a subject: the first, or `every` one, of up to `most` changed statements.
+    What was found when the time ran out, or somebody interrupted, is in the answer."""
+    try:
+        base = subject.judge(subject.text)
+    except OutOfTime:
+        return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped="out of time")
+    answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
+    if base.holds is None or base.holds == (mode == REPAIR):
+        return answer
+    sites = subject.sites(mode)
+    answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
+    search = Search(sites, lambda vector: judging(subject, sites, vector), most if mode == REPAIR else None, told=told)
+    try:
+        for solution in search.solutions():
+            if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
+                answer.found.append(_found(subject, sites, solution, mode))
+            if not every and mode == REPAIR:
+                break
+    except OutOfTime:
+        answer.stopped = "out of time"
+    except KeyboardInterrupt:
+        answer.stopped = "interrupted"
+    answer.asked += search.asked
+    answer.complete, answer.undecided = search.exhausted, search.undecided
+    answer.upside_down = search.upside_down
+    return answer
+
+
+def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:
+    return (site.options[o] for site, o in zip(sites, solution.vector, strict=True))
+
+
+def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str) -> Found:
+    changes = tuple(
+        Change(site.where, site.line, option.words, option.source_words)
+        for site, option in zip(sites, _chosen(sites, solution), strict=True)
+        if option.words
+    )
+    needs = tuple(
+        Need(sites[s.site].where, sites[s.site].line, _step(sites[s.site], solution.vector[s.site], s.option), s.failed)
+        for s in solution.needs
+    )
+    text = edited(subject.text, edits_of(sites, solution.vector))
+    return Found(
+        changes=changes, needs=needs, text=text, cost=solution.cost, bounded=solution.bounded, minimal=solution.minimal
+    )
+
+
+def _step(site: Site, now: int, then: int) -> str:
+    """A step weaker, in words."""
+    return site.options[then].words or f"without: {site.options[now].words}"

@@ -1,0 +1,258 @@
+"""The sites of a litmus test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+from math import prod
+
+from litmus.test import Test, Thread
+from ptxcore.diagnostics import InputError
+from ptxcore.places import SCOPES, includes
+from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Label
+from ptxmm.repair import costs
+from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.layout import Layout
+from ptxmm.repair.sites import Option, Site, TextEdit, edited
+
+_TOUCHES = frozenset(
+    {"ld", "st", "atom", "red", "tex", "suld", "sust", "sured", "tld", "cold", "suatom", "cp", "mbarrier"}
+)
+_BRANCHES = frozenset({"bra", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"})
+_BARRIERS = frozenset({"bar", "barrier"})
+_HEAD = re.compile(r"\{|[|;]")
+#: So many ways to put a barrier into the threads of a CTA are tried; more would be a search of their own.
+MOST_BARRIERS = 64
+
+
+def sites(test: Test, mode: str, left_out: list[str]) -> list[Site]:
+    """What may be changed in a test: `mode` says whether to repair or to weaken it. Options that make no test of it are not
+    there; `left_out` takes in words what is not among them though it could be."""
+    lines = Lines(test.text)
+    found: list[Site] = []
+    for thread in test.threads:
+        found += _of_thread(test, thread, lines, mode)
+    found += _barriers(test, lines, left_out) if mode == REPAIR else _barriers_gone(test, lines)
+    return [kept for s in found if (kept := _readable(test, s)) is not None]
+
+
+def layout_of(thread: Thread, lines: Lines) -> Layout:
+    """Whether a thread stands in a column or a block."""
+    head = _HEAD.search(lines.text, lines.offset(thread.span.line, thread.span.column)) if thread.span.line else None
+    return Layout(lines, head is None or head.group() != "{")
+
+
+def _of_thread(test: Test, thread: Thread, lines: Lines, mode: str) -> Iterator[Site]:
+    if thread.place.host:
+        return
+    place, layout = _place(test, thread), layout_of(thread, lines)
+    for statement in thread.statements:
+        if isinstance(statement, Instruction):
+            made = access_site(statement, lines, place, mode, layout.gone, layout.replaced)
+            if made is not None:
+                yield made
+            elif mode != REPAIR and statement.opcode == "fence" and "proxy" in statement.modifiers:
+                yield from _taken_away(statement, place, layout)
+    if mode == REPAIR:
+        for i in gaps(thread.statements):
+            yield from _put_in(test, thread, i, place, layout)
+
+
+def _taken_away(statement: Instruction, place: Place, layout: Layout) -> Iterator[Site]:
+    edit = layout.gone(statement)
+    if edit is not None:
+        gone = Option((edit,), 0, (0,), f"{statement.name} is taken away")
+        yield Site(place.who, statement.span.line, (gone, Option((), costs.PROXY_FENCE, (1,))), _TWO)
+
+
+_TWO = (frozenset({0}), frozenset({0, 1}))
+
+
+def _put_in(test: Test, thread: Thread, i: int, place: Place, layout: Layout) -> Iterator[Site]:
+    start = start_of(thread.statements[i])
+    offset, line = layout.put(start, "")[0], start[0]
+
+    def put(statement: str) -> str:
+        return layout.put(start, statement)[1]
+
+    loops = loops_around(thread.statements, i)
+    if place.scopes and (made := fence_site(place.who, line, offset, place.scopes, put, loops)) is not None:
+        yield made
+    proxies = [("fence.proxy.alias", costs.PROXY_FENCE)] if any(l.alias_of for l in test.locations) else []
+    if any(
+        isinstance(s, Instruction) and {"async", "bulk"} & set(s.modifiers) for t in test.threads for s in t.statements
+    ):
+        proxies.append(("fence.proxy.async", costs.PROXY_FENCE))
+    yield from alone_site(place.who, line, offset, proxies, put, loops)
+
+
+def start_of(statement: AnyStatement) -> tuple[int, int]:
+    """Line and column where a statement begins, with its guard."""
+    return statement.start if isinstance(statement, Instruction) else (statement.span.line, statement.span.column)
+
+
+def gaps(statements: Sequence[AnyStatement]) -> list[int]:
+    """The statements before which something put in could order accesses: between the first and the last of them, once for
+    each stretch that touches no memory; around a loop also at its ends."""
+    looping = any(isinstance(s, Label) for s in statements)
+    touching = [i for i, s in enumerate(statements) if _orders(s)]
+    if not touching:
+        return []
+    first, last = (0, len(statements)) if looping else (touching[0] + 1, touching[-1] + 1)
+    return [i for i in range(first, last) if start_of(statements[i])[0] and _matters(statements[i])]
+
+
+def _orders(statement: AnyStatement) -> bool:
+    return isinstance(statement, Instruction) and statement.opcode in _TOUCHES | _BARRIERS | {"fence", "membar"}
+
+
+def _matters(statement: AnyStatement) -> bool:
+    if isinstance(statement, Instruction):
+        return statement.opcode in _TOUCHES | _BRANCHES | _BARRIERS
+    return isinstance(statement, Label)
+
+
+def loops_around(statements: Sequence[AnyStatement], i: int) -> int:
+    """How many backward branches lead over the place before a statement."""
+    labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}
+    count = 0
+    for k, s in enumerate(statements):
+        if isinstance(s, Instruction) and s.opcode in _BRANCHES:
+            target = next((labels[n] for o in s.operands if (n := getattr(o, "name", "")) in labels), None)
+            count += target is not None and target < i <= k
+    return count
+
+
+def _place(test: Test, thread: Thread) -> Place:
+    """The scopes that tell the threads of a test apart, seen from one of them."""
+    kinds: dict[frozenset[str], str] = {}
+    for scope in SCOPES:
+        kinds.setdefault(frozenset(t.name for t in test.threads if includes(scope, thread.place, t.place)), scope)
+    useful = tuple(scope for names, scope in kinds.items() if len(names) > 1)
+    return Place(thread.name, useful, tuple(dict.fromkeys(("cta", *useful))))
+
+
+# Barriers: in all threads of a CTA, or in none.
+
+
+def _barriers(test: Test, lines: Lines, left_out: list[str]) -> Iterator[Site]:
+    for cta in dict.fromkeys(t.place.cta for t in test.threads if not t.place.host):
+        threads = [t for t in test.threads if not t.place.host and t.place.cta == cta]
+        warps = {t.place.warp for t in threads}
+        if len(threads) < 2:
+            continue
+        free = next((n for n in range(16) if n not in _numbers(threads)), None)
+        if free is not None:
+            statement = f"bar.sync {free}"
+            yield from _everywhere(
+                threads, lines, left_out, (statement,), costs.CTA_BARRIER, "at the barrier of the CTA"
+            )
+        if len(warps) == 1:
+            yield from _everywhere(
+                threads,
+                lines,
+                left_out,
+                ("bar.warp.sync 0xffffffff",),
+                costs.WARP_BARRIER,
+                "at the barrier of the warp",
+            )
+    for cluster in dict.fromkeys(t.place.cluster for t in test.threads if not t.place.host):
+        threads = [t for t in test.threads if not t.place.host and t.place.cluster == cluster]
+        if len({t.place.cta for t in threads}) > 1:
+            both = ("barrier.cluster.arrive", "barrier.cluster.wait")
+            yield from _everywhere(
+                threads, lines, left_out, both, costs.CLUSTER_BARRIER, "at the barrier of the cluster"
+            )
+
+
+def _everywhere(
+    threads: Sequence[Thread], lines: Lines, left_out: list[str], statements: Sequence[str], price: int, what: str
+) -> Iterator[Site]:
+    """One site: where the barrier stands in each thread. Each way excludes the others."""
+    ways = [_meetings(t) for t in threads]
+    if prod(map(len, ways)) > MOST_BARRIERS:
+        left_out.append(f"{prod(map(len, ways)) - MOST_BARRIERS} more places of {statements[0]}, {what}")
+    options = [Option((), 0, (0,))]
+    for chosen in islice(product(*ways), MOST_BARRIERS):
+        edits = []
+        loops = 0
+        for thread, i in zip(threads, chosen, strict=True):
+            layout = layout_of(thread, lines)
+            for statement in statements:
+                offset, new = _at(layout, thread, i, statement)
+                edits.append(TextEdit(offset, offset, new))
+            loops += loops_around(thread.statements, i)
+        places = " and ".join(_told(t, i) for t, i in zip(threads, chosen, strict=True))
+        cost = price + costs.EDIT + loops * costs.IN_A_LOOP
+        options.append(Option(tuple(edits), cost, chosen, f"{'; '.join(statements)} is put in {places}"))
+    if len(options) > 1:
+        below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
+        yield Site(",".join(t.name for t in threads), threads[0].span.line, tuple(options), below)
+
+
+def _meetings(thread: Thread) -> list[int]:
+    """Where a thread may meet others at a barrier: before its accesses, between them, and at its end."""
+    places = [i for i, s in enumerate(thread.statements) if start_of(s)[0] and _matters(s)]
+    last = thread.statements[-1] if thread.statements else None
+    return [*places, *([len(thread.statements)] if isinstance(last, Instruction) and last.start[0] else [])]
+
+
+def _at(layout: Layout, thread: Thread, i: int, statement: str) -> tuple[int, str]:
+    if i < len(thread.statements):
+        return layout.put(start_of(thread.statements[i]), statement)
+    last = thread.statements[-1]
+    assert isinstance(last, Instruction)
+    return layout.put_behind(last, statement)
+
+
+def _told(thread: Thread, i: int) -> str:
+    if i < len(thread.statements):
+        return f"before {thread.name} line {start_of(thread.statements[i])[0]}"
+    return f"at the end of {thread.name}"
+
+
+def _numbers(threads: Sequence[Thread]) -> set[int]:
+    return {n for t in threads for s in t.statements if (n := _number(s)) is not None}
+
+
+def _number(statement: AnyStatement) -> int | None:
+    if isinstance(statement, Instruction) and statement.opcode in _BARRIERS and statement.operands:
+        first = statement.operands[0]
+        if isinstance(first, Immediate) and not {"warp", "cluster"} & set(statement.modifiers):
+            return first.value
+    return None
+
+
+def _barriers_gone(test: Test, lines: Lines) -> Iterator[Site]:
+    """Each barrier of a CTA, taken away from all of its threads."""
+    for cta in dict.fromkeys(t.place.cta for t in test.threads):
+        threads = [t for t in test.threads if t.place.cta == cta]
+        for number in sorted(_numbers(threads)):
+            found = [(t, s) for t in threads for s in t.statements if _number(s) == number]
+            edits = [layout_of(t, lines).gone(s) for t, s in found if isinstance(s, Instruction)]
+            if all(edits):
+                gone = Option(tuple(e for e in edits if e), 0, (0,), f"barrier {number} is taken away")
+                there = Option((), costs.CTA_BARRIER, (1,))
+                who = ",".join(dict.fromkeys(t.name for t, _ in found))
+                yield Site(who, found[0][1].span.line, (gone, there), _TWO)
+
+
+def _readable(test: Test, site: Site) -> Site | None:
+    """The site with those options only that make another test of the text."""
+    kept = [i for i, option in enumerate(site.options) if not option.edits or _reads(test, option)]
+    if len(kept) < 2 or (0 not in kept):
+        return None
+    number = {old: new for new, old in enumerate(kept)}
+    below = tuple(frozenset(number[j] for j in site.below[i] if j in number) for i in kept)
+    return Site(site.where, site.line, tuple(site.options[i] for i in kept), below)
+
+
+def _reads(test: Test, option: Option) -> bool:
+    from litmus.formats import read
+
+    try:
+        changed = read(edited(test.text, option.edits), test.path, test.instance)
+    except (InputError, ValueError):
+        return False
+    return changed.threads != test.threads

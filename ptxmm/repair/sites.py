@@ -1,0 +1,71 @@
+"""Where a text may be changed, and into what: values that the search orders and the reports tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class TextEdit(NamedTuple):
+    """The characters from `start` to `end` of a text become `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What a statement may become. `edits` make it of the text; `cost` is what it costs on hardware, `level` what it is
+    compared by, `words` tell it. The first option of a site is no change."""
+
+    edits: tuple[TextEdit, ...]
+    cost: int
+    level: tuple[object, ...]
+    words: str = ""
+    source_words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A statement, or a place between two, with all that may be there, the weakest first. `below` has for each option
+    those that are as weak or weaker, itself among them. `where` names the place in reports, `line` is that of the text."""
+
+    where: str
+    line: int
+    options: tuple[Option, ...]
+    below: tuple[frozenset[int], ...] = field(repr=False)
+
+    def at_most(self, one: int, other: int) -> bool:
+        """Whether an option is as weak as another, or weaker."""
+        return one in self.below[other]
+
+    def under(self, option: int) -> list[int]:
+        """The strongest of those that are weaker than an option."""
+        weaker = self.below[option] - {option}
+        return [o for o in sorted(weaker) if not any(o in self.below[p] for p in weaker if p != o)]
+
+    def highest(self) -> list[int]:
+        """The options that nothing is stronger than."""
+        every = range(len(self.options))
+        return [o for o in every if not any(o in self.below[p] for p in every if p != o)]
+
+
+def edited(text: str, edits: Iterable[TextEdit]) -> str:
+    """The text with all edits made; of insertions at one place the first given comes first."""
+    parts: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda e: (e.start, e.end)):
+        parts += [text[at : edit.start], edit.new]
+        at = max(at, edit.end)
+    return "".join([*parts, text[at:]])
+
+
+#: For each site the number of its option.
+Vector = tuple[int, ...]
+
+
+def edits_of(sites: Sequence[Site], vector: Vector) -> list[TextEdit]:
+    """What makes the text that a vector stands for."""
+    return [edit for site, option in zip(sites, vector, strict=True) for edit in site.options[option].edits]

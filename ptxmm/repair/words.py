@@ -1,0 +1,143 @@
+"""Repairs and weakenings told: in text, as a diff, as JSON."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+from ptxmm.repair.building import REPAIR
+from ptxmm.repair.finding import Answer, Found
+
+
+def diff(answer: Answer, found: Found) -> str:
+    """What changes in the file, as a unified diff."""
+    path = answer.subject.path
+    old, new = answer.subject.text.splitlines(keepends=True), found.text.splitlines(keepends=True)
+    lines = difflib.unified_diff(old, new, path, path, n=2)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def text(answer: Answer) -> str:
+    """The report of one test, for people."""
+    return "\n".join(_lines(answer)) + "\n"
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    subject, repair = answer.subject, answer.mode == REPAIR
+    yield f"{answer.mode}  {subject.name}"
+    for claim in subject.claims:
+        yield f"    {claim}{'  (fails as it is)' if claim in answer.base.failed else ''}"
+    for note in subject.notes:
+        yield f"    note: {note}"
+    if answer.base.holds is None:
+        yield f"    nobody knows whether this holds as it is: {answer.base.reason or answer.stopped}"
+        return
+    if answer.base.holds == repair:
+        yield f"    {_nothing_to_do(answer)}"
+        return
+    for number, found in enumerate(answer.found, 1):
+        yield ""
+        yield f"{_title(answer, number, found)}"
+        for change in found.changes:
+            yield f"    {change.who} line {change.line}: {change.words}"
+            if change.source:
+                yield f"        {change.source}"
+        yield from _rests_on(answer, found)
+        if found.larger:
+            yield f"    {found.larger}"
+        yield diff(answer, found).rstrip("\n")
+    if answer.found:
+        yield ""
+    yield from _end(answer)
+
+
+def _nothing_to_do(answer: Answer) -> str:
+    if answer.mode == REPAIR:
+        return f"everything holds as it is{', within the bounds of loops' if answer.base.bounded else ''}: nothing to repair"
+    reason = f": {answer.base.reason}" if answer.base.reason else ""
+    return f"not everything holds as it is{reason}; ptxmm repair comes first"
+
+
+def _title(answer: Answer, number: int, found: Found) -> str:
+    edits = _counted(len(found.changes), "edit")
+    proven = "holds within the bounds of loops, which is no proof" if found.bounded else "proven by check"
+    if answer.mode == REPAIR:
+        least = "; nothing of it can be left out or weaker" if found.minimal else "; whether less would do is not known"
+        return f"repair {number}: {edits}, cost {found.cost}, {proven}{least}"
+    most = "; nothing more can be weaker" if found.minimal else "; whether more can be weaker is not known"
+    return f"weakening {number}: {edits}, {proven}{most}"
+
+
+def _rests_on(answer: Answer, found: Found) -> Iterator[str]:
+    if answer.mode == REPAIR or not found.needs:
+        return
+    yield "    what is left is needed:"
+    for need in found.needs:
+        yield f"      {need.who} line {need.line}: if {need.words}: {_fails(need.failed)}"
+
+
+def _fails(failed: tuple[str, ...]) -> str:
+    return f"{', '.join(failed) or 'nobody knows what holds'}{' fails' if failed else ''}"
+
+
+def _end(answer: Answer) -> Iterator[str]:
+    places, texts = _counted(answer.sites, "place"), _counted(answer.asked, "text")
+    looked = f"({_counted(answer.options, 'change')} at {places} considered, {texts} checked)"
+    what = answer.mode if answer.mode == REPAIR else "weakening"
+    bound = f" of up to {_counted(answer.most, 'edit')}" if answer.most is not None and answer.mode == REPAIR else ""
+    more = f"there may be other {what}s" if answer.found else f"there may be a {what}"
+    if answer.upside_down:
+        yield f"a weaker text held where a stronger one failed: {more} {looked}"
+    elif answer.stopped:
+        yield f"{answer.stopped}: {more} {looked}"
+    elif answer.undecided:
+        yield f"{_counted(answer.undecided, 'text')} undecided: {more} {looked}"
+    elif not answer.complete:
+        yield f"the cheapest of the changes considered; --all lists the others {looked}"
+    elif answer.found:
+        yield f"there is no other {what}{bound} {looked}"
+    elif answer.mode == REPAIR:
+        yield f"no repair{bound}: of the changes considered no set is enough {looked}"
+    else:
+        yield f"nothing can be weaker {looked}"
+    for left in answer.subject.left_out:
+        yield f"not considered: {left}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    """The report of one test, as data."""
+    subject = answer.subject
+    return {
+        "name": subject.name,
+        "path": subject.path,
+        "claims": list(subject.claims),
+        "holds": answer.base.holds,
+        "failed": list(answer.base.failed),
+        "complete": answer.complete,
+        "stopped": answer.stopped,
+        "undecided": answer.undecided,
+        "max_edits": answer.most,
+        "checked": answer.asked,
+        "places": answer.sites,
+        "changes_considered": answer.options,
+        "notes": subject.notes,
+        "not_considered": subject.left_out,
+        f"{answer.mode}s": [_found(answer, found) for found in answer.found],
+    }
+
+
+def _found(answer: Answer, found: Found) -> dict[str, Any]:
+    return {
+        "cost": found.cost,
+        "bounded": found.bounded,
+        "minimal": found.minimal,
+        "larger": found.larger,
+        "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
+        "needs": [{"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed)} for n in found.needs],
+        "diff": diff(answer, found),
+    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from ptxcore.syntax.tree import Instruction
 from ptxmm.repair.building import Lines
 from ptxmm.repair.sites import TextEdit
 
-_EDGE = re.compile(r"[|;]")
-_END = re.compile(r"[^;|\n]*+;?")
+#: What ends a cell.
+_EDGES = "|;"
 
 
 class Layout:
@@ -39,8 +37,7 @@ class Layout:
             end = start + len(text[start : self._cell_end(start)].rstrip())
             return TextEdit(start, end, " " * (end - start))
         end = start + len(statement.text)
-        found = _END.match(text, end)
-        end = found.end() if found else end
+        end = self._ended(end) or end
         line = self._lines.line(start)
         first, last = self._lines.start(line), self._lines.start(line) + len(self._lines.of(line))
         if not text[first:start].strip() and not text[end:last].strip():
@@ -70,9 +67,8 @@ class Layout:
         if self._table:
             return following, self._row(whole, start - first, statement)
         end = start + len(last.text)
-        found = _END.match(text, end)
-        ended = found is not None and found.group().endswith(";")
-        end = found.end() if found and ended else end
+        ended = self._ended(end) is not None
+        end = self._ended(end) or end
         if ended and not text[end : following - 1].strip() and not text[first:start].strip():
             return following, f"{text[first:start]}{statement};\n"
         return end, f"{'' if ended else ';'} {statement};"
@@ -80,13 +76,24 @@ class Layout:
     def _row(self, whole: str, column: int, statement: str) -> str:
         """A row of a table with nothing but a statement, in the cell that a column of the row `whole` lies in."""
         left = max(whole.rfind("|", 0, column), -1) + 1
-        edge = _EDGE.search(whole, column)
-        right = edge.start() if edge else len(whole)
+        right = _edge(whole, column)
         cell = whole[left:column] + statement
         blank = "".join(c if c in "|;" else " " for c in whole)
         cell = cell.ljust(right - left - 1) + " " if len(cell) < right - left else cell + " "
         return f"{blank[:left]}{cell}{blank[right:]}\n"
 
     def _cell_end(self, at: int) -> int:
-        edge = _EDGE.search(self._lines.text, at)
-        return edge.start() if edge else len(self._lines.text)
+        return _edge(self._lines.text, at)
+
+    def _ended(self, at: int) -> int | None:
+        """The offset behind the `;` that follows on the line; None where there is none."""
+        text = self._lines.text
+        while at < len(text) and text[at] in " \t":
+            at += 1
+        return at + 1 if text.startswith(";", at) else None
+
+
+def _edge(text: str, at: int) -> int:
+    """Where the cell around `at` ends."""
+    found = [place for edge in _EDGES if (place := text.find(edge, at)) >= 0]
+    return min(found, default=len(text))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from math import prod
@@ -21,7 +20,6 @@ _TOUCHES = frozenset(
 )
 _BRANCHES = frozenset({"bra", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"})
 _BARRIERS = frozenset({"bar", "barrier"})
-_HEAD = re.compile(r"\{|[|;]")
 #: So many ways to put a barrier into the threads of a CTA are tried; more would be a search of their own.
 MOST_BARRIERS = 64
 
@@ -39,8 +37,11 @@ def sites(test: Test, mode: str, left_out: list[str]) -> list[Site]:
 
 def layout_of(thread: Thread, lines: Lines) -> Layout:
     """Whether a thread stands in a column or a block."""
-    head = _HEAD.search(lines.text, lines.offset(thread.span.line, thread.span.column)) if thread.span.line else None
-    return Layout(lines, head is None or head.group() != "{")
+    if not thread.span.line:
+        return Layout(lines, True)
+    start = lines.offset(thread.span.line, thread.span.column)
+    ends = [(at, edge) for edge in "{|;" if (at := lines.text.find(edge, start)) >= 0]
+    return Layout(lines, min(ends, default=(0, "|"))[1] != "{")
 
 
 def _of_thread(test: Test, thread: Thread, lines: Lines, mode: str) -> Iterator[Site]:

@@ -166,7 +166,8 @@ def tell_absence(question: Question, checked: Checked) -> None:
     checked.message = words.endless(checked)
     if question.stalled is not None:
         first, said = question.stalled
-        checked.spots, checked.story, checked.hangs = first.spots, first.story, first.hangs
+        checked.spots, checked.hangs, checked.causes = first.spots, first.hangs, first.causes
+        checked.story, checked.ranks, checked.left = first.story, first.ranks, first.left
         checked.message = words.endless(checked, said)
         return
     try:
@@ -205,8 +206,8 @@ def tell_waits(question: Question, stall: Stall, checked: Checked) -> str:
     else:
         there = {(w.thread, line_of(w)) for w in stall.waits if w.instruction}
         again = {r.event for w in stall.waits for r in w.again}
-        checked.story = story.steps(
-            e.index for e in stall.execution.events if (e.thread, e.line) in there or e.index in again
+        checked.tell(
+            story.ranked(e.index for e in stall.execution.events if (e.thread, e.line) in there or e.index in again)
         )
     title = f"{question.title}  {_WAITING.get(checked.kind, checked.kind)}"
     stays = [Stays(w.thread, instruction_of(w), line_of(w), does(w)) for w in stall.waits if w.kind != "launch"]
@@ -237,8 +238,9 @@ def _entry(question: Question, wait: Wait) -> dict[str, Any]:
 def tell_story(question: Question, story: Story, checked: Checked) -> None:
     """The execution that shows it: its steps, the reads that are out of date, and why they may be."""
     reasons = story.explanations()
-    checked.story = story.told_with(reasons)
+    checked.tell(story.steps_for(reasons), (reason.text for reason in reasons))
     places = [culprit for reason in reasons for culprit in reason.culprits]
+    checked.causes = story.causes(reasons)
     for read, missed in list(story.stale.items())[:3]:
         places += [(read, "this read is out of date"), (missed, "what it misses is written here")]
     for kept, later in story.endings.items():

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
 def entry(race: Race, cast: Cast) -> dict[str, Any]:
     """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`, and
-    `at`: where to look), `reason`, `execution`."""
+    `at`: where to look), `reason`, `execution`; `causes` (`Cause`), and of the steps of the execution `ranks` and how many are
+    `left` out, as `Checked` has them."""
     story = Story(race.execution, cast)
     found = _events(race, story)
     a, b = found
     reason = story.unordered(a.index, b.index) if a and b and a is not b else None
+    reasons = [reason] if reason else []
+    steps = story.steps_for(reasons)
     return {
         "kind": race.kind,
         "events": [_written(r, e, cast) for r, e in zip(race.events, found, strict=True)],
         "reason": reason.text if reason else "",
-        "execution": story.steps(reason.involved if reason else ()),
+        "execution": steps.lines,
+        "causes": story.causes(reasons),
+        "ranks": steps.ranks,
+        "left": steps.left,
     }
 
 

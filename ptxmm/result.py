@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from axioms.witness.execution import ExecutedEvent, Execution
     from axioms.witness.result import Undefined
     from ptxmm.graphs.waiting import Stays
+    from ptxmm.report.story import Steps
 
 #: The verdicts (docs/answers.md). `ok`: proven. `bounded`: holds in all that was explored, and a bound cut off executions that
 #: could matter. `undecided`: out of time, or nothing known but within the bounds of loops. `undefined`: the model gives the
@@ -33,6 +34,14 @@ class Spot(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}" if self.line else self.path
+
+
+class Cause(NamedTuple):
+    """What is wrong at a `spot`, in few words: `text` is the instruction there."""
+
+    spot: Spot
+    what: str
+    text: str
 
 
 class Refusal(NamedTuple):
@@ -71,7 +80,9 @@ class Checked:
     What shows that it does not hold: `message`, in a sentence; `spots`, where, each with what happens there; `state`,
     the outcome; `story`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
     `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
-    `place` tells it from other findings of its kind, and stays the same when unrelated lines change."""
+    `place` tells it from other findings of its kind, and stays the same when unrelated lines change.
+    `causes` are what to look at first. The first lines of `story` are steps, of which `left` are left out: `ranks` says of
+    each how soon a short report may leave it out, too; the higher, the sooner."""
 
     kind: str
     text: str
@@ -88,6 +99,13 @@ class Checked:
     place: str = ""
     witness: Witness | None = None
     counts: tuple[int, int] | None = None
+    causes: list[Cause] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
+    left: int = 0
+
+    def tell(self, steps: Steps, reasons: Iterable[str] = ()) -> None:
+        """The story is these steps, and these reasons for them."""
+        self.story, self.ranks, self.left = [*steps.lines, *reasons], steps.ranks, steps.left
 
 
 class Witness:

@@ -193,6 +193,9 @@ def _add_check(commands: Commands) -> None:
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
     check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
+    check.add_argument(
+        "--all", action="store_true", help="text leaves out nothing: every step, race and outcome (default: what fits)"
+    )
     check.add_argument("--svg", metavar="DIR", help="write a graph for each witness there, as SVG")
     check.add_argument(
         "--svg-engine",

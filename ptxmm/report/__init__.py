@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -94,7 +95,8 @@ def _printed(options: Namespace) -> Report:
     from ptxmm.report.text import TextReport
 
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return TextReport(options.model, colour=colour, unroll=options.unroll)
+    width = shutil.get_terminal_size((0, 0)).columns if sys.stdout.isatty() else 0
+    return TextReport(options.model, colour=colour, unroll=options.unroll, everything=options.all, width=width)
 
 
 def _document(kind: str, options: Namespace) -> Document:

@@ -10,7 +10,7 @@ from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
 from ptxmm.report.files import print_document
-from ptxmm.result import Checked, Executions, Loop, Result, Spot
+from ptxmm.result import Cause, Checked, Executions, Loop, Result, Spot
 
 
 class JsonReport:
@@ -58,7 +58,7 @@ def entry(result: Result) -> dict[str, Any]:
         "complete": result.complete,
         "seconds": round(result.seconds, 6),
         "error": result.trouble or None,
-        "races": result.races,
+        "races": [_race(race) for race in result.races],
         "why": result.why,
         "expected": result.expectation,
         "listed_all": result.listed_all,
@@ -93,10 +93,20 @@ def _check(check: Checked) -> dict[str, Any]:
         "waits": check.waits,
         "state": check.state,
         "places": [_place(spot, what) for spot, what in check.spots],
+        "causes": [_cause(cause) for cause in check.causes],
         "execution": check.story,
         "positive": positive,
         "negative": negative,
     }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {**_place(cause.spot, cause.what), "instruction": cause.text}
+
+
+def _race(race: dict[str, Any]) -> dict[str, Any]:
+    shown = {key: value for key, value in race.items() if key not in ("ranks", "left")}
+    return shown | {"causes": [_cause(cause) for cause in race.get("causes", ())]}
 
 
 def _loop(loop: Loop) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from axioms.events.event import OPEN
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.claims import Told, Words
 from ptxmm.report.events import part_of
-from ptxmm.result import Spot
+from ptxmm.result import Cause, Spot
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -45,6 +46,15 @@ class Cast:
         spot, source = self.spot(event), self.source(event)
         line = f"line {spot.line}" if spot and spot.line else "an unknown line"
         return f"{line} ({source})" if source else line
+
+
+class Steps(NamedTuple):
+    """The steps of an execution, a line each; one more says how many are `left` out, if any. `ranks`: of each step, how soon a
+    short report may leave it out; the higher, the sooner."""
+
+    lines: list[str]
+    ranks: list[int]
+    left: int
 
 
 class Story:
@@ -76,16 +86,26 @@ class Story:
     # Words.
 
     def steps(self, concerned: Iterable[int] = ()) -> list[str]:
+        """The lines of `ranked`, and how many steps they leave out."""
+        return self.ranked(concerned).lines
+
+    def ranked(self, concerned: Iterable[int] = ()) -> Steps:
         """The execution, a line for each instruction: who, where, what, and which values. Of many steps, those of the threads
         that do what is `concerned`; of many of these, what is concerned and what synchronizes."""
         strange = {i for pairs in (self.account.missed, self.account.ahead) for pair in pairs.items() for i in pair}
         told = self._together([i for i in self.order if self._is_step(self.events[i])])
-        shown = self._most_telling(told, {*concerned, *strange})
-        rows = [self._row(some) for some in shown]
+        ranks = self._ranks(told, strange, {*concerned, *strange})
+        shown = _most_telling(ranks)
+        rows = [self._row(told[i]) for i in shown]
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
         lines = ["  ".join([*(c.ljust(n) for c, n in zip(row, widths, strict=False)), row[3]]).rstrip() for row in rows]
-        left = sum(map(len, told)) - sum(map(len, shown))
-        return self._at_first() + lines + ([f"and {left} more step{'s' * (left != 1)}"] if left else [])
+        first = self._at_first()
+        left = sum(map(len, told)) - sum(len(told[i]) for i in shown)
+        return Steps(
+            [*first, *lines, *([more_steps(left)] if left else [])],
+            [*[0] * len(first), *(ranks[i] for i in shown)],
+            left,
+        )
 
     def _at_first(self) -> list[str]:
         """What memory holds at first that may hold anything, as far as somebody reads it."""
@@ -109,21 +129,22 @@ class Story:
     def _is_step(self, event: ExecutedEvent) -> bool:
         return event.thread >= 0 and event.index not in self.halves and not (event.kind == "F" and "ASY" in event.tags)
 
-    def _most_telling(self, told: list[list[int]], concerned: set[int]) -> list[list[int]]:
-        """Few of the steps."""
-        if len(told) <= _MOST_STEPS:
-            return told
-        threads = {self.events[i].thread for i in concerned} - {-1}
-        locations = {self.events[i].location for i in concerned} - {None}
-        by_thread = [some for some in told if not threads or any(self.events[i].thread in threads for i in some)]
-        if len(by_thread) <= _MOST_STEPS:
-            return by_thread
+    def _ranks(self, told: list[list[int]], strange: set[int], concerned: set[int]) -> list[int]:
+        """How much each of the steps tells: 0 for reads that are not what one expects and what they miss, 1 for what else is
+        concerned, 2 for what the threads of these do at the same locations, or to synchronize, 3 for what else they do, 4 for
+        the rest."""
         events = self.events
-        by_matter = [
-            some for some in by_thread
-            if any(i in concerned or events[i].location in locations or "WEAK" not in events[i].tags for i in some)
-        ]  # fmt: skip
-        return by_matter[:_MOST_STEPS]
+        threads = {events[i].thread for i in concerned} - {-1}
+        locations = {events[i].location for i in concerned} - {None}
+
+        def rank(step: int) -> int:
+            if step in concerned:
+                return 0 if step in strange else 1
+            if threads and events[step].thread not in threads:
+                return 4
+            return 2 if events[step].location in locations or "WEAK" not in events[step].tags else 3
+
+        return [min(map(rank, some)) for some in told]
 
     def _row(self, alike: list[int]) -> tuple[str, str, str, str]:
         event = self.events[alike[0]]
@@ -178,10 +199,38 @@ class Story:
         """The same in words."""
         return [reason.text for reason in self.explanations()]
 
+    def causes(self, reasons: list[Told]) -> list[Cause]:
+        """What to look at first, each once."""
+        found: dict[Cause, None] = {}
+        for index, what in (culprit for reason in reasons for culprit in reason.culprits):
+            event = self.events[index]
+            spot = self.cast.at(event)
+            if event.thread >= 0 and spot is not None:
+                found[Cause(spot, what, event.text)] = None
+        return list(found)
+
     def told(self) -> list[str]:
         """The steps, and the reasons."""
         return self.told_with(self.explanations())
 
     def told_with(self, reasons: list[Told]) -> list[str]:
         """The steps, and these reasons for them."""
-        return [*self.steps(i for r in reasons for i in r.involved), *(r.text for r in reasons)]
+        return [*self.steps_for(reasons).lines, *(r.text for r in reasons)]
+
+    def steps_for(self, reasons: list[Told]) -> Steps:
+        """The steps of which these reasons speak, among others."""
+        return self.ranked(i for r in reasons for i in r.involved)
+
+
+def more_steps(count: int) -> str:
+    """What a list of steps says of those that it leaves out."""
+    return f"and {count} more step{'s' * (count != 1)}"
+
+
+def _most_telling(ranks: list[int]) -> list[int]:
+    """Few of the steps, by their numbers."""
+    shown = list(range(len(ranks)))
+    for least in (4, 3):
+        if len(shown) > _MOST_STEPS:
+            shown = [i for i in shown if ranks[i] < least]
+    return sorted(sorted(shown, key=lambda i: ranks[i])[:_MOST_STEPS])

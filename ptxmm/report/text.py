@@ -6,16 +6,26 @@ import sys
 from collections.abc import Sequence
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import besides, bound_of, event_text, undefined_by_race
+from ptxmm.findings import besides, bound_of, undefined_by_race
 from ptxmm.report import plain
+from ptxmm.report.brief import (
+    WIDTH,
+    Limits,
+    cause_lines,
+    causes,
+    failing,
+    race_lines,
+    room_for_steps,
+    told_first,
+    wrapped,
+)
 from ptxmm.report.notes import followed, warned
-from ptxmm.result import VERDICTS, Executions, Result
+from ptxmm.result import VERDICTS, Cause, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
-_MOST_RACES = 12
 #: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.
@@ -23,10 +33,12 @@ _IN_ROW = ("condition", "undecided", "bounded", "undefined", "expectation", "err
 
 
 class TextReport:
-    """`single`: one test was asked for, by itself. `colour`: the output is a terminal that shows colours."""
+    """`single`: one test was asked for, by itself. `colour`: the output is a terminal that shows colours. `everything`: pages
+    leave out nothing. `width`: columns of the terminal, to which pages are wrapped; 0: they are not."""
 
-    def __init__(self, model: str, *, colour: bool, unroll: int) -> None:
+    def __init__(self, model: str, *, colour: bool, unroll: int, everything: bool = False, width: int = 0) -> None:
         self._model, self._colour, self._unroll = model, colour, unroll
+        self._everything, self._columns = everything, width
         self._single, self._width = False, 0
         self._results: dict[str, int] = {}
         self._failed = self._known = 0
@@ -47,7 +59,7 @@ class TextReport:
         self._known += sum(finding.known for finding in outcome.findings)
         if self._single:
             if result.verdict != "error":  # that is on standard error already
-                sys.stdout.write("\n".join([*self._page(result), *_partly_known(outcome)]) + "\n")
+                sys.stdout.write("\n".join(self._fitted([*self._page(result), *_partly_known(outcome)])) + "\n")
         else:
             sys.stdout.write("\n".join([self._row(result), *self._brief(outcome), *self._warned(result)]) + "\n")
 
@@ -71,6 +83,10 @@ class TextReport:
         return "\n".join(self._page(outcome.result))
 
     # Pieces.
+
+    def _fitted(self, page: list[str]) -> list[str]:
+        """A page as wide as the terminal."""
+        return [part for line in page for part in wrapped(line, self._columns)] if self._columns else page
 
     def _paint(self, style: str, text: str) -> str:
         return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self._colour else text
@@ -111,6 +127,14 @@ class TextReport:
         return notes
 
     def _page(self, result: Result) -> list[str]:
+        """What there is to say of a test, as far as it fits."""
+        if self._everything:
+            return self._lines(result, Limits(None))
+        width = self._columns or WIDTH
+        without = self._lines(result, Limits(0, width))
+        return self._lines(result, Limits(room_for_steps(without, width), width))
+
+    def _lines(self, result: Result, limits: Limits) -> list[str]:
         head = [f"{self._verdict(result)}  {self._paint('bold', plain(result.name))}", f"under {plain(result.model)}"]
         page = [f"{'  '.join(head)}, {duration(result.seconds)}"]
         notes = self._notes(result)
@@ -120,11 +144,15 @@ class TextReport:
             page += self._checks(result)
         elif result.kind is not None:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
+        first = causes(result) if result.of_kernel else []
+        rests = self._rests_on(result) if result.of_kernel or len(result.checks) > 1 else []
+        page += [f"    {line}" for line in cause_lines(first, everything=limits.everything)] if first else rests
         if result.observation is not None and result.verdict != "undefined":  # nothing is promised of outcomes then
-            page += self._outcomes(result)
-        page += [line for lines in told(result) for line in ["", *lines]]
+            page += self._outcomes(result, limits)
+        page += [line for lines in told(result, first, limits) for line in ["", *lines]]
         page += [""] * bool((result.of_kernel or len(result.checks) > 1) and result.races)
-        page += [f"    {line}" for line in race_lines(result)]
+        page += [f"    {line}" for line in race_lines(result, first, limits)]
+        page += rests if first else []
         if result.why:
             return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
         if result.forbidding:
@@ -132,15 +160,23 @@ class TextReport:
             page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
         return page
 
-    def _outcomes(self, result: Result) -> list[str]:
+    def _outcomes(self, result: Result, limits: Limits) -> list[str]:
         """How many outcomes there are, and which; those that a reader looks for are marked."""
         page = [f"    {count_of(result)}"]
-        shown = table(result.states[:_MOST_STATES]) if any(result.states) else []
+        if not limits.everything and result.of_kernel and any(check.state for check in failing(result)):
+            page[0] += " (--all lists them)"  # that of a counterexample is told with it
+            return page
         asked = result.kind != "forall"  # the states that a reader looks for: those of the outcome, or counterexamples
-        telling = [holds == asked for holds in result.satisfied] + [False] * len(shown)
-        page += [f"    {'*' if mark else ' '} {line}" for mark, line in zip(telling, shown, strict=False)]
-        if len(result.states) > _MOST_STATES:
-            page.append(f"      and {len(result.states) - _MOST_STATES} more (--format json lists them)")
+        telling = [holds == asked for holds in result.satisfied] + [False] * (
+            len(result.states) - len(result.satisfied)
+        )
+        numbers = list(range(len(result.states)))
+        if not limits.everything and len(numbers) > _MOST_STATES:
+            numbers = sorted(sorted(numbers, key=lambda i: not telling[i])[:_MOST_STATES])
+        shown = table([result.states[i] for i in numbers]) if any(result.states) else []
+        page += [f"    {'*' if telling[i] else ' '} {line}" for i, line in zip(numbers, shown, strict=False)]
+        if len(result.states) > len(numbers):
+            page.append(f"      and {len(result.states) - len(numbers)} more (--all tells them)")
         if not result.listed_all:
             page.append("    there may be more states than these")
         if result.executions is not None:
@@ -148,14 +184,18 @@ class TextReport:
         return page
 
     def _checks(self, result: Result) -> list[str]:
-        """Each check of a kernel test, and what the answers rest on."""
+        """Each check of a kernel test."""
         lines = []
         for check in result.checks:
             word, style = {True: ("holds", "good"), False: ("fails", "bad"), None: ("open", "open")}[check.holds]
             if check.bounded:
                 word, style = "bound", "open"
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
-        lines += [f"    {plain(followed(loop))}" for loop in result.loops if loop.kind == "waiting"]
+        return lines
+
+    def _rests_on(self, result: Result) -> list[str]:
+        """What the answers rest on."""
+        lines = [f"    {plain(followed(loop))}" for loop in result.loops if loop.kind == "waiting"]
         return lines + [f"    {plain(note)}" for note in (*warned(result), *result.notes)]
 
     def _warned(self, result: Result) -> list[str]:
@@ -187,14 +227,15 @@ def _partly_known(outcome: Outcome) -> list[str]:
     return [f"    known: {plain(f.message)}" for f in known if len(known) < len(outcome.findings)]
 
 
-def told(result: Result) -> list[list[str]]:
-    """What shows that each check does not hold. One execution may show it of several."""
+def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[str]]:
+    """What shows that each check does not hold. One execution may show it of several. Causes are told elsewhere."""
     found: dict[tuple[str, ...], dict[str, list[str]]] = {}
-    for check in result.checks:
+    for check in failing(result):
         of_states = not result.of_kernel and check is result.checks[0] and bool(result.states)
-        if check.holds is False and not of_states and not (check.kind == "race_free" and result.races):
-            lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in check.spots]
-            lines += [f"      {plain(line)}" for line in check.story]
+        if not of_states and not (check.kind == "race_free" and result.races):
+            spots = [] if check.causes and check.ranks else check.spots  # the steps say it
+            lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)]
+            lines += [f"      {plain(line)}" for line in limits.story(check.story, check.ranks, check.left)]
             same = found.setdefault(tuple(lines) if lines else (check.message,), {})
             same.setdefault(check.message, []).append(check.kind)
     return [
@@ -214,33 +255,6 @@ def _each(result: Result) -> str:
     if not result.forbidding_each:
         return ""
     return ": each alone is enough"
-
-
-def race_lines(result: Result) -> list[str]:
-    """Each race in a line, and why; of the races of two instructions, whoever executes them, the first. The execution of
-    the first one of all, unless one was told already. What was told already is not told again."""
-    found: dict[tuple[object, ...], list[str]] = {}
-    others: dict[tuple[object, ...], int] = {}
-    known = {line for check in result.checks if check.holds is False for line in check.story}
-    for race in result.races:
-        pair = (race["kind"], *sorted((e["line"], e["instruction"]) for e in race["events"]))
-        others[pair] = others.get(pair, -1) + 1
-        if pair in found:
-            continue
-        first, second = (plain(event_text(event)) for event in race["events"])
-        between = f"{first} and {second}" if first != second else f"{first} and itself"
-        found[pair] = [f"{race['kind']} race between {between}"]
-        lines = [] if known else race.get("execution", [])
-        lines = [*lines, *([race["reason"]] if race.get("reason") and race["reason"] not in known else [])]
-        found[pair] += [f"    {plain(line)}" for line in lines]
-        known.update(lines)
-    for pair, lines in found.items():
-        if others[pair]:
-            lines[0] += f", and {others[pair]} more race{'s' * (others[pair] != 1)} of these instructions"
-    shown = list(found.values())
-    left = len(shown) - _MOST_RACES
-    told = [line for lines in shown[:_MOST_RACES] for line in lines]
-    return [*told, *([f"and {left} more pairs of instructions (--format json lists them)"] if left > 0 else [])]
 
 
 def _forbidden(result: Result) -> str:

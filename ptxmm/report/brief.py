@@ -1,0 +1,181 @@
+"""A page that fits: what caused a failure first, at the line of the source with its text; of what follows from it no more than
+a reader takes in at a glance. `--all` tells everything."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ptxcore.sources import read_bytes
+from ptxmm.findings import event_text
+from ptxmm.report import plain
+from ptxmm.report.story import more_steps
+from ptxmm.result import Cause, Checked, Result, Spot
+
+#: Lines of a page about one cause, at `WIDTH` columns.
+LINES, WIDTH = 25, 100
+#: Lines of steps of an execution that a page has whatever else it says.
+_FEWEST_STEPS = 3
+_MARGIN = " " * 6
+_MOST_RACES = 12
+_MOST_CAUSES = 4
+_LONGEST = 16 << 20  # bytes of a source file
+
+
+class Limits:
+    """How many lines steps of executions may still take on a page of a `width`; None: as many as there are."""
+
+    def __init__(self, room: int | None, width: int = WIDTH) -> None:
+        self.room, self.width = room, width
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self.room is None
+
+    def story(self, lines: Sequence[str], ranks: Sequence[int], left: int) -> list[str]:
+        """A story with the steps for which there is room, the most telling ones, and the first of its reasons."""
+        if self.room is None:
+            return list(lines)
+        steps, reasons = lines[: len(ranks)], lines[len(ranks) + bool(left) :]
+        kept = self._kept(steps, ranks)
+        out = len(steps) - len(kept) + left
+        more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(steps) else "")] if out else []
+        others = len(reasons) - 1 if ranks else 0
+        again = [f"and {others} more like it (--all tells them)"] if others > 0 else []
+        return [*(steps[i] for i in kept), *more, *(reasons[:1] if again else reasons), *again]
+
+    def _kept(self, steps: Sequence[str], ranks: Sequence[int]) -> list[int]:
+        """The most telling steps for which there is room."""
+        kept: list[int] = []
+        for i in sorted(range(len(steps)), key=lambda i: ranks[i]):
+            needed = len(wrapped(_MARGIN + steps[i], self.width))
+            if self.room is None or self.room <= 0 or (needed > self.room and len(kept) > 1):
+                break
+            self.room -= needed
+            kept.append(i)
+        return sorted(kept)
+
+
+def room_for_steps(page: Sequence[str], width: int) -> int:
+    """For how many steps there is room on a page that has none yet."""
+    return max(_FEWEST_STEPS, LINES - sum(len(wrapped(line, width)) for line in page))
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """A line in as many as it takes; what goes on is indented further."""
+    if len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 4)
+    found = textwrap.wrap(
+        line, width, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
+    )
+    first = line[: len(line) - len(line.lstrip(" "))] + found[0].lstrip(" ")
+    return [first, *found[1:]]
+
+
+# Causes.
+
+
+def causes(result: Result) -> list[Cause]:
+    """What to look at first, each once: what caused checks to fail, or the first race where these name none."""
+    found = dict.fromkeys(c for check in failing(result) for c in check.causes)
+    if not found and result.races:
+        found = dict.fromkeys(result.races[0].get("causes", ()))
+    return list(found)
+
+
+def failing(result: Result) -> list[Checked]:
+    """The checks of a kernel test, and those of a litmus test besides its condition, that do not hold."""
+    return [check for check in result.checks if check.holds is False]
+
+
+def told_first(spot: Spot, what: str, found: Sequence[Cause]) -> bool:
+    """Whether a place is among these causes."""
+    return any(spot == cause.spot and what.startswith(cause.what) for cause in found)
+
+
+def cause_lines(found: Sequence[Cause], *, everything: bool) -> list[str]:
+    """Two lines for each cause: where and what, and the text there."""
+    shown = found if everything else found[:_MOST_CAUSES]
+    lines = [line for cause in shown for line in _cause(cause)]
+    more = len(found) - len(shown)
+    return [*lines, *([f"and {more} more (--all tells them)"] if more else [])]
+
+
+def _cause(cause: Cause) -> list[str]:
+    text = _text_at(cause.spot.path, cause.spot.line)
+    head = f"{cause.spot}: {cause.what}"
+    if not text or _squeezed(text.rstrip(";")) == _squeezed(cause.text):
+        return [plain(head), f"  {plain(cause.text)}"]
+    return [plain(f"{head} ({cause.text.split()[0]})"), f"  {plain(text)}"]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@functools.lru_cache(maxsize=256)
+def _text_at(path: str, line: int) -> str:
+    """A line of a source file; empty where there is none."""
+    try:
+        lines = read_bytes(path, _LONGEST, "a source file").decode("utf-8", "replace").splitlines()
+    except (OSError, ValueError):
+        return ""
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+# Races.
+
+
+def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[str]:
+    """Each race in a line, and why; of the races of two instructions, whoever executes them, the first. The execution of
+    the first one of all, unless one was told already. What was told already is not told again: races of which all causes
+    are among those are counted, unless everything is wanted."""
+    found: dict[tuple[object, ...], list[str]] = {}
+    others: dict[tuple[object, ...], int] = {}
+    known = {line for check in result.checks if check.holds is False for line in check.story}
+    causes = {cause.spot for cause in told}
+    folded: dict[tuple[object, ...], dict[str, Any]] = {}
+    for race in result.races:
+        pair = (race["kind"], *sorted((e["line"], e["instruction"]) for e in race["events"]))
+        others[pair] = others.get(pair, -1) + 1
+        if pair in found or pair in folded:
+            continue
+        own = {cause.spot for cause in race.get("causes", ())}
+        if own and own <= causes and (known or found) and not limits.everything:
+            folded[pair] = race
+            continue
+        causes |= own
+        found[pair], known = _race(race, known, limits)
+    for pair, lines in found.items():
+        if others[pair]:
+            lines[0] += f", and {others[pair]} more race{'s' * (others[pair] != 1)} of these instructions"
+    shown = list(found.values())
+    left = 0 if limits.everything else len(shown) - _MOST_RACES
+    lines = [line for lines in shown[: len(shown) - max(left, 0)] for line in lines]
+    lines += [f"and {left} more pairs of instructions (--all tells them)"] if left > 0 else []
+    return [*lines, *_folded(list(folded.values()))]
+
+
+def _race(race: dict[str, Any], known: set[str], limits: Limits) -> tuple[list[str], set[str]]:
+    first, second = (plain(event_text(event)) for event in race["events"])
+    between = f"{first} and {second}" if first != second else f"{first} and itself"
+    steps = race.get("execution", [])
+    lines = [] if known else limits.story(steps, race.get("ranks", range(len(steps))), race.get("left", 0))
+    reason = race.get("reason")
+    lines += [reason] if reason and reason not in known else []
+    told = {*known, *steps, *([reason] if reason else [])}
+    return [f"{race['kind']} race between {between}", *(f"    {plain(line)}" for line in lines)], told
+
+
+def _folded(races: Sequence[dict[str, Any]]) -> list[str]:
+    if not races:
+        return []
+    places = ", ".join(" and ".join(str(event["line"]) for event in race["events"]) for race in races[:_MOST_RACES])
+    more = ", ..." if len(races) > _MOST_RACES else ""
+    kinds = "/".join(dict.fromkeys(race["kind"] for race in races))
+    count = f"{len(races)} {kinds} race{'s' * (len(races) != 1)}"
+    return [f"{count} for the same reason, of lines {places}{more} (--all tells them)"]

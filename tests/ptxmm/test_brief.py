@@ -1,0 +1,78 @@
+"""Pages that fit: the cause first with its text, nothing twice, and everything with `--all`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ptxmm.checker import Checker, Outcome, Settings
+from ptxmm.cli.main import main
+from ptxmm.kernels.files import expand
+from ptxmm.report.brief import LINES, WIDTH, wrapped
+from ptxmm.report.text import TextReport
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))
+_MORE = re.compile(r"and (\d+) more steps? \(--all tells them\)")
+
+
+def decided() -> list[Outcome]:
+    checker = Checker(Settings(timeout=60, races=True))
+    return [checker(item) for item, problem in expand((path, None) for path in EXAMPLES) if not problem]
+
+
+def pages(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """A page as wide as it may be, and one with everything."""
+    fits = TextReport("ptx-9.0", colour=False, unroll=4, width=WIDTH).page(outcome).splitlines()
+    whole = TextReport("ptx-9.0", colour=False, unroll=4, everything=True).page(outcome).splitlines()
+    return fits, whole
+
+
+def test_a_page_about_one_cause_fits_and_says_nothing_that_the_whole_one_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    failing = [outcome for outcome in decided() if outcome.result.verdict == "no"]
+    assert len(failing) >= 4
+    folded = 0
+    for outcome in failing:
+        lines, whole = pages(outcome)
+        fits = [part for line in lines for part in wrapped(line, WIDTH)]
+        stories = {tuple(check.story) for check in outcome.result.checks if check.story}
+        assert len(fits) <= (LINES + 2) * len(stories), "\n".join(fits)  # two steps at least, however long
+        assert not any("--all" in line for line in whole)
+        text = " ".join(" ".join(whole).split())
+        for line in lines:
+            assert "--all" in line or " ".join(line.split()) in text, line
+        for cause in (cause for check in outcome.result.checks for cause in check.causes):
+            at = next(i for i, line in enumerate(fits) if f"{cause.spot}: {cause.what}" in " ".join(fits[i : i + 2]))
+            file = (ROOT / cause.spot.path).read_text().splitlines()
+            below = " ".join(" ".join(fits[at : at + 4]).split())
+            assert " ".join(file[cause.spot.line - 1].split()) in below, below
+        left = sum(int(found[1]) for line in fits if (found := _MORE.search(line)))
+        shown = sum(line.startswith("      CTA") for line in fits)
+        steps = {tuple(check.story): len(check.ranks) for check in outcome.result.checks}
+        folded += bool(left)
+        assert not left or left + shown == sum(steps.values())
+    assert folded  # there is something to fold
+
+
+def test_lines_are_wrapped_at_words_and_indented() -> None:
+    line = "    the store to x is not ordered before the load of x"
+    assert wrapped(line, 80) == [line]
+    found = wrapped(line, 30)
+    assert all(len(part) <= 30 for part in found) and all(part.startswith("        ") for part in found[1:])
+    assert " ".join(" ".join(found).split()) == line.strip()
+    assert wrapped("    " + "x" * 50, 20) == ["    " + "x" * 50]  # a word is one
+
+
+def test_all_is_an_option_of_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    main(["check", "examples/lock.toml:weak"])
+    short = capsys.readouterr().out
+    main(["check", "examples/lock.toml:weak", "--all"])
+    whole = capsys.readouterr().out
+    assert "--all" in short and "--all" not in whole and whole.count("\n") > short.count("\n")
+    assert whole.count("data race between") == 2 and "2 data races for the same reason" in short

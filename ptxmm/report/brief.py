@@ -11,7 +11,6 @@ from typing import Any
 from ptxcore.sources import read_bytes
 from ptxmm.findings import event_text
 from ptxmm.report import plain
-from ptxmm.report.story import more_steps
 from ptxmm.result import Cause, Checked, Result, Spot
 
 #: Lines of a page about one cause, at `WIDTH` columns.
@@ -57,6 +56,11 @@ class Limits:
             self.room -= needed
             kept.append(i)
         return sorted(kept)
+
+
+def more_steps(count: int) -> str:
+    """What a list of steps says of those that it leaves out."""
+    return f"and {count} more step{'s' * (count != 1)}"
 
 
 def room_for_steps(page: Sequence[str], width: int) -> int:

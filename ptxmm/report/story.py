@@ -15,6 +15,7 @@ from typing import NamedTuple
 from axioms.events.event import OPEN
 from axioms.explain.account import Account
 from axioms.witness.execution import ExecutedEvent, Execution
+from ptxmm.report.brief import more_steps
 from ptxmm.report.claims import Told, Words
 from ptxmm.report.events import part_of
 from ptxmm.result import Cause, Spot
@@ -220,11 +221,6 @@ class Story:
     def steps_for(self, reasons: list[Told]) -> Steps:
         """The steps of which these reasons speak, among others."""
         return self.ranked(i for r in reasons for i in r.involved)
-
-
-def more_steps(count: int) -> str:
-    """What a list of steps says of those that it leaves out."""
-    return f"and {count} more step{'s' * (count != 1)}"
 
 
 def _most_telling(ranks: list[int]) -> list[int]:

@@ -176,8 +176,6 @@ def _instructions() -> str:
 
 
 def _row(form: Form) -> str:
-    from ptxcore.machine.lower.executable import explored, explored_in_kernels
-
     types = "; ".join(" ".join(f".{t}" for t in slot.words) for slot in form.pattern.types if len(slot.words) > 1)
     syntax = form.shown().replace("|", "\\|")
     shown = f"`{syntax}`" + (f" with `{types}`" if types else "")
@@ -203,9 +201,18 @@ def _row(form: Form) -> str:
         "yes",
         "yes",
         "yes" if executed else "no",
-        "yes" if explored(form) else "in kernels" if explored_in_kernels(form) else "no",
+        _explored(form),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _explored(form: Form) -> str:
+    from ptxcore.machine.lower.executable import explored, explored_in_kernels
+    from ptxmm.kernels.whole import BY_RUNS_ALONE
+
+    if form.mnemonic in BY_RUNS_ALONE:
+        return "by runs"
+    return "yes" if explored(form) else "in kernels" if explored_in_kernels(form) else "no"
 
 
 def _differences() -> str:

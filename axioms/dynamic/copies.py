@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.clocks import Arrival, Table
+from axioms.dynamic.fenced import unfenced
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.phases import Actor, Part
 from axioms.dynamic.shadow import AGENTS, Access
@@ -19,7 +20,7 @@ from ptxcore.isa.form import Use
 from ptxcore.isa.mbarrier import arrive_after_copies
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedCopy, WatchedThread
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread
 
 if TYPE_CHECKING:
     from axioms.dynamic.determinate import Determinate
@@ -52,14 +53,17 @@ class Agent(NamedTuple):
     reads: int
     time: int
     parts: tuple[Part, ...]
+    #: Of a product of a warpgroup: what each of its threads knew at its last fence, and what this said of other accesses.
+    tables: tuple[Table, ...] = ()
+    known: dict[tuple[int, int, int], bool] = {}  # noqa: RUF012
 
 
 class Groups:
     """The bulk operations of a thread: in no group yet, and by group. What groups tell of operations: all, or their reading."""
 
     def __init__(self) -> None:
-        self.open: list[tuple[WatchedCopy, bool]] = []
-        self.closed: list[list[tuple[WatchedCopy, bool]]] = []
+        self.open: list[tuple[Told, bool]] = []
+        self.closed: list[list[tuple[Told, bool]]] = []
 
 
 class Copies:
@@ -77,6 +81,10 @@ class Copies:
         self._counts: dict[int, int] = {}
         self._closed: dict[int, list[int]] = {}
         self._bulk: dict[int, Groups] = {}
+        #: What threads knew at their last `wgmma.fence` or fence of proxies, behind which products of theirs come.
+        self._fenced: dict[int, Table] = {}
+        #: The products that may access registers without a fence behind other accesses, by the identities of instructions.
+        self._unfenced: set[int] | None = None
         #: Who issued what the numbers of other agents stand for, and in which proxy.
         self._issuers: dict[int, tuple[int, str]] = {}
         #: By CTA: operations on shared memory, and which of their accesses must be complete before it ends.
@@ -84,7 +92,7 @@ class Copies:
 
     # Issue.
 
-    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Agent:
+    def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Agent:
         """An asynchronous operation is issued."""
         self.issued += 1
         number, party = thread.number, Party(thread.number, thread.instruction)
@@ -100,10 +108,8 @@ class Copies:
             time = self._counts[number] = self._counts.get(number, 0) + 1
             own = self._own(number)
             return self._noted(thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, ()))
-        first = _OTHERS * self.clocks.size + 2 * self._number
-        self._number += 1
         proxy = "generic" if copy is None else "async"
-        self._issuers[first] = self._issuers[first + 1] = number, proxy
+        first = self._numbered(number, proxy)
         parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts)
         if copy is None:
@@ -111,11 +117,46 @@ class Copies:
         self._bulk.setdefault(number, Groups()).open.append((copy, copy.after is None))
         return self._noted(thread, copy, agent)
 
-    def _noted(self, thread: WatchedThread, copy: WatchedCopy, agent: Agent) -> Agent:
+    def multiplies(self, threads: Sequence[WatchedThread], product: WatchedProduct) -> Agent:
+        """The threads of a warpgroup issue a product. It is ordered after what is before their last fences, and not after other
+        instructions before it (section 8.9.1.1)."""
+        self.issued += 1
+        number, launch = threads[0].number, threads[0].launch
+        ops = launch.compiled.ops
+        if self._unfenced is None:
+            functions = launch.program.functions.values()
+            self._unfenced = {id(op.instruction) for code in functions for op in unfenced(code)}
+        if id(ops[product.op].instruction) in self._unfenced:
+            self.run.doubts(threads[0], "unfenced")
+        first = self._numbered(number, "async")
+        tables = {id(table): table for table in (self._fenced.get(thread.number, {}) for thread in threads)}
+        party, arrival = Party(number, ops[product.op]), self.clocks.release(number)
+        agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), tuple(tables.values()), {})
+        self._unfinished.setdefault(number // self.clocks.size, []).append((agent, agent.reads))
+        return agent
+
+    def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
+        """A thread executes `wgmma.fence`, or has waited for products."""
+        if action == "fence":
+            self._fenced[thread.number] = self.clocks.known[thread.number]
+        elif complete:
+            self._learns(thread.number, *((product.agent.reads, 1) for product in complete))
+
+    def _numbered(self, issuer: int, proxy: str) -> int:
+        """The first of two numbers that stand for an operation where threads' numbers stand."""
+        first = _OTHERS * self.clocks.size + 2 * self._number
+        self._number += 1
+        self._issuers[first] = self._issuers[first + 1] = issuer, proxy
+        return first
+
+    def _noted(self, thread: WatchedThread, copy: Told, agent: Agent) -> Agent:
         """What of an operation is about shared memory must be complete when its CTA ends."""
         unfinished = self._unfinished.setdefault(thread.number // self.clocks.size, [])
-        for address, number in ((copy.source, agent.reads), (copy.to, agent.writes)):
-            if self.run.is_shared(address) and copy.size + copy.fill:
+        for places, number in (
+            (copy.taken(), agent.reads),
+            (((address, size) for _, address, size in copy.given()), agent.writes),
+        ):
+            if any(self.run.is_shared(address) and size for address, size in places):
                 unfinished.append((agent, number))
         return agent
 
@@ -164,15 +205,27 @@ class Copies:
         """Whether an access comes before one of an operation."""
         if self.war_ok and self._follows(agent, other, access):
             return True
-        knows = self.run.phases.knows
         if agent.proxy == "generic":
-            return knows(agent.arrival, other.thread, other.time)
-        size, cta = self.clocks.size, agent.party.thread // self.clocks.size
-        fenced = other.thread + _plane(cta, space) * size
-        if knows((-1, agent.arrival[1], 0), fenced, other.time):
+            return self.run.phases.knows(agent.arrival, other.thread, other.time)
+        cta = agent.party.thread // self.clocks.size
+        if not agent.tables:
+            return self._behind_fence(agent.arrival[1], cta, space, other)
+        key = other.thread, other.time, space
+        if key not in agent.known:
+            found = {self._behind_fence(table, cta, space, other) for table in agent.tables}
+            if len(found) > 1:
+                raise Stopped(Open("warpgroup", agent.party))
+            agent.known[key] = found.pop()
+        return agent.known[key]
+
+    def _behind_fence(self, table: Table, cta: int, space: int, other: Access) -> bool:
+        """Whether who knows what a table says may access through the asynchronous proxy, in a CTA, behind an access: with a
+        fence between the proxies, or as another operation of the same proxy and CTA."""
+        size, knows = self.clocks.size, self.run.phases.knows
+        if knows((-1, table, 0), other.thread + _plane(cta, space) * size, other.time):
             return True
         issuer, proxy = self._issuers.get(other.thread, (0, "generic"))
-        return proxy == "async" and issuer // size == cta and knows(agent.arrival, other.thread, other.time)
+        return proxy == "async" and issuer // size == cta and knows((-1, table, 0), other.thread, other.time)
 
     def _follows(self, agent: Agent, before: Access, access: Access) -> bool:
         """Whether a write through the asynchronous proxy comes behind a read through the other one, but for a fence."""
@@ -269,7 +322,7 @@ class Copies:
         for key in [key for key in table if key >> _FENCED == 0]:
             for space in spaces:
                 table[key + _plane(cta, space)] = table[key]
-        self.clocks.known[number] = table
+        self.clocks.known[number] = self._fenced[number] = table
 
     def initialises(self, thread: WatchedThread) -> None:
         """`fence.mbarrier_init`: the objects that a thread initialised before it are there for asynchronous operations, too."""

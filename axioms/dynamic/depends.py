@@ -37,6 +37,10 @@ _COMPUTE = frozenset(("mma", "wmma", "movmatrix", "getctarank", "isspacep", "map
 _NOT_COMPUTED = frozenset(
     ("clusterlaunchcontrol", "cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4")
 )
+#: Instructions that copy within memory, of which the run says where; and those that multiply what registers and memory hold.
+_COPIES, _MULTIPLIES = "cp", "wgmma"
+#: The registers that are multiplied.
+_MULTIPLIED = frozenset(("a",))
 #: Instructions whose operands all decide what threads do, and that move no data.
 _DECIDE = frozenset(
     ("fence", "membar", "trap", "brkpt", "griddepcontrol", "alloca", "stackrestore", "mbarrier", "activemask")
@@ -147,7 +151,7 @@ class Dependence:
         self._sinks.update(dict.fromkeys(registers(sinks)))
         places, own = self._places(launch, ran, code, op)
         mnemonic = op.use.form.mnemonic
-        updates = mnemonic in ("atom", "red")
+        updates = mnemonic in ("atom", "red", _COPIES)
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         loads = bool(places) and (bool(results) or updates)
@@ -280,7 +284,7 @@ def _is_blurring(op: Op) -> bool:
     form = op.use.form
     if _computes(op) or _accesses(op) or form.kind in ("branch", "jump", "call", "return", "exit", "nothing", "warp"):
         return False
-    return form.mnemonic not in _DECIDE and form.mnemonic not in _BROUGHT
+    return form.mnemonic not in (*_DECIDE, *_BROUGHT, _COPIES, _MULTIPLIES)
 
 
 def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
@@ -294,6 +298,10 @@ def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
         return [s for name, s in zip(names, sources, strict=False) if name not in _JUDGED], judged
     if form.kind == "nothing":
         return [], []
+    if form.mnemonic == _MULTIPLIES:
+        wanted = [e.parameter.name for e in op.use.wanted if e.parameter.role != "destination"]
+        named = list(zip(wanted, sources, strict=False))
+        return [s for name, s in named if name in _MULTIPLIED], [s for name, s in named if name not in _MULTIPLIED]
     parameters = [p for p in form.pattern.parameters if p.role in ("memory", "source")]
     if len(parameters) < len(sources) or not (_accesses(op) or form.mnemonic in _BROUGHT):
         return ([], sources) if not _is_blurring(op) else (sources, sources)

@@ -23,7 +23,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
-from ptxcore.machine.run.watched import WatchedCopy, WatchedThread
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
@@ -230,10 +230,19 @@ class Determinate:
             raise self._open(thread, "cluster")
         self.clusters.reaches(thread, segment)
 
-    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Agent:
+    def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Agent:
         if not self.alone:
             raise self._open(thread, "asynchronous")
         return self.copies.begins(thread, how, copy)
+
+    def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Agent:
+        if not self.alone:
+            raise self._open(threads[0], "asynchronous")
+        self.meetings += 1
+        return self.copies.multiplies(threads, product)
+
+    def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
+        self.copies.of_products(thread, action, complete)
 
     def performs(self, agent: Agent, action: Callable[[], None]) -> None:
         outer, self.performing = self.performing, agent
@@ -242,7 +251,7 @@ class Determinate:
         finally:
             self.performing = outer
 
-    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
+    def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
         how = copy.agent.party.op.use
         commutes = f"{how.op}.{how.type}" if kind == "A" and commutative(how) else ""
         self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)

@@ -12,7 +12,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.surroundings import Cta
-from ptxcore.machine.run.watched import WatchedCopy, WatchedThread, Watcher
+from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Watcher
 from ptxcore.machine.vector.watching import Accesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 
@@ -39,6 +39,8 @@ class Recording:
         self._watcher = watcher
         self._ops: list[Op] = []
         self._noted: dict[int, set[int]] = {}
+        #: Whether an asynchronous operation is complete: an mbarrier object learns of it, of no data.
+        self._performing = False
         self.products: dict[int, Op] = {}
 
     @property
@@ -54,11 +56,12 @@ class Recording:
             found.setdefault(id(self._ops[number].instruction), set()).update(places)
         return found
 
-    def _note(self, thread: WatchedThread, address: int, size: int) -> None:
-        places = self._noted.get(thread.op)
+    def _note(self, thread: WatchedThread, address: int, size: int, op: int | None = None) -> None:
+        number = thread.op if op is None else op
+        places = self._noted.get(number)
         if places is None:
             self._ops = thread.launch.compiled.ops
-            places = self._noted[thread.op] = set()
+            places = self._noted[number] = set()
         if address >= _WINDOWS:
             places.add(-(address >> GLOBAL_BITS))
         else:
@@ -81,16 +84,28 @@ class Recording:
     def operates(
         self, thread: WatchedThread, kind: str, how: Use, address: int, write: Callable[[Any], tuple[Any, Any]]
     ) -> None:
-        self._note(thread, address, 8)
+        if not self._performing:
+            self._note(thread, address, 8)
         self.watcher.operates(thread, kind, how, address, write)
 
-    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Any:
+    def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Any:
         return self.watcher.begins(thread, how, copy)
 
     def performs(self, agent: Any, action: Callable[[], None]) -> None:
-        self.watcher.performs(agent, action)
+        outer, self._performing = self._performing, True
+        try:
+            self.watcher.performs(agent, action)
+        finally:
+            self._performing = outer
 
-    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
+    def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Any:
+        return self.watcher.multiplies(threads, how, product)
+
+    def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
+        self.watcher.of_products(thread, action, complete)
+
+    def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
+        self._note(copy.thread, address, size, copy.op)
         self.watcher.copied(copy, kind, address, size)
 
     def commits(self, thread: WatchedThread, how: Use) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Use
@@ -102,6 +103,29 @@ def _units(kind: str) -> tuple[int, int]:
     return max(1, BITS[kind] // 8), max(1, 8 // BITS[kind])
 
 
+def _shape(plan: Plan, name: str) -> tuple[int, int, int, int]:
+    """Of a matrix in shared memory: how many rows of A or columns of B, how many pieces along K that are read at once, their
+    bytes, and how many elements each holds."""
+    kind, across = (plan.a_kind, WARPS * _ROWS) if name == "a" else (plan.b_kind, plan.n)
+    k = plan.k // 2 if name == "a" and plan.sparse is not None else plan.k
+    size, held = _units(kind)
+    return across, k // held, size, held
+
+
+def spans(plan: Plan, name: str, descriptor: int, *, transposed: bool) -> tuple[tuple[int, int], ...]:
+    """The bytes of a matrix in shared memory, `a` or `b`: offsets and sizes, in order. Raises Bad."""
+    return _spans(descriptor, *_shape(plan, name)[:3], transposed)
+
+
+@lru_cache(maxsize=1024)
+def _spans(descriptor: int, across: int, along: int, size: int, transposed: bool) -> tuple[tuple[int, int], ...]:
+    import numpy as np
+
+    firsts = np.unique(addresses(descriptor, across, along, size, transposed=transposed))
+    begins = np.concatenate(([0], (np.diff(firsts) != size).nonzero()[0] + 1, [len(firsts)])).tolist()
+    return tuple((int(firsts[i]), (j - i) * size) for i, j in pairwise(begins))
+
+
 def matrix(
     plan: Plan, name: str, descriptor: int, data: Any, known: Any, *, transposed: bool
 ) -> tuple[Any, Any, tuple[int, int]]:
@@ -110,10 +134,8 @@ def matrix(
     Raises Bad where it does not lie in shared memory, and where its descriptor has no meaning."""
     import numpy as np
 
-    kind, across = (plan.a_kind, WARPS * _ROWS) if name == "a" else (plan.b_kind, plan.n)
-    k = plan.k // 2 if name == "a" and plan.sparse is not None else plan.k
-    size, held = _units(kind)
-    places = addresses(descriptor, across, k // held, size, transposed=transposed)
+    across, along, size, held = _shape(plan, name)
+    places = addresses(descriptor, across, along, size, transposed=transposed)
     low, end = int(places.min()), int(places.max()) + size
     if end > len(data):
         raise Bad("out-of-bounds", f"out of bounds: {name.upper()} lies from offset {low} to {end} of shared memory, which has "

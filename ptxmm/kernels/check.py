@@ -15,19 +15,22 @@ from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore.clock import OutOfTime, deadline_after
+from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
 from ptxmm.kernels.extent import extent
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
+from ptxmm.kernels.runs import Runs
 from ptxmm.kernels.test import Check, KernelTest
-from ptxmm.kernels.whole import decide_whole, may_be_run, may_be_whole, threads_of
+from ptxmm.kernels.whole import by_runs_alone, decide_whole, may_be_run, may_be_whole, threads_of
 from ptxmm.races import entry
 from ptxmm.report import notes
 from ptxmm.report.checks import open_for
 from ptxmm.report.undefined import sentence
 from ptxmm.report.whole import LeftOpen
+from ptxmm.report.whole import by_runs_alone as told_by_runs_alone
 from ptxmm.result import ASSERTIONS, Checked, Loop, Result, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
@@ -106,6 +109,11 @@ def check(
     except UnsupportedProgram:
         if of_run is None:
             raise
+    except InputError:
+        if not (open_ and by_runs_alone(Runs(test))):
+            raise
+        result.error = told_by_runs_alone(open_)
+        open_ = ""
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME and later is not None and _decided_later(test, later, deadline, model):

@@ -49,8 +49,16 @@ _MOST_BYTES = 1 << 28
 _OTHER_ORDERS = (1, 2)
 #: What several runs may decide where one does not.
 _EXPLORED = frozenset(("order", "unordered", "error"))
-#: Errors that tell of themselves what is wrong.
-_MISUSED, _STUCK = _TELLING = ("bad-mbarrier", "deadlock")
+#: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
+_MISUSED = frozenset(
+    ("bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product")
+)
+_STUCK = "deadlock"
+#: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
+_UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
+#: Instructions that runs follow and the formula does not.
+BY_RUNS_ALONE = frozenset(("wgmma",))
+_TELLING = _MISUSED | {_STUCK}
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
 #: Seconds that many runs may take to find something wrong where nothing is proven.
@@ -77,6 +85,13 @@ def may_be_run(test: KernelTest, model: Model) -> bool:
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
     spoken_of = bool(model.shipped) and model.readings <= READINGS
     return in_order and fair and spoken_of and size <= _MOST_BYTES
+
+
+def by_runs_alone(runs: Runs) -> bool:
+    """Whether a kernel has instructions that runs follow and the formula does not."""
+    programs = [device.program for device in runs.devices.values()]
+    codes = [code for program in programs for code in program.functions.values()]
+    return any(op.use.form.mnemonic in BY_RUNS_ALONE for code in codes for op in code.ops)
 
 
 def tells_races(model: Model) -> bool:
@@ -124,7 +139,7 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     left = [(len(ran.watchers) - 1, ran.why)] if ran.why is not None else []
     left += [(i, w.unknown) for i, w in enumerate(ran.watchers) if w.unknown is not None]
     if (
-        left and left[0][1].what in _EXPLORED and racing and not _open_ones(test)
+        left and left[0][1].what in _EXPLORED and racing and not (_open_ones(test) or by_runs_alone(runs))
     ):  # of other models the theorem does not speak
         with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
             several = _decide_by_several(runs, result, places)
@@ -135,7 +150,8 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
         number, open_ = left[0]
         party = open_.party
         place = str(places.launch_spot(number, party.op.instruction.span.line)) if party else ""
-        return told.left_open(open_.what, place)
+        said = ran.error.message if open_.what == "error" and ran.error is not None else ""
+        return told.left_open(open_.what, place, said)
     assert ran.state is not None
     states = [ran.state, *([] if ones is None or ones.state is None else [ones.state])]
     contents = Contents(test, ran.recorded, states, places)
@@ -165,7 +181,9 @@ def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: boo
     elif isinstance(ran.why, Misuse):
         if racing:
             findings.misuse(ran.why)
-    elif ran.error is not None and ran.error.kind == _MISUSED:
+    elif ran.error is not None and (
+        ran.error.kind in _MISUSED or (ran.error.kind in _UNDEFINED and by_runs_alone(runs))
+    ):
         findings.fault(ran.error)
     elif ran.error is not None and ran.error.kind == _STUCK:
         determined = all(map(_is_certain, ran.watchers)) and not any(r.recording.products for r in ran.recorded)

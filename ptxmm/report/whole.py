@@ -18,6 +18,9 @@ OPEN = {
     "rounding": "a sum of products of matrices, of which the manual leaves open in which order it is added and rounded",
     "asynchronous": "an asynchronous operation whose effects are open",
     "mbarrier": "an operation on an mbarrier object whose phase is open",
+    "warpgroup": "a product of a warpgroup, of which only some threads come behind what it reads",
+    "unfenced": "a product of a warpgroup in registers that may have been accessed since the last wgmma.fence",
+    "tensormap": "a tensor map in memory that threads may write",
     "clock": "a clock, or another special register whose value is open",
     "stack": "a pointer to a thread's stack that others may read",
     "grid": "a dependent launch",
@@ -84,6 +87,11 @@ def several(runs: int, threads: int, accesses: int) -> str:
     )
 
 
+def by_runs_alone(open_: str) -> str:
+    """Why a test is not decided whose instructions only runs follow."""
+    return f"products of warpgroups (wgmma) are followed by runs of all threads alone, and {open_}"
+
+
 def waits_for_ever(text: str) -> str:
     """Why a test does not terminate."""
     return f"{text}: in a run of all threads each one that has not ended waits for what none of them does"
@@ -100,11 +108,11 @@ class LeftOpen(str):
     what: str
 
 
-def left_open(what: str, place: str) -> LeftOpen:
-    """The note of a test that one run does not decide."""
-    found = LeftOpen(
-        f"one run does not stand for all executions: {OPEN.get(what, f'a call of {what}')}{f' at {place}' if place else ''}"
-    )
+def left_open(what: str, place: str, more: str = "") -> LeftOpen:
+    """The note of a test that one run does not decide; `more`: what is said of it."""
+    named = OPEN.get(what, f"a call of {what}") + (f" at {place}" if place else "")
+    told = "; ".join(line.strip() for line in more.splitlines())
+    found = LeftOpen(f"one run does not stand for all executions: {named}{f' ({told})' if told else ''}")
     found.what = what
     return found
 
@@ -162,7 +170,8 @@ _UNORDERED = {
     "data": "neither program order nor a barrier orders one before the other, and no fence, acquire or release operation was "
     "executed",
     "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
-    "bulk copy, with a fence between the proxies), and behind it what comes behind a wait for it",
+    "bulk copy, with a fence between the proxies; of a product of a warpgroup, before the last wgmma.fence of its threads), "
+    "and behind it what comes behind a wait for it",
     "war": "the write of the asynchronous operation follows the read, but there is no fence between their proxies "
     "(--war-ok is the reading that asks for none)",
 }  # fmt: skip

@@ -159,13 +159,10 @@ class Boxed(Copy):
             for part in self.parts:
                 part.read()
 
-    def perform(self) -> None:
-        self.read()
+    def store(self) -> None:
         assert self.parts is not None
         for part in self.parts:
             part.perform()
-        if self.after is not None:
-            self.after()
 
 
 class Groups:

@@ -83,6 +83,9 @@ class Thread(Images):
     local: Segment
     #: What stands for its asynchronous copies.
     makes: type[Copy] = Copy
+    moves: type[Boxed] = Boxed
+    #: What stands for a product of its warpgroup.
+    multiplies: type[warpgroups.Product] = warpgroups.Product
 
     def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
         self.launch, self.cta = launch, cta
@@ -399,7 +402,7 @@ class Thread(Images):
         space = "shared::cta" if stores else next(w for w in how.form.ordered.split() if w != "global")
         for piece in pieces:
             self.of(space, piece.shared)
-        self._begin(how, Boxed(self, pieces, stores, filling, combine, width // 8, after))
+        self._begin(how, self.moves(self, pieces, stores, filling, combine, width // 8, after))
 
     def leads(self, how: Use) -> bool:
         return True  # whoever comes first: what the others do then changes nothing
@@ -422,8 +425,8 @@ class Thread(Images):
             return self._answer()
         return warpgroups.join(self, how, sources)
 
-    def products_of_warpgroup(self, how: Use, action: str, pending: int = 0) -> None:
-        warpgroups.act(self, action, pending)
+    def products_of_warpgroup(self, how: Use, action: str, pending: int = 0) -> list[Any]:
+        return warpgroups.act(self, action, pending)
 
     def commit(self, how: Use) -> None:
         self._groups(how).commit()

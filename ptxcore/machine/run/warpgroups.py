@@ -6,6 +6,7 @@ waited the registers of A and D hold something that nobody can use: to touch the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Use
@@ -23,6 +24,7 @@ from ptxcore.isa.warpgroup_product import (
     multiplied,
     planned,
     registers,
+    spans,
 )
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.asynchronous import Operation
@@ -107,6 +109,13 @@ class Product(Operation):
                 value._use()
             self.earlier = earlier
 
+    def places(self) -> Iterator[tuple[int, int]]:
+        """The bytes of shared memory that it reads, as offsets and sizes. Raises Bad where a descriptor has no meaning."""
+        told = self.given
+        for name, descriptor, transposed in zip("ab", told[3:5], told.transposed, strict=True):
+            if descriptor is not None:
+                yield from spans(self.plan, name, descriptor, transposed=transposed)
+
     def held_by(self, thread: Any) -> Member:
         """What a thread brought."""
         return self.members[self.numbers[id(thread)]]
@@ -148,7 +157,7 @@ class Product(Operation):
             open_ = open_ | (fragments(plan.d._replace(kind="f32"), doubt)[0] != 0)
         watcher = self.thread.launch.watcher
         if watcher is not None and left_open(plan, a, b[None], c):
-            watcher.other(self.thread, "rounding", self.how)
+            watcher.unsettled(self.instruction)
         d = multiplied(plan, a, b[None], c, told.signs)
         self._keep(registers(plan.d, d), registers(plan.d, open_[None].astype(d.dtype)) if open_.any() else None)
 
@@ -287,7 +296,7 @@ def join(thread: Any, how: Use, sources: tuple[Any, ...]) -> Any:
             )
         raise thread.suspend("waits for its warpgroup at 'wgmma.mma_async'")
     del cta.products[group, thread.op]
-    product = Product(thread, how, [here[number] for number in range(THREADS)])
+    product = thread.multiplies(thread, how, [here[number] for number in range(THREADS)])
     for other, _ in here.values():
         other.products.open.append(product)
         other.copied = True
@@ -302,8 +311,8 @@ def join(thread: Any, how: Use, sources: tuple[Any, ...]) -> Any:
     return mine
 
 
-def act(thread: Any, action: str, pending: int) -> None:
-    """`wgmma.fence`, `wgmma.commit_group` and `wgmma.wait_group` by a thread."""
+def act(thread: Any, action: str, pending: int) -> list[Product]:
+    """`wgmma.fence`, `wgmma.commit_group` and `wgmma.wait_group` by a thread; gives the products that it has waited for."""
     products = thread.products
     if action == "fence":
         products.fenced = thread.R, thread.R[:]
@@ -314,6 +323,8 @@ def act(thread: Any, action: str, pending: int) -> None:
     else:
         waited = products.closed[: len(products.closed) - pending] if pending else products.closed
         products.closed = products.closed[len(waited) :]
-        for group in waited:
-            for product in group:
-                product.release(thread)
+        complete = [product for group in waited for product in group]
+        for product in complete:
+            product.release(thread)
+        return complete
+    return []

@@ -7,20 +7,22 @@ run that nobody watches is none the slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
-from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
+from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
-from ptxcore.machine.run.asynchronous import Copy
+from ptxcore.machine.run.asynchronous import Boxed, Copy
 from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.tensor_memory import Cells
 from ptxcore.machine.run.thread import Thread
-from ptxcore.values.tensor_boxes import Piece
+from ptxcore.machine.run.warpgroups import Product
 
+#: Below lie the state spaces but `.global`.
+_WINDOWS = 1 << GLOBAL_BITS
 _OFFSET = (1 << WINDOW_BITS) - 1
 _POINTER = (1 << 64) - 1
 #: Selects all bytes of a copy.
@@ -62,7 +64,7 @@ class Watcher(Protocol):
         """A thread is about to execute an operation on an mbarrier object (`ptxcore.isa.thread.Thread.modify`)."""
         ...
 
-    def begins(self, thread: WatchedThread, how: Use, copy: WatchedCopy | None) -> Any:
+    def begins(self, thread: WatchedThread, how: Use, copy: Told | None) -> Any:
         """A thread issues an asynchronous operation: a copy, or something else; gives what stands for it."""
         ...
 
@@ -70,8 +72,17 @@ class Watcher(Protocol):
         """Does what an asynchronous operation does in the name of its thread."""
         ...
 
-    def copied(self, copy: WatchedCopy, kind: str, address: int, size: int) -> None:
-        """A copy is about to read (`R`), write (`W`) or combine (`A`) `size` bytes."""
+    def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
+        """A copy is about to read (`R`), write (`W`) or combine (`A`) `size` bytes; or a product to read them."""
+        ...
+
+    def multiplies(self, threads: Sequence[WatchedThread], how: Use, product: WatchedProduct) -> Any:
+        """The threads of a warpgroup issue a product (`wgmma.mma_async`); gives what stands for it."""
+        ...
+
+    def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
+        """A thread has done something about products of its warpgroup (`ptxcore.isa.thread.Thread.products_of_warpgroup`): it
+        has waited for those that are `complete`."""
         ...
 
     def commits(self, thread: WatchedThread, how: Use) -> None:
@@ -112,26 +123,24 @@ class Watcher(Protocol):
         ...
 
 
-class WatchedCopy(Copy):
-    """An asynchronous copy of a thread that is watched; `agent` is what the watcher calls it."""
+class Told(Copy):
+    """What a copy does is told; `agent` is what the watcher calls it."""
 
-    __slots__ = ("agent",)
+    __slots__ = ()
 
+    agent: Any
     thread: WatchedThread
 
-    def __init__(self, thread: WatchedThread, *fields: Any) -> None:
-        super().__init__(thread, *fields)
-        self.agent = thread.watcher.begins(thread, thread.instruction.use, self)
-
     def read(self) -> None:
-        if self.data is None and self.size:
-            self.thread.watcher.copied(self, "R", self.source, self.size)
+        if self.data is None:
+            for address, size in self.taken():
+                self.thread.watcher.copied(self, "R", address, size)
         super().read()
 
     def perform(self) -> None:
         self.read()
         thread, watcher = self.thread, self.thread.watcher
-        for kind, address, size in self._written():
+        for kind, address, size in self.given():
             watcher.copied(self, kind, address, size)
         thread.watcher = _QUIET
         try:
@@ -141,7 +150,12 @@ class WatchedCopy(Copy):
         if self.after is not None:
             watcher.performs(self.agent, self.after)
 
-    def _written(self) -> Iterator[tuple[str, int, int]]:
+    def taken(self) -> Iterator[tuple[int, int]]:
+        """The bytes that it reads, as addresses and sizes."""
+        if self.size:
+            yield self.source, self.size
+
+    def given(self) -> Iterator[tuple[str, int, int]]:
         """The accesses by which it writes."""
         size = self.size + self.fill
         if self.combine is not None:
@@ -152,12 +166,79 @@ class WatchedCopy(Copy):
             yield from (("W", self.to + i, 1) for i in range(size) if self.selected >> i % 16 & 1)
 
 
+class WatchedCopy(Told):
+    """An asynchronous copy of a thread that is watched."""
+
+    __slots__ = ("agent",)
+
+    def __init__(self, thread: WatchedThread, *fields: Any) -> None:
+        super().__init__(thread, *fields)
+        self.agent = thread.watcher.begins(thread, thread.instruction.use, self)
+
+
+class WatchedBox(Told, Boxed):
+    """A copy of several pieces of a thread that is watched. Pieces that lie beside each other are one access."""
+
+    __slots__ = ("agent",)
+
+    def __init__(self, thread: WatchedThread, *fields: Any) -> None:
+        Boxed.__init__(self, thread, *fields)
+        self.agent = thread.watcher.begins(thread, thread.instruction.use, self)
+
+    def taken(self) -> Iterator[tuple[int, int]]:
+        moved = [p for p in self.pieces if p.source is not None]
+        return _merged((p.shared if self.stores else p.source, p.size) for p in moved)
+
+    def given(self) -> Iterator[tuple[str, int, int]]:
+        if not self.stores:
+            yield from (("W", *place) for place in _merged((p.shared, p.size) for p in self.pieces))
+            return
+        written = _merged((p.source, p.size) for p in self.pieces if p.source is not None)
+        if self.combine is None:
+            yield from (("W", *place) for place in written)
+            return
+        for first, size in written:
+            yield from (("A", at, self.element) for at in range(first, first + size, self.element))
+
+
+def _merged(places: Iterable[tuple[Any, int]]) -> Iterator[tuple[int, int]]:
+    """Addresses and sizes in order, of what lies together only one."""
+    first = end = None
+    for address, size in sorted(places):
+        if first is not None and address == end:
+            end += size
+            continue
+        if first is not None and end is not None:
+            yield first, end - first
+        first, end = address, address + size
+    if first is not None and end is not None:
+        yield first, end - first
+
+
+class WatchedProduct(Product):
+    """A product of a warpgroup that is watched: what it reads of shared memory is told, in the name of `agent`."""
+
+    thread: WatchedThread
+
+    def __init__(self, thread: WatchedThread, how: Use, members: list[tuple[Any, tuple[Any, ...]]]) -> None:
+        super().__init__(thread, how, members)
+        self.agent = thread.watcher.multiplies([member for member, _ in members], how, self)
+
+    def perform(self) -> None:
+        super().perform()
+        thread = self.thread
+        for offset, size in self.places():
+            thread.watcher.copied(self, "R", thread.shared + offset, size)
+
+
 class WatchedThread(Thread):
     """A thread of a run that is watched."""
 
     __slots__ = ("number", "watcher")
 
     makes = WatchedCopy
+    moves = WatchedBox
+    multiplies = WatchedProduct
 
     def __init__(self, launch: Launch, cta: Cta, place: Place, code: Code) -> None:
         watcher = launch.watcher
@@ -221,13 +302,15 @@ class WatchedThread(Thread):
         super().wait(how, pending)
         self.watcher.waited(self, how, pending)
 
-    def copy_box(self, how: Use, pieces: Sequence[Piece], **fields: Any) -> None:
-        self.watcher.other(self, "asynchronous", how)
-        super().copy_box(how, pieces, **fields)
+    def tensor_map(self, how: Use, address: int) -> bytes:
+        if address >= _WINDOWS or address & ~_OFFSET == SHARED:
+            self.watcher.other(self, "tensormap", how)
+        return super().tensor_map(how, address)
 
-    def multiply(self, how: Use, sources: tuple[Any, ...]) -> Any:
-        self.watcher.other(self, "asynchronous", how)
-        return super().multiply(how, sources)
+    def products_of_warpgroup(self, how: Use, action: str, pending: int = 0) -> list[Any]:
+        complete = super().products_of_warpgroup(how, action, pending)
+        self.watcher.of_products(self, action, complete)
+        return complete
 
     def tensor_memory(self, how: Use) -> Cells:
         self.watcher.other(self, "asynchronous", how)

@@ -110,10 +110,9 @@ def check(
         if of_run is None:
             raise
     except InputError:
-        if not (open_ and by_runs_alone(Runs(test))):
+        if not ((open_ or of_run) and by_runs_alone(Runs(test))):
             raise
-        result.error = told_by_runs_alone(open_)
-        open_ = ""
+        result.error, open_ = told_by_runs_alone(open_), ""
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME and later is not None and _decided_later(test, later, deadline, model):

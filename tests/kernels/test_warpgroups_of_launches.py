@@ -117,6 +117,12 @@ def test_what_is_not_followed_is_named(name: str) -> None:
     assert said in result.error
 
 
+def test_sums_that_the_manual_leaves_open_leave_open_only_checks_of_them() -> None:
+    result = ptxmm.check(tile(("0f00000000", "0f3E99999A")))
+    assert [c.holds for c in result.checks] == [None, True, True]
+    assert "depend on sums of products of matrices (k.toml:20)" in result.checks[0].message
+
+
 def test_fences_of_proxies_on_either_side_of_a_barrier_are_enough() -> None:
     either = f"{_PROXY}\n bar.sync 0;"
     assert by_runs(tile((either, f"bar.sync 0; {_PROXY}")))[1].verdict == "ok"

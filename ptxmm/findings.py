@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ptxmm.report.notes import followed
 from ptxmm.report.undefined import place as place_of
-from ptxmm.result import Checked, Result, Spot
+from ptxmm.result import Checked, Result, Spot, Step
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
 KINDS = {
@@ -50,7 +50,8 @@ _STATUS = {"error": 2, "undecided": 3, "bounded": 3}
 class Finding:
     """`test` is what every report calls it, `kind` one of `KINDS`. `message` is one line, `details` are further lines;
     `spots` say where, each with what happens there, and never are empty. `place` tells it from others of its kind in
-    its test, and stays the same when unrelated lines change. `known`: a baseline accepts it."""
+    its test, and stays the same when unrelated lines change. `known`: a baseline accepts it. `steps`: an execution that shows
+    it, each step with where, who and what."""
 
     test: str
     kind: str
@@ -59,6 +60,7 @@ class Finding:
     place: str = ""
     details: tuple[str, ...] = ()
     known: bool = False
+    steps: tuple[tuple[Spot, str, str], ...] = ()
 
     @property
     def may_be_known(self) -> bool:
@@ -161,8 +163,15 @@ def _of(
     spots: list[tuple[Spot, str]] | None = None,
     place: str = "",
     details: list[str] | None = None,
+    steps: tuple[tuple[Spot, str, str], ...] = (),
 ) -> Finding:
-    return Finding(result.path, kind, message, tuple(spots or [(home(result), "")]), place, tuple(details or ()))
+    spotted = tuple(spots or [(home(result), "")])
+    return Finding(result.path, kind, message, spotted, place, tuple(details or ()), steps=steps)
+
+
+def _steps(lines: Sequence[str], steps: Sequence[Step]) -> tuple[tuple[Spot, str, str], ...]:
+    """The steps of a story that stand somewhere, each with its line."""
+    return tuple((step.spot, step.who, line) for line, step in zip(lines, steps, strict=False) if step.spot is not None)
 
 
 def _error(result: Result) -> Finding:
@@ -190,7 +199,8 @@ def _condition(result: Result, check: Checked) -> Finding:
     states = [s for s, holds in zip(result.states, result.satisfied, strict=False) if holds == telling]
     details = [", ".join(f"{name} = {value}" for name, value in state.items()) for state in states[:5]]
     details += [*check.story, *(result.why["text"] if result.why else [])]
-    return _of(result, "condition", check.message, spots=check.spots, place=check.text, details=details)
+    steps = _steps(check.story, check.steps)
+    return _of(result, "condition", check.message, spots=check.spots, place=check.text, details=details, steps=steps)
 
 
 def _checks(result: Result) -> Iterator[Finding]:
@@ -200,8 +210,9 @@ def _checks(result: Result) -> Iterator[Finding]:
         elif check.holds is False and not (check.kind == "race_free" and result.races):
             spots = check.spots or ([(check.spot, "")] if check.spot else None)
             yield _of(
-                result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.story
-            )
+                result, check.kind, check.message, spots=spots, place=check.place or check.text, details=check.story,
+                steps=_steps(check.story, check.steps),
+            )  # fmt: skip
 
 
 def _races(result: Result) -> Iterator[Finding]:
@@ -221,7 +232,8 @@ def _races(result: Result) -> Iterator[Finding]:
         if result.verdict == "undefined" and race["kind"] in _MEANINGLESS:
             message += "; the behaviour is undefined"
         details = [text for text in (*race.get("execution", ()), race.get("reason")) if text]
-        yield _of(result, f"{race['kind']}-race", message, spots=spots, place=place, details=details)
+        steps = _steps(race.get("execution", ()), race.get("steps", ()))
+        yield _of(result, f"{race['kind']}-race", message, spots=spots, place=place, details=details, steps=steps)
 
 
 def event_text(event: Mapping[str, Any]) -> str:

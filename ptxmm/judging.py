@@ -167,7 +167,7 @@ def tell_absence(question: Question, checked: Checked) -> None:
     if question.stalled is not None:
         first, said = question.stalled
         checked.spots, checked.hangs, checked.causes = first.spots, first.hangs, first.causes
-        checked.story, checked.ranks, checked.left = first.story, first.ranks, first.left
+        checked.story, checked.steps, checked.left = first.story, first.steps, first.left
         checked.message = words.endless(checked, said)
         return
     try:

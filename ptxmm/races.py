@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def entry(race: Race, cast: Cast) -> dict[str, Any]:
     """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`, and
-    `at`: where to look), `reason`, `execution`; `causes` (`Cause`), and of the steps of the execution `ranks` and how many are
+    `at`: where to look), `reason`, `execution`; `causes` (`Cause`), and the `steps` of the execution and how many are
     `left` out, as `Checked` has them."""
     story = Story(race.execution, cast)
     found = _events(race, story)
@@ -27,7 +27,7 @@ def entry(race: Race, cast: Cast) -> dict[str, Any]:
         "reason": reason.text if reason else "",
         "execution": steps.lines,
         "causes": story.causes(reasons),
-        "ranks": steps.ranks,
+        "steps": steps.steps,
         "left": steps.left,
     }
 

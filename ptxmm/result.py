@@ -44,6 +44,15 @@ class Cause(NamedTuple):
     text: str
 
 
+class Step(NamedTuple):
+    """A step of an execution that is told: where, who (a thread's name, empty for memory), and how soon a short report may
+    leave it out; the higher, the sooner."""
+
+    spot: Spot | None
+    who: str
+    rank: int
+
+
 class Refusal(NamedTuple):
     """Why a test has no answer: a `message`, where it says so at a `spot` of its own, and further lines."""
 
@@ -81,8 +90,7 @@ class Checked:
     the outcome; `story`, the execution, a line for each step; `waits`, who waits or loops for ever, for programs.
     `counts`: of a condition that was decided, how many states satisfy its proposition, and how many do not.
     `place` tells it from other findings of its kind, and stays the same when unrelated lines change.
-    `causes` are what to look at first. The first lines of `story` are steps, of which `left` are left out: `ranks` says of
-    each how soon a short report may leave it out, too; the higher, the sooner."""
+    `causes` are what to look at first. The first lines of `story` are `steps`, of which `left` are left out."""
 
     kind: str
     text: str
@@ -100,12 +108,12 @@ class Checked:
     witness: Witness | None = None
     counts: tuple[int, int] | None = None
     causes: list[Cause] = field(default_factory=list)
-    ranks: list[int] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     left: int = 0
 
     def tell(self, steps: Steps, reasons: Iterable[str] = ()) -> None:
         """The story is these steps, and these reasons for them."""
-        self.story, self.ranks, self.left = [*steps.lines, *reasons], steps.ranks, steps.left
+        self.story, self.steps, self.left = [*steps.lines, *reasons], steps.steps, steps.left
 
 
 class Witness:

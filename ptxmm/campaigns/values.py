@@ -10,11 +10,12 @@ from typing import Any
 from axioms.events.memory import Beside
 from axioms.witness.result import Site, Undefined
 from ptxmm.checker import Outcome
-from ptxmm.result import Cause, Checked, Executions, Loop, Refusal, Result, Spot
+from ptxmm.result import Cause, Checked, Executions, Loop, Refusal, Result, Spot, Step
 
 #: The values that an outcome consists of, besides plain ones.
 _CLASSES: dict[str, Any] = {
-    c.__name__: c for c in (Outcome, Result, Checked, Cause, Executions, Spot, Refusal, Loop, Undefined, Site, Beside)
+    c.__name__: c
+    for c in (Outcome, Result, Checked, Cause, Step, Executions, Spot, Refusal, Loop, Undefined, Site, Beside)
 }
 _PLAIN = (str, int, float, bool, type(None))
 

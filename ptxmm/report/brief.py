@@ -11,7 +11,7 @@ from typing import Any
 from ptxcore.sources import read_bytes
 from ptxmm.findings import event_text
 from ptxmm.report import plain
-from ptxmm.result import Cause, Checked, Result, Spot
+from ptxmm.result import Cause, Checked, Result, Spot, Step
 
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100
@@ -34,23 +34,23 @@ class Limits:
         """Whether nothing is left out."""
         return self.room is None
 
-    def story(self, lines: Sequence[str], ranks: Sequence[int], left: int) -> list[str]:
+    def story(self, lines: Sequence[str], steps: Sequence[Step], left: int) -> list[str]:
         """A story with the steps for which there is room, the most telling ones, and the first of its reasons."""
         if self.room is None:
             return list(lines)
-        steps, reasons = lines[: len(ranks)], lines[len(ranks) + bool(left) :]
-        kept = self._kept(steps, ranks)
-        out = len(steps) - len(kept) + left
-        more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(steps) else "")] if out else []
-        others = len(reasons) - 1 if ranks else 0
+        told, reasons = lines[: len(steps)], lines[len(steps) + bool(left) :]
+        kept = self._kept(told, steps)
+        out = len(told) - len(kept) + left
+        more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(told) else "")] if out else []
+        others = len(reasons) - 1 if steps else 0
         again = [f"and {others} more like it (--all tells them)"] if others > 0 else []
-        return [*(steps[i] for i in kept), *more, *(reasons[:1] if again else reasons), *again]
+        return [*(told[i] for i in kept), *more, *(reasons[:1] if again else reasons), *again]
 
-    def _kept(self, steps: Sequence[str], ranks: Sequence[int]) -> list[int]:
+    def _kept(self, lines: Sequence[str], steps: Sequence[Step]) -> list[int]:
         """The most telling steps for which there is room."""
         kept: list[int] = []
-        for i in sorted(range(len(steps)), key=lambda i: ranks[i]):
-            needed = len(wrapped(_MARGIN + steps[i], self.width))
+        for i in sorted(range(len(steps)), key=lambda i: steps[i].rank):
+            needed = len(wrapped(_MARGIN + lines[i], self.width))
             if self.room is None or self.room <= 0 or (needed > self.room and len(kept) > 1):
                 break
             self.room -= needed
@@ -168,7 +168,7 @@ def _race(race: dict[str, Any], known: set[str], limits: Limits) -> tuple[list[s
     first, second = (plain(event_text(event)) for event in race["events"])
     between = f"{first} and {second}" if first != second else f"{first} and itself"
     steps = race.get("execution", [])
-    lines = [] if known else limits.story(steps, race.get("ranks", range(len(steps))), race.get("left", 0))
+    lines = [] if known else limits.story(steps, race.get("steps", ()), race.get("left", 0))
     reason = race.get("reason")
     lines += [reason] if reason and reason not in known else []
     told = {*known, *steps, *([reason] if reason else [])}

@@ -105,7 +105,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
 
 
 def _race(race: dict[str, Any]) -> dict[str, Any]:
-    shown = {key: value for key, value in race.items() if key not in ("ranks", "left")}
+    shown = {key: value for key, value in race.items() if key not in ("steps", "left")}
     return shown | {"causes": [_cause(cause) for cause in race.get("causes", ())]}
 
 

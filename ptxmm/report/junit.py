@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from ptxmm.checker import Outcome
-from ptxmm.findings import NOT_ALL, bound_of, file_of
+from ptxmm.findings import NOT_ALL, bound_of, file_of, home
 from ptxmm.report.files import print_document
 from ptxmm.report.notes import warned
 
@@ -56,8 +56,10 @@ class JunitReport:
         result = outcome.result
         name = result.path.removeprefix(file_of(result)).lstrip(":") or result.name
         attributes = self._names(legal(file_of(result)), legal(name))
-        case = ElementTree.Element("testcase", {**attributes, "time": f"{result.seconds:.3f}"})
         wrong = [f for f in outcome.findings if not f.known]
+        spot = wrong[0].spots[0][0] if wrong else home(result)
+        where = {"file": legal(spot.path)} | ({"line": str(spot.line)} if spot.line else {})
+        case = ElementTree.Element("testcase", {**attributes, **where, "time": f"{result.seconds:.3f}"})
         if wrong:
             kind = "error" if all(f.kind in _ERRORS for f in wrong) else "failure"
             message = "; ".join(f.message for f in wrong)

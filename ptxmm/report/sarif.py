@@ -79,6 +79,8 @@ class SarifReport:
             written["relatedLocations"] = [
                 {"id": i, **_location(spot, what)} for i, (spot, what) in enumerate(finding.spots[1:], 1)
             ]
+        if finding.steps:
+            written["codeFlows"] = [_flow(finding)]
         if self._baseline:
             written["baselineState"] = "unchanged" if finding.known else "new"
         return written
@@ -105,6 +107,17 @@ def fingerprint(finding: Finding) -> str:
     """What tells a finding from all others, and stays the same when unrelated lines change."""
     key = "\0".join((_relative(finding.test), finding.kind, finding.place))
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _flow(finding: Finding) -> dict[str, Any]:
+    """The execution: what each thread does, with its place among all steps."""
+    threads: dict[str, list[dict[str, Any]]] = {}
+    for order, (spot, who, what) in enumerate(finding.steps, 1):
+        threads.setdefault(who, []).append({"location": _location(spot, what), "executionOrder": order})
+    return {
+        "message": {"text": "an execution that shows it"},
+        "threadFlows": [{"id": who, "locations": steps} for who, steps in threads.items()],
+    }
 
 
 def _location(spot: Spot, what: str) -> dict[str, Any]:

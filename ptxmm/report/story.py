@@ -18,7 +18,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.brief import more_steps
 from ptxmm.report.claims import Told, Words
 from ptxmm.report.events import part_of
-from ptxmm.result import Cause, Spot
+from ptxmm.result import Cause, Spot, Step
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -50,11 +50,10 @@ class Cast:
 
 
 class Steps(NamedTuple):
-    """The steps of an execution, a line each; one more says how many are `left` out, if any. `ranks`: of each step, how soon a
-    short report may leave it out; the higher, the sooner."""
+    """The steps of an execution, a line each; one more says how many are `left` out, if any."""
 
     lines: list[str]
-    ranks: list[int]
+    steps: list[Step]
     left: int
 
 
@@ -104,7 +103,7 @@ class Story:
         left = sum(map(len, told)) - sum(len(told[i]) for i in shown)
         return Steps(
             [*first, *lines, *([more_steps(left)] if left else [])],
-            [*[0] * len(first), *(ranks[i] for i in shown)],
+            [*[Step(None, "", 0)] * len(first), *(self._step(told[i], rank=ranks[i]) for i in shown)],
             left,
         )
 
@@ -147,10 +146,16 @@ class Story:
 
         return [min(map(rank, some)) for some in told]
 
-    def _row(self, alike: list[int]) -> tuple[str, str, str, str]:
+    def _step(self, alike: list[int], rank: int) -> Step:
         event = self.events[alike[0]]
+        return Step(self.cast.at(event), self._who(alike), rank)
+
+    def _who(self, alike: list[int]) -> str:
         more = f" and {len(alike) - 1} others" if len(alike) > 1 else ""
-        return f"{self.cast.name(event.thread)}{more}", *self._done(event)
+        return f"{self.cast.name(self.events[alike[0]].thread)}{more}"
+
+    def _row(self, alike: list[int]) -> tuple[str, str, str, str]:
+        return self._who(alike), *self._done(self.events[alike[0]])
 
     def _done(self, event: ExecutedEvent) -> tuple[str, str, str]:
         """Where, what, and which values."""

@@ -233,9 +233,9 @@ def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[s
     for check in failing(result):
         of_states = not result.of_kernel and check is result.checks[0] and bool(result.states)
         if not of_states and not (check.kind == "race_free" and result.races):
-            spots = [] if check.causes and check.ranks else check.spots  # the steps say it
+            spots = [] if check.causes and check.steps else check.spots  # the steps say it
             lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)]
-            lines += [f"      {plain(line)}" for line in limits.story(check.story, check.ranks, check.left)]
+            lines += [f"      {plain(line)}" for line in limits.story(check.story, check.steps, check.left)]
             same = found.setdefault(tuple(lines) if lines else (check.message,), {})
             same.setdefault(check.message, []).append(check.kind)
     return [

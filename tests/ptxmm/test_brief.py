@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -53,7 +56,7 @@ def test_a_page_about_one_cause_fits_and_says_nothing_that_the_whole_one_does_no
             )
         left = sum(int(found[1]) for line in fits if (found := _MORE.search(line)))
         shown = sum(line.startswith("      CTA") for line in fits)
-        steps = {tuple(check.story): len(check.ranks) for check in outcome.result.checks}
+        steps = {tuple(check.story): len(check.steps) for check in outcome.result.checks}
         folded += bool(left)
         assert not left or left + shown == sum(steps.values())
     assert folded  # there is something to fold
@@ -76,3 +79,31 @@ def test_all_is_an_option_of_check(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     whole = capsys.readouterr().out
     assert "--all" in short and "--all" not in whole and whole.count("\n") > short.count("\n")
     assert whole.count("data race between") == 2 and "2 data races for the same reason" in short
+
+
+def test_gates_get_the_execution_step_by_step_and_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    sarif, junit = tmp_path / "found.sarif", tmp_path / "found.xml"
+    text = (ROOT / "examples/lock.toml").read_text()
+    unexpected = text.replace('"lock.', f'"{ROOT}/examples/lock.').replace('expect = "no"\n', "")
+    (tmp_path / "lock.toml").write_text(unexpected)
+    assert main(["check", str(tmp_path / "lock.toml"), "--sarif", str(sarif), "--junit", str(junit)]) == 1
+    flows = 0
+    for found in json.loads(sarif.read_text())["runs"][0]["results"]:
+        for flow in found.get("codeFlows", ()):
+            steps = [
+                (step["executionOrder"], thread["id"], step["location"])
+                for thread in flow["threadFlows"]
+                for step in thread["locations"]
+            ]
+            assert sorted(order for order, _, _ in steps) == [*range(1, len(steps) + 1)] and steps
+            flows += 1
+            for _, who, location in steps:
+                physical = location["physicalLocation"]
+                lines = (ROOT / unquote(physical["artifactLocation"]["uri"])).read_text().splitlines()
+                assert lines[physical["region"]["startLine"] - 1].strip()
+                assert location["message"]["text"].startswith(who) and who.startswith("CTA ")
+    assert flows == 3  # the condition, and two races
+    bad, good = sorted(ElementTree.parse(junit).iter("testcase"), key=lambda case: not len(case.findall("failure")))
+    assert bad.attrib["file"].endswith("lock.cu") and bad.attrib["line"] == "12"
+    assert good.attrib["file"].endswith("lock.toml")

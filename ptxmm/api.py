@@ -7,14 +7,17 @@ read.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
+    from typing import Unpack
 
     from axioms.cat.model import Model
     from litmus.test import Test
+    from ptxmm.kernels.asked import Asked, LaunchWords
     from ptxmm.kernels.files import Variant
     from ptxmm.kernels.test import KernelTest
     from ptxmm.result import Result, Witness
@@ -29,9 +32,9 @@ def load(path: str | PathLike[str]) -> Test | KernelTest:
     variant of several, `mp.test:3` for one test of a template; `-` for a litmus test on standard input. Raises InputError for
     what is wrong in it, OSError where it cannot be read."""
     from litmus.formats import read
-    from ptxmm.kernels.files import Variant, is_toml, split
+    from ptxmm.kernels.files import Variant, of_kernels, split
 
-    if is_toml(str(path)):
+    if of_kernels(str(path)):
         return load_variant(Variant(str(path), ""))
     variant = split(str(path))
     return read(text_of(path), str(path)) if variant is None else load_variant(variant)
@@ -47,17 +50,18 @@ def text_of(path: str | PathLike[str]) -> bytes:
     return read_bytes(path, LONGEST_TEST, "a litmus test")
 
 
-def load_variant(variant: Variant) -> Test | KernelTest:
-    """Reads one test of a kernel test file, or of a template; an empty name is the only one that there is."""
-    from ptxmm.kernels.files import is_toml
+def load_variant(variant: Variant | Asked) -> Test | KernelTest:
+    """Reads one test of a kernel test file, or of a template, where an empty name is the only one that there is; or makes
+    one as it was asked for."""
+    from ptxmm.kernels.files import Variant, of_kernels, tests_of
 
-    if not is_toml(variant.path):
+    if not isinstance(variant, Variant):
+        return variant.test()
+    if not of_kernels(variant.path):
         from litmus.formats import read as read_litmus
 
         return read_litmus(text_of(variant.path), variant.path, variant.name)
-    from ptxmm.kernels.toml import read
-
-    return read(variant.path).test(variant.name)
+    return tests_of(variant.path).test(variant.name)
 
 
 def parse(text: str | bytes, path: str = "<input>") -> Test:
@@ -100,7 +104,7 @@ def remember(name: str, options: Iterable[str], model: Model) -> None:
 
 
 def check(
-    test: Test | KernelTest,
+    test: Test | KernelTest | str | PathLike[str],
     model: str | Model = DEFAULT_MODEL,
     *,
     unroll: int = 4,
@@ -118,6 +122,7 @@ def check(
     options: Iterable[str] = (),
     without: Iterable[str] = (),
     executions: int | None = None,
+    **launch: Unpack[LaunchWords],
 ) -> Result:
     """Decides a test under a model.
 
@@ -136,11 +141,13 @@ def check(
     `fair` and all. `options`: readings of the manual that differ from ours, by the names of `ptxmm check --help`.
     `without`: passes that are left out, by the names of `axioms.passes`: answers are the same, as far as there are
     any, and take longer. `executions`: list at most so many executions of a litmus test (`Result.executions`),
-    however many end in one state; None: none.
+    however many end in one state; None: none. `launch`: of the path of a kernel, in CUDA C++ or PTX, in place of a
+    test what a kernel test would say: `entry`, `grid`, `block`, `cluster`, `dynamic_shared`, `args`, `memory`, `nvcc`,
+    `expect`, `forall`, `exists`, `never`; without any of these its annotation.
 
     Raises InputError when the test or the model cannot be taken (an instruction that is not there yet, a bad .cat
     file), `axioms.program.UnsupportedProgram` for a program that the engine does not decide yet, ValueError for an
-    option that is none, TypeError for what is no test, as the name of a file.
+    option that is none, TypeError for what is no test, as the name of another file, and for words of a launch that are none.
     """
     _check_options(unroll, timeout, engine, backend)
     if progress is not None:
@@ -163,6 +170,8 @@ def check(
         raise ValueError(f"a check must be one of {', '.join(PROPERTIES)}, not '{unknown[0]}'")
     loaded, options = _taken(model, options)
     name = said_by(model) if isinstance(model, str) else loaded.name
+    if launch or isinstance(test, str | os.PathLike):
+        test = _kernel(test, launch, list(asked))
     if isinstance(test, Test):
         from ptxmm import litmus_check
 
@@ -193,6 +202,19 @@ def check(
             asked=tuple(asked), why=why, explain=explain, options=of_programs(options), model_name=name,
             progress=progress, resident=resident,
         )  # fmt: skip
+
+
+def _kernel(test: object, launch: LaunchWords, checks: list[str]) -> Test | KernelTest:
+    """A kernel that is told by its file. Raises TypeError for what is none."""
+    from ptxmm.kernels.asked import in_python
+    from ptxmm.kernels.files import is_code, split
+
+    path = os.fspath(test) if isinstance(test, str | os.PathLike) else None
+    variant = split(path) if isinstance(path, str) and not launch else None
+    if not isinstance(path, str) or not is_code(variant.path if variant else path):
+        what = "a launch is said of" if launch else "check takes a test that load or parse has read, or"
+        raise TypeError(f"{what} the path of a kernel, FILE.cu or FILE.ptx, not {type(test).__name__}")
+    return in_python(path, launch, checks).test() if launch else load(path)
 
 
 def executions(

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from ptxmm.findings import Finding
-from ptxmm.kernels.files import Item
+from ptxmm.kernels.files import ENDINGS, Item
 from ptxmm.result import Refusal, Result, Witness
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def refused(path: str, model: str, refusal: Refusal) -> Outcome:
 
 def stem(path: str) -> str:
     """A name for a test that could not be read: its file's, and the variant's."""
-    if ".toml:" in path or ".test:" in path:
+    if any(f"{ending}:" in path for ending in ENDINGS):
         return os.path.basename(path)
     return os.path.splitext(os.path.basename(path))[0] or path
 

@@ -1,4 +1,5 @@
-"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, those `*.toml` that are kernel tests, and nvlitmus's `*.test`.
+"""Litmus tests and kernel tests as tests of pytest: `*.litmus`, those `*.toml` that are kernel tests, `*.cu` and `*.ptx` with
+annotations, and nvlitmus's `*.test`.
 
 Each test is one item, a variant of a kernel test too; it passes when it answers as it says it should, and a failure shows
 ptxmm's report. Settings, in the ini file or as options: see `pytest_addoption`.
@@ -38,6 +39,8 @@ _LISTS = {
     "check": "check this of every test, too: race_free, no_deadlock, terminates, no_trap",
     "reading": "another reading of the manual, by its name in ptxmm check --help",
 }
+#: As `ptxmm.kernels.files.ENDINGS`, which is not imported for this.
+_ENDINGS = (".litmus", ".toml", ".test", ".cu", ".ptx")
 _BASELINE = pytest.StashKey["Baseline | None"]()
 
 
@@ -105,11 +108,7 @@ def _goes_round(folder: Path) -> bool:
 def _test_file(path: Path, parent: pytest.Collector) -> TestFile | None:
     """What a path of a folder is to us: by the same rule as for `ptxmm check FOLDER`."""
     config = parent.config
-    if (
-        path.suffix.lower() not in (".litmus", ".toml", ".test")
-        or config.getoption("--no-ptxmm")
-        or not config.getini("ptxmm")
-    ):
+    if path.suffix.lower() not in _ENDINGS or config.getoption("--no-ptxmm") or not config.getini("ptxmm"):
         return None
     from litmus.formats.files import look
     from ptxmm.kernels.files import TESTS

@@ -15,7 +15,7 @@ from ptxmm.campaigns.deciding import Entry, Texts, row_of
 from ptxmm.campaigns.identity import question
 from ptxmm.campaigns.values import NoText, read
 from ptxmm.checker import Outcome, Settings
-from ptxmm.kernels.files import Item, is_toml
+from ptxmm.kernels.files import Item, Variant, of_kernels
 from ptxmm.report import notes
 
 _SECONDS = 0.5  # between two transactions
@@ -107,8 +107,10 @@ class Cache:
 
 def _entry(item: Item) -> Entry | None:
     """A litmus test in a file; None for what is decided every time."""
+    if not isinstance(item, str | Variant):
+        return None
     path, instance = (item, "") if isinstance(item, str) else item
-    if is_toml(path) or path == STANDARD_INPUT:
+    if of_kernels(path) or path == STANDARD_INPUT:
         return None
     try:
         return Entry(path, read_bytes(path, LONGEST_TEST, "a litmus test"), instance)

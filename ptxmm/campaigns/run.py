@@ -11,7 +11,7 @@ from ptxmm import api
 from ptxmm.campaigns.database import Database, Row
 from ptxmm.campaigns.deciding import Asked, Decider, Entry
 from ptxmm.campaigns.pool import Pool
-from ptxmm.kernels.files import TESTS, Item, expand, is_toml
+from ptxmm.kernels.files import TESTS, Item, Variant, expand, of_kernels
 
 if TYPE_CHECKING:
     from litmus.test import Test
@@ -40,9 +40,9 @@ def looked_up(paths: Iterable[str]) -> list[tuple[Item, str | None]]:
 def given(items: Iterable[tuple[Item, str | None]]) -> Iterator[Given]:
     """The tests in files, read one after another."""
     for item, problem in items:
-        path, instance = (item, "") if isinstance(item, str) else item
+        path, instance = item if isinstance(item, Variant) else (str(item), "")
         entry = Entry(path, b"", instance)
-        if problem is None and is_toml(path):
+        if problem is None and of_kernels(path):
             problem = "a campaign takes litmus tests, and this is named as a kernel test is"
         if problem is not None:
             yield Given(entry, problem)

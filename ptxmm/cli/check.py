@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, refused
+from ptxmm.cli.kernel_options import asked
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
@@ -98,7 +99,11 @@ def check(options: Namespace) -> int:
         return 2
     except OSError as error:
         return _refuse(str(error))
-    found = expand(find(options.paths, TESTS))
+    try:
+        kernel = asked(options)
+    except ValueError as error:
+        return _refuse(str(error))
+    found = expand(find(options.paths, TESTS)) if kernel is None else [(kernel, None)]
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
     checker = Checker(settings)

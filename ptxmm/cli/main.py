@@ -153,6 +153,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.run import run
 
         return run(options)
+    if options.command == "init":
+        from ptxmm.cli.init import init
+
+        return init(options)
     if options.command == "campaign":
         from ptxmm.cli.campaign import campaign
 

@@ -123,6 +123,12 @@ def _add_campaign(commands: Commands) -> None:
     add(commands)
 
 
+def _add_init(commands: Commands) -> None:
+    from ptxmm.cli.kernel_options import add_init
+
+    add_init(commands)
+
+
 def _add_compare(commands: Commands) -> None:
     from ptxmm.cli.compare_options import add_compare
 
@@ -153,6 +159,7 @@ def progress(text: str) -> str:
 
 def _add_check(commands: Commands) -> None:
     from litmus.test import PROPERTIES
+    from ptxmm.cli.kernel_options import add_kernel
 
     check = commands.add_parser(
         "check",
@@ -166,13 +173,17 @@ def _add_check(commands: Commands) -> None:
             "ptxmm check tests --format junit         all tests below a folder, for a CI system",
             "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
             "ptxmm check lock.toml --why              what the answer rests on",
+            "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
             "ptxmm check tests --timeout 60 --bounded-ok",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
     )
     check.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a file, FILE.toml:NAME, a folder, @list, library:NAME, or -"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="a file, FILE.toml:NAME, a folder, @list, library:NAME, or -; a FILE.cu or FILE.ptx",
     )
     check.add_argument(
         "--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="the memory model (default: %(default)s)"
@@ -265,6 +276,7 @@ def _add_check(commands: Commands) -> None:
         help="so many CTAs run at once, for terminates and no_deadlock (default: what a test says, else all)",
     )
     check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
+    add_kernel(check)
     _add_readings(check)
     check.add_argument(
         "--passes",
@@ -475,6 +487,7 @@ def _add_generate(commands: Commands) -> None:
 #: What adds each command, in the order of `ptxmm --help`.
 _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "check": _add_check,
+    "init": _add_init,
     "lint": _add_lint,
     "models": _add_models,
     "library": _add_library,

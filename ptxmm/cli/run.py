@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.
 _LONG = 0.5
-_BUFFER = re.compile(r"(?P<type>[busf](?:8|16|32|64))\[(?P<count>\d+)\]\Z")
-_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
 
 
 def run(options: Namespace) -> int:
@@ -89,26 +87,34 @@ def _arguments(options: Namespace, parameters: list[Parameter]) -> tuple[list[An
     from ptxmm.arguments import packed
 
     found: dict[int, Any] = {}
-    aimed: dict[int, str] = {}  # what has pointers in it
-    for text in options.arg:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"--arg {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
-        index = _index(name, parameters)
-        if value.lstrip()[:1] in ("{", "&"):
-            found[index] = aimed[index] = value
-        else:
-            found[index] = _value(value)
-            aimed.pop(index, None)
-    named = {parameters[index].name: value for index, value in found.items()}
+    names: dict[str, int] = {}
+    aimed: dict[int, dict[str, Any]] = {}  # what has pointers in it
+    given = [_split(text, "--arg") for text in options.arg]
+    for (name, text), index in zip(given, _indices([name for name, _ in given], parameters), strict=True):
+        value = _value(text)
+        names |= {parameters[index].name: index} | ({} if name.isdigit() else {name: index})
+        aimed.pop(index, None)
+        found[index] = value
+        if isinstance(value, dict):
+            aimed[index] = value
+    named = {name: found[index] for name, index in names.items()}
     named |= _memory(options.memory, named)
     arrays = {name: value for name, value in named.items() if getattr(value, "ndim", 0)}
-    for index, text in aimed.items():
-        found[index] = packed(parameters[index].name, _table(text), arrays)
+    for index, table in aimed.items():
+        found[index] = packed(parameters[index].name, table, arrays)
     missing = [p.name for i, p in enumerate(parameters) if i not in found]
     if missing:
         raise UsageError(f"no --arg for {', '.join(missing)}")
     return [found[i] for i in range(len(parameters))], named
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    from ptxcore.machine.run.launch import UsageError
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"{option} {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
+    return name, value
 
 
 def _memory(texts: list[str], named: dict[str, Any]) -> dict[str, Any]:
@@ -126,73 +132,66 @@ def _memory(texts: list[str], named: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _table(text: str) -> dict[str, Any]:
-    """What TOML reads in a structure; a pointer by itself."""
+def _indices(names: list[str], parameters: list[Parameter]) -> list[int]:
+    """The parameters of these names, or of these numbers; in order, where only a compiler named them."""
     from ptxcore.machine.run.launch import UsageError
-    from ptxmm.kernels.document import tree_of
+    from ptxmm.kernels.takes import numbered
 
-    if text.lstrip().startswith("&"):
-        return {"value": text}
-    try:
-        tree = tree_of(f"structure = {text}")
-    except ValueError as error:
-        raise UsageError(f"{text}: no structure: {error}") from None
-    if tree.keys() != {"structure"}:
-        raise UsageError(f"{text}: a structure stands in one pair of braces")
-    table: dict[str, Any] = tree["structure"]
-    return table
-
-
-def _index(name: str, parameters: list[Parameter]) -> int:
-    """The parameter of a name, or of a number."""
-    from ptxcore.diagnostics import nearest
-    from ptxcore.machine.run.launch import UsageError
-
-    names = [p.name for p in parameters]
-    if name in names:
-        return names.index(name)
-    if name.isdigit() and int(name) < len(names):
-        return int(name)
-    hint = nearest(name, names) or f"they are {', '.join(names) or 'none'}"
-    raise UsageError(f"the kernel has no parameter '{name}'; {hint}")
+    found = []
+    for name, number in zip(names, numbered(names, [(p.name,) for p in parameters]), strict=True):
+        if isinstance(number, str):
+            raise UsageError(f"the kernel has no parameter '{name}'; {number}")
+        found.append(number)
+    return found
 
 
 def _out(text: str, parameters: list[Parameter], named: dict[str, Any]) -> tuple[str, Any, str]:
     """What is to be told afterwards: its name, the array, and the file that it goes to, empty for the output."""
+    from ptxcore.diagnostics import nearest
     from ptxcore.machine.run.launch import UsageError
 
     name, _, file = text.partition("=")
     if file and not file.endswith(".npy"):
         raise UsageError(f"--out {text}: write NAME or NAME=FILE.npy")
-    name = name if name in named else parameters[_index(name, parameters)].name
+    if name not in named:
+        names = [p.name for p in parameters]
+        if not name.isdigit() or int(name) >= len(names):
+            hint = nearest(name, named) or f"they are {', '.join(names) or 'none'}"
+            raise UsageError(f"the kernel has no parameter '{name}'; {hint}")
+        name = names[int(name)]
     return name, named[name], file
 
 
 def _value(text: str) -> Any:
-    """A number, a buffer of zeros, or what a file holds."""
+    """A number, a buffer of zeros, what a file holds, or a structure as a table."""
     from ptxcore.machine.run.launch import UsageError
+    from ptxmm.kernels.written import Array, Zeros, word
 
-    buffer = _BUFFER.match(text)
-    if buffer:
-        numpy = _numpy(text)
-        kind = {"b": "u", "u": "u", "s": "i", "f": "f"}[buffer["type"][0]]
-        if buffer["type"] == "f8":
-            raise UsageError(f"{text}: there is no .f8")
-        try:
-            return numpy.zeros(int(buffer["count"]), dtype=f"<{kind}{int(buffer['type'][1:]) // 8}")
-        except (MemoryError, ValueError):
-            raise UsageError(f"{text}: so much memory is not there") from None
-    if text.endswith(".npy"):
+    try:
+        said = word(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if isinstance(said, Zeros):
+        return _zeros(text, said.type, said.elements)
+    if isinstance(said, Array):
         try:
             return _numpy(text).load(text, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise UsageError(f"{text}: {error}") from None
-    if _INTEGER.match(text):
-        return int(text, 0) if text.lower().lstrip("+-").startswith("0x") else int(text)
+    return said
+
+
+def _zeros(text: str, written: str, count: int) -> Any:
+    from ptxcore.machine.run.launch import UsageError
+
+    numpy = _numpy(text)
+    kind = {"b": "u", "u": "u", "s": "i", "f": "f"}[written[0]]
+    if written == "bf16":
+        raise UsageError(f"{text}: NumPy has no bfloat16: write u16[{count}]")
     try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"'{text}' is no number, no TYPE[N] and no .npy file") from None
+        return numpy.zeros(count, dtype=f"<{kind}{int(written[1:]) // 8}")
+    except (MemoryError, ValueError, OverflowError):
+        raise UsageError(f"{text}: so much memory is not there") from None
 
 
 def _numpy(text: str) -> Any:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, overload
 
 from ptxcore.machine.run.memory import LARGEST
-from ptxmm.kernels.expressions import Type
+from ptxmm.kernels.expressions import TYPES, Type
 
 
 class Contents(Sequence[int]):
@@ -80,6 +80,11 @@ def of_file(path: str, written: str, kind: Type) -> Contents:
 
 @lru_cache(maxsize=8)  # the variants of one test read the same arrays
 def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> Contents:
+    return of_array(_opened(path), path, written, kind)
+
+
+def _opened(path: str) -> Any:
+    """The array in a file. Raises FileTrouble."""
     try:
         import numpy
     except ImportError:
@@ -90,7 +95,24 @@ def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> Conte
         raise FileTrouble(f"{path} holds no array of numbers that NumPy reads") from None
     if not isinstance(array, numpy.ndarray):
         raise FileTrouble(f"{path} holds several arrays", "a .npy file holds one")
-    return of_array(array, path, written, kind)
+    return array
+
+
+#: Kinds of PTX types, by those of NumPy's.
+_WRITTEN = {"u": "u", "i": "s", "f": "f", "b": "u"}
+
+
+def type_of_file(path: str) -> str:
+    """The PTX type of the elements of an array in a `.npy` file. Raises FileTrouble."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        raise FileTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    array = _opened(path)
+    written: str = _WRITTEN.get(array.dtype.kind, array.dtype.kind) + str(8 * array.dtype.itemsize)
+    if written not in TYPES:
+        raise FileTrouble(f"{path} holds elements of {array.dtype.name}, which no type of PTX is")
+    return written
 
 
 def of_array(array: Any, name: str, written: str, kind: Type) -> Contents:

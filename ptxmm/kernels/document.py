@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
@@ -100,10 +100,13 @@ class Document:
             raise self._no_toml(str(error)) from None
 
     @classmethod
-    def of(cls, tree: dict[str, Any], path: str) -> Document:
-        """A document that was never text: its findings have no lines, and name the keys that they are about."""
+    def of(cls, tree: dict[str, Any], path: str, text: str = "", places: Mapping[Way, Place] | None = None) -> Document:
+        """A document that was never TOML. `places` are those of its values in another text, as a command line; without a text
+        its findings have no lines, and name the keys that they are about."""
         document = cls("", path)
-        document.tree = tree
+        document.tree, document.text = tree, text
+        document._starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        document._places = None if places is None else dict(places)
         return document
 
     def _no_toml(self, said: str) -> InputError:

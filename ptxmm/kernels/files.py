@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from litmus.formats.files import Wanted
 from ptxmm.kernels.names import identity
+
+if TYPE_CHECKING:
+    from ptxmm.kernels.annotations import AnnotatedFile
+    from ptxmm.kernels.asked import Asked
+    from ptxmm.kernels.toml import KernelFile
 
 
 class Variant(NamedTuple):
@@ -20,10 +25,15 @@ class Variant(NamedTuple):
         return identity(self.path, self.name)
 
 
-#: What is checked: a litmus test by its path, or a kernel test.
-Item = str | Variant
+#: What is checked: a litmus test by its path, a kernel test, or a kernel that is asked for on the command line.
+Item: TypeAlias = "str | Variant | Asked"
 
 
+#: How the names of files end that may be tests.
+ENDINGS = (".litmus", ".toml", ".test", ".cu", ".ptx")
+_CODE = (".cu", ".ptx")
+#: How the names of files end that may hold several tests.
+_SEVERAL = (".toml", ".test", *_CODE)
 #: So many bytes of a `.test` file, of which other tools have many, say whether it is one of nvlitmus's.
 _LOOKED_AT = 1 << 16
 #: Files that belong to another tool by their name, whatever stands in them.
@@ -31,7 +41,7 @@ _OTHERS = frozenset({"pyproject.toml"})
 
 
 def _named(name: str) -> bool:
-    return name.lower().endswith((".litmus", ".toml", ".test")) and name not in _OTHERS
+    return name.lower().endswith(ENDINGS) and name not in _OTHERS
 
 
 def _holds(path: str) -> bool:
@@ -40,6 +50,10 @@ def _holds(path: str) -> bool:
 
         with open(path, "rb") as file:
             return recognised(file.read(_LOOKED_AT).decode("utf-8", "replace"))
+    if is_code(path):
+        from ptxmm.kernels.annotations import annotated
+
+        return annotated(path)
     if not is_toml(path):
         return True
     from ptxmm.kernels.recognise import holds_kernel_tests, is_blank
@@ -52,21 +66,34 @@ def is_toml(path: str) -> bool:
     return path.lower().endswith(".toml")
 
 
+def is_code(path: str) -> bool:
+    """Whether a file is CUDA C++ or PTX, whose tests are its annotations: its ending tells."""
+    return path.lower().endswith(_CODE)
+
+
+def of_kernels(path: str) -> bool:
+    """Whether the tests of a file are kernel tests: its ending tells."""
+    return is_toml(path) or is_code(path)
+
+
 def may_be_template(path: str) -> bool:
     """Whether a file may be a template of several tests: nvlitmus's have an ending of their own, standard input has none."""
     return path.lower().endswith(".test") or path == "-"
 
 
-#: What is a test in a folder: litmus tests by their ending, of the many TOML and `.test` files those that are ours, or may be.
+#: What is a test in a folder: litmus tests by their ending, of the many TOML and `.test` files those that are ours, or may be,
+#: and CUDA C++ and PTX that has annotations.
 TESTS = Wanted(_named, _holds, "no test in this folder")
 
 
 def split(path: str) -> Variant | None:
-    """`lock.toml:weak` or `mp.test:3` as file and variant, where there is such a file."""
-    at = max(path.lower().rfind(".toml:"), path.lower().rfind(".test:"))
-    if at < 0 or os.path.exists(path) or not os.path.isfile(path[: at + 5]):
+    """`lock.toml:weak`, `lock.cu:incr` or `mp.test:3` as file and variant, where there is such a file."""
+    at = max(
+        path.lower().rfind(f"{ending}:") + len(ending) if f"{ending}:" in path.lower() else -1 for ending in _SEVERAL
+    )
+    if at < 0 or os.path.exists(path) or not os.path.isfile(path[:at]):
         return None
-    return Variant(path[: at + 5], path[at + 6 :])
+    return Variant(path[:at], path[at + 1 :])
 
 
 def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | None]]:
@@ -76,8 +103,8 @@ def expand(paths: Iterable[tuple[str, str | None]]) -> list[tuple[Item, str | No
         one = split(path) if problem else None
         if one is not None:
             found.append((one, None))
-        elif problem is None and (is_toml(path) or may_be_template(path)):
-            variants = _variants(path) if is_toml(path) else _instances(path)
+        elif problem is None and (of_kernels(path) or may_be_template(path)):
+            variants = _variants(path) if of_kernels(path) else _instances(path)
             found += [(variant, None) for variant in variants]
         else:
             found.append((path, problem))
@@ -100,9 +127,19 @@ def _instances(path: str) -> list[Item]:
 def _variants(path: str) -> list[Variant]:
     """The tests in a file; the file as one where it cannot be read: checking it says why."""
     from ptxcore.diagnostics import InputError
-    from ptxmm.kernels.toml import read
 
     try:
-        return [Variant(path, name) for name in read(path).variants]
+        return [Variant(path, name) for name in tests_of(path).variants] or [Variant(path, "")]
     except (InputError, OSError):
         return [Variant(path, "")]
+
+
+def tests_of(path: str) -> KernelFile | AnnotatedFile:
+    """The kernel tests in a file. Raises InputError for everything that is wrong in it, OSError where it cannot be read."""
+    if is_code(path):
+        from ptxmm.kernels.annotations import read as annotations
+
+        return annotations(path)
+    from ptxmm.kernels.toml import read
+
+    return read(path)

@@ -58,18 +58,18 @@ class Kernel:
         Raises `ptxcore.diagnostics.InputError` with everything that is wrong, as `ptxmm check` would say it.
         """
         texts: dict[str, str] = {}
-        tree: dict[str, Any] = {"check": _plain(check or {}), "expect": _plain(expect)}
+        tree: dict[str, Any] = {"check": plain_value(check or {}), "expect": plain_value(expect)}
         if ptx is not None:
             tree["ptx"] = _module(ptx, texts)
         for key, given in (("params", params), ("memory", memory)):
             if given is not None:
-                tree[key] = {name: _parameter(value) for name, value in dict(given).items()}
+                tree[key] = {name: table_of_value(value) for name, value in dict(given).items()}
         if bounds is not None:
             tree["bounds"] = {"default": bounds} if isinstance(bounds, int) else dict(bounds)
         for key, value in others.items():
             if value is not None:
                 place = tree["check"] if key in (*QUANTIFIERS, *PROPERTIES) else tree
-                place[key] = _plain(value)
+                place[key] = plain_value(value)
         if not tree["check"]:
             del tree["check"]
         self.test: KernelTest = KernelFile.of(tree, name, texts).test()
@@ -114,22 +114,22 @@ def _module(ptx: str | PathLike[str], texts: dict[str, str]) -> str:
     return _INLINE
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """What TOML would have: lists for tuples, paths as strings."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
+        return [plain_value(v) for v in value]
     if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in value.items()}
+        return {key: plain_value(v) for key, v in value.items()}
     return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
 
 
-def _parameter(value: Any) -> Any:
+def table_of_value(value: Any) -> Any:
     """A table for an array or a number of NumPy; anything else as it is."""
     dtype = getattr(value, "dtype", None)
     if dtype is None:
-        return _plain(value)
+        return plain_value(value)
     written = {"u": "u", "i": "s", "f": "f", "b": "u"}.get(dtype.kind, dtype.kind) + str(8 * dtype.itemsize)
     if value.ndim == 0:
         return {"type": written, "value": value.item()}

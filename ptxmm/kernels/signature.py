@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from ptxcore.isa.types import WIDTHS
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Imaged, Multimem, Structure, Triple
 from ptxmm.kernels.modules import Module, bare
+from ptxmm.kernels.plain_names import base, meant, plain
 
 _PARAMETER = re.compile(
     r"\s*+\.param\s*+(?:\.align\s++\d++\s*+)?+\.(?P<type>\w++)\s*+(?P<pointer>\.ptr\b)?+(?:\s*+\.\w++(?:\s++\d++)?+)*+"
@@ -54,30 +56,38 @@ def formals(text: str, entry: str) -> list[Formal] | None:
     return found
 
 
-def entry_trouble(module: Module, name: str | None) -> tuple[str | None, str, str | None]:
-    """The kernel that is meant; or what is wrong, and what would be right."""
+def entry_trouble(
+    module: Module, name: str | None, example: str = 'entry = "{}"'
+) -> tuple[str | None, str, str | None]:
+    """The kernel that is meant; or what is wrong, and what would be right. `example` is how one is named where it was asked.
+    A name without what C++ makes of it is enough where it means one kernel: `incr` for `_Z4incrPjS_`."""
     entries = module.entries()
-    shown = ", ".join(entries[:10]) + (" ..." if len(entries) > 10 else "")
     if not entries:
         return None, f"{module.path} has no kernel: no .entry stands in it", None
     if name is None:
         if len(entries) == 1:
             return entries[0], "", None
-        return (
-            None,
-            f"which of the {len(entries)} kernels is meant?",
-            f'as in entry = "{entries[0]}"; there are {shown}',
-        )
-    if name in entries:
-        return name, "", None
-    mangled = [e for e in entries if re.match(rf"_Z\d+{re.escape(name)}(?![a-z0-9_])", e) or f"{len(name)}{name}" in e]
-    if len(mangled) == 1:
-        return (
-            None,
-            f"the module has no kernel '{name}'",
-            f"C++ gives it the name '{mangled[0]}', unless it is extern \"C\"",
-        )
-    return None, f"the module has no kernel '{name}'", nearest(name, entries) or f"it has {shown}"
+        known = _told(entries)
+        message = f"which of the {len(entries)} kernels is meant?"
+        return None, message, f"as in {example.format(known[0])}; there are {_listed(known)}"
+    found = meant(name, entries)
+    if len(found) == 1:
+        return found[0], "", None
+    if found:
+        return None, f"'{name}' may be {len(found)} kernels", f"say which: {_listed(found)}"
+    known = _told(entries)
+    hint = nearest(name, [*known, *map(base, entries)]) or nearest(name, entries) or f"it has {_listed(known)}"
+    return None, f"the module has no kernel '{name}'", hint
+
+
+def _told(entries: Sequence[str]) -> list[str]:
+    """The names of kernels for people: without what C++ makes of them, where that is a name of one only."""
+    count = Counter(name for entry in entries for name in {entry, plain(entry)})
+    return [short if count[short := plain(entry)] == 1 else entry for entry in entries]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (" ..." if len(names) > 10 else "")
 
 
 def parameter_troubles(module: Module, entry: str, given: Sequence[Argument]) -> Iterator[tuple[str, str, str | None]]:

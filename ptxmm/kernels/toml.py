@@ -69,12 +69,17 @@ class KernelFile:
     @classmethod
     def of(cls, tree: dict[str, Any], path: str, texts: Mapping[str, str]) -> KernelFile:
         """The tests that a dictionary describes as a file would. `texts` are modules by the names that it gives them."""
+        return cls.within(Document.of(tree, path), {name: Module(text, path) for name, text in texts.items()})
+
+    @classmethod
+    def within(cls, document: Document, modules: Mapping[str, Module]) -> KernelFile:
+        """Likewise, where findings have places in a text of another kind."""
         file = cls.__new__(cls)
-        file._read(Document.of(tree, path), texts)
+        file._read(document, modules)
         return file
 
-    def _read(self, document: Document, texts: Mapping[str, str]) -> None:
-        self.document, self.path, self.texts = document, document.path, texts
+    def _read(self, document: Document, modules: Mapping[str, Module]) -> None:
+        self.document, self.path, self.modules = document, document.path, modules
         tree = self.document.tree
         self._check_table(tree, (), FILE, "a kernel test")
         variants = tree.get("variant", [])
@@ -336,8 +341,8 @@ class KernelFile:
             for key in ("ptx", "cu"):
                 if key not in table:
                     continue
-                if table[key] in self.texts:
-                    return Module(self.texts[table[key]], self.path)
+                if table[key] in self.modules:
+                    return self.modules[table[key]]
                 path = os.path.normpath(os.path.join(os.path.dirname(self.path), table[key]))
                 try:
                     if key == "ptx":

@@ -1,0 +1,132 @@
+"""What `ptxmm check` is told of a kernel that has no kernel test, and `ptxmm init`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxmm.cli.options import Commands
+    from ptxmm.kernels.asked import Asked, Said
+
+#: Options that stand for one key of a kernel test each.
+_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "nvcc", "expect")
+_CLAIMS = ("forall", "exists", "never")
+_OPTIONS = (*_KEYS, *_CLAIMS, "arg", "memory")
+
+
+def add_kernel(check: argparse.ArgumentParser) -> None:
+    """The options of a launch."""
+    from ptxmm.cli.options import byte_count, sizes
+
+    group = check.add_argument_group(
+        "a kernel without a kernel test",
+        "For one FILE.cu or FILE.ptx. Without a claim race_free, terminates and no_trap are checked. See docs/kernels.md.",
+    )
+    group.add_argument("--entry", metavar="NAME", help="the kernel (default: the only one)")
+    group.add_argument("--grid", type=sizes, metavar="X,Y,Z", help="CTAs")
+    group.add_argument("--block", type=sizes, metavar="X,Y,Z", help="threads of a CTA")
+    group.add_argument("--cluster", type=sizes, metavar="X,Y,Z", help="CTAs of a cluster (default: as the kernel says)")
+    group.add_argument("--dynamic-shared", type=byte_count, metavar="N", help="bytes of dynamic shared memory")
+    group.add_argument(
+        "--arg",
+        action="append",
+        metavar="NAME=VALUE|NAME=TYPE[N]|NAME=FILE.npy|NAME={...}|NAME=&BUFFER+N",
+        help="an argument, as for ptxmm run; {...} also as in [params] of kernel tests; one for each parameter",
+    )
+    group.add_argument(
+        "--memory", action="append", metavar="NAME=TYPE[N]|NAME=FILE.npy", help="a buffer for pointers to lead to"
+    )
+    for kind, what in zip(_CLAIMS, ("every outcome", "some outcome", "no outcome"), strict=True):
+        group.add_argument(
+            f"--{kind}", action="append", metavar="EXPR", help=f"claim that {what} is so, as in 'counter[0] == 2'"
+        )
+    group.add_argument("--expect", metavar="VERDICT", help="the verdict that is right (default: ok)")
+    group.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
+
+
+def add_init(commands: Commands) -> None:
+    """The command `init`."""
+    from ptxmm.cli import options as shared
+
+    init = commands.add_parser(
+        "init",
+        help="write a kernel test to begin with",
+        description="Writes a kernel test of a kernel in CUDA C++ or PTX: what its signature says, and comments for the rest.",
+        epilog=shared._ending(
+            "0 it is written; 2 bad input or usage",
+            "ptxmm init lock.cu                      writes lock.toml",
+            "ptxmm init lock.cu --entry weak -o tests/weak.toml",
+        ),
+        formatter_class=shared._Help,
+        allow_abbrev=False,
+    )
+    init.add_argument("path", metavar="FILE.cu|FILE.ptx", help="where the kernel is")
+    init.add_argument("--entry", metavar="NAME", help="the kernel (default: the only one)")
+    init.add_argument(
+        "-o", "--output", metavar="FILE.toml", help="where the test goes (default: beside the kernel); - prints it"
+    )
+    init.add_argument("--force", action="store_true", help="write over a file that is there")
+
+
+def asked(options: argparse.Namespace) -> Asked | None:
+    """The kernel that is asked for; None where the paths are those of tests. Raises ValueError with what to say."""
+    given = [name for name in _OPTIONS if getattr(options, name) is not None]
+    if not given:
+        return None
+    from ptxmm.kernels.asked import Asked
+    from ptxmm.kernels.files import is_code
+
+    shown = ", ".join(f"--{name.replace('_', '-')}" for name in given[:3])
+    if len(options.paths) != 1 or not is_code(options.paths[0]):
+        raise ValueError(
+            f"{shown}: that is of a kernel: write one FILE.cu or FILE.ptx, not '{' '.join(options.paths)}'"
+        )
+    (path,) = options.paths
+    line = _Line(f"ptxmm check {shlex.quote(path)}")
+    said = [line.add(name, _plain(getattr(options, name))) for name in _KEYS if getattr(options, name) is not None]
+    arguments = [line.add_named("arg", text) for text in options.arg or ()]
+    memory = [line.add_named("memory", text) for text in options.memory or ()]
+    checks = [line.add(name, text) for name in _CLAIMS for text in getattr(options, name) or ()]
+    checks += [line.add("check", name)._replace(key=name, value=True) for name in dict.fromkeys(options.check)]
+    if options.races and "race_free" not in options.check:
+        checks.append(line.add("races", True)._replace(key="race_free"))
+    return Asked(
+        path, said=tuple(said), checks=tuple(checks), arguments=tuple(arguments), memory=tuple(memory), text=line.text
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+class _Line:
+    """The command line, written again so that every word has its place in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def add(self, name: str, value: Any) -> Said:
+        """Adds an option and its value."""
+        from ptxmm.kernels.asked import Said
+
+        option = f" --{name.replace('_', '-')}"
+        word = "" if value is True else f" {shlex.quote(_written(name, value))}"
+        start = len(self.text) + 1
+        self.text += option + word
+        return Said(name, value, start, start + len(option), len(self.text))
+
+    def add_named(self, option: str, text: str) -> Said:
+        """Adds an option whose value is NAME=VALUE. Raises ValueError for one that is none."""
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise ValueError(f"--{option} {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
+        said = self.add(option, text)
+        return said._replace(key=name, value=value, start=said.value_start)
+
+
+def _written(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        return shlex.join(value) if name == "nvcc" else ",".join(map(str, value))
+    return str(value)

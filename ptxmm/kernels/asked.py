@@ -1,0 +1,312 @@
+"""Kernel tests that stand in no TOML file: asked for on a command line, in an annotation of the source, or in Python.
+
+Whoever asks says what a file would say, and leaves out what the kernel says itself: the order and the types of its parameters.
+`Asked.test` completes that from the signature, and hands it to the reader of TOML files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypedDict
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
+from ptxmm.kernels.contents import FileTrouble, type_of_file
+from ptxmm.kernels.document import Document
+from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
+from ptxmm.kernels.modules import read as read_module
+from ptxmm.kernels.names import identity
+from ptxmm.kernels.plain_names import plain
+from ptxmm.kernels.positions import Place, Way
+from ptxmm.kernels.schema import CHECK, VARIANT
+from ptxmm.kernels.signature import entry_trouble
+from ptxmm.kernels.takes import Kernel, Taken, kernel, places
+from ptxmm.kernels.test import QUANTIFIERS, KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.written import KINDS, Array, Word, Zeros, word
+from ptxmm.result import Spot
+
+#: What is checked where nothing is claimed.
+UNCLAIMED = ("race_free", "terminates", "no_trap")
+
+
+class Style(NamedTuple):
+    """How things are said where a test is asked for: examples, with `{}` or names for what differs."""
+
+    entry: str
+    grid: str
+    block: str
+    argument: str
+
+
+TYPED = Style("--entry {}", "--grid 2", "--block 1", "--arg {name}={value}")
+ANNOTATED = Style("entry={}", "grid=2", "block=1", "{name}={value}")
+PYTHON = Style('entry="{}"', "grid=2", "block=1", 'args={{"{name}": "{value}"}}')
+
+
+class Said(NamedTuple):
+    """A value under a key of the file, and where it was said: offsets of the whole, and of the value."""
+
+    key: str
+    value: Any
+    start: int = 0
+    value_start: int = 0
+    end: int = 0
+
+    @property
+    def place(self) -> Place:
+        return Place((self.start, self.end), (self.value_start, self.end))
+
+
+class Asked(NamedTuple):
+    """A test of a kernel in the file `path` (CUDA C++ or PTX). `said` are keys of a launch or a test, `checks` claims,
+    `arguments` and `memory` buffers and numbers by name: text as `--arg` has it, a table, a number or an array of NumPy. `text`
+    is where all that stands, called `where` in messages; `line`: where the test itself stands in the file, if it does. `name`:
+    the test's."""
+
+    path: str
+    style: Style = TYPED
+    said: tuple[Said, ...] = ()
+    checks: tuple[Said, ...] = ()
+    arguments: tuple[Said, ...] = ()
+    memory: tuple[Said, ...] = ()
+    text: str = ""
+    where: str = "ptxmm check"
+    line: int = 0
+    name: str = ""
+
+    def __str__(self) -> str:
+        entry = next((said.value for said in self.said if said.key == "entry"), "")
+        return identity(self.path, self.name or str(entry))
+
+    def test(self) -> KernelTest:
+        """The test. Raises InputError for everything that is wrong or missing."""
+        document = Document.of({}, self.where, self.text, self._places() if self.text else None)
+        keys = self._keys(document)
+        module = self._module(keys)
+        taken = self._kernel(document, keys, module)
+        tree: dict[str, Any] = {**keys, "entry": taken.entry, "cu" if module.source else "ptx": self.path}
+        tree["params"] = self._parameters(document, taken)
+        memory = {said.key: self._table(document, ("memory", said.key), said.value, None) for said in self.memory}
+        if memory:
+            tree["memory"] = memory
+        tree["check"] = self._claims()
+        document.stop_on_findings()
+        self._complete(keys, taken)
+        document.tree = tree
+        return self._named(KernelFile.within(document, {self.path: module}).test(), taken)
+
+    def kernel(self, entry: str | None) -> tuple[Module, Kernel]:
+        """A kernel of the file, and the module that it is of. Raises InputError where there is none, or several."""
+        keys = {} if entry is None else {"entry": entry}
+        module = self._module(keys)
+        return module, self._kernel(Document.of({}, self.where), keys, module)
+
+    def _named(self, test: KernelTest, taken: Kernel) -> KernelTest:
+        """The test as it is called in reports; claims stand where the kernel does, unless they stand in the file."""
+        name = self.name or plain(taken.entry)
+        if self.line:
+            spot = Spot(self.path, self.line)
+            checks = tuple(replace(c, spot=c.spot if c.spot and c.spot.line else spot) for c in test.checks)
+            return replace(test, variant=name, checks=checks)
+        spot = Spot(taken.path, taken.line)
+        return replace(
+            test, path=self.path, variant=name, text="", checks=tuple(replace(c, spot=spot) for c in test.checks)
+        )
+
+    def _places(self) -> dict[Way, Place]:
+        found: dict[Way, Place] = {}
+        for table, several in (("params", self.arguments), ("memory", self.memory)):
+            found |= {(table, said.key): said.place for said in several}
+        counts: dict[str, int] = {}
+        for said in self.checks:
+            number = counts[said.key] = counts.get(said.key, -1) + 1
+            found.setdefault(("check", said.key), said.place)
+            found["check", said.key, number] = said.place
+        return found | {(said.key,): said.place for said in self.said}
+
+    def _keys(self, document: Document) -> dict[str, Any]:
+        keys: dict[str, Any] = {}
+        for said in self.said:
+            if said.key in keys:
+                document.note((said.key,), f"'{said.key}' is said twice")
+            keys[said.key] = said.value
+        document.stop_on_findings()
+        return keys
+
+    def _module(self, keys: Mapping[str, Any]) -> Module:
+        try:
+            if not is_source(self.path):
+                return read_module(self.path)
+            options = keys.get("nvcc")
+            return compile_cuda(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
+        except ModuleError as error:
+            hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
+            raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], self.path) from None
+
+    def _kernel(self, document: Document, keys: Mapping[str, Any], module: Module) -> Kernel:
+        entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
+        if entry is None:
+            if "entry" not in keys or not self.text:
+                raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], self.path)
+            document.note(("entry",), message, hint)
+        document.stop_on_findings()
+        assert entry is not None
+        taken = kernel(module, entry)
+        if taken is None:
+            message = f"the parameters of '{plain(entry)}' cannot be read"
+            raise InputError([Diagnostic(Span(0, 0, 0), message, "ptxmm lint says what is wrong")], module.path)
+        return taken
+
+    # Arguments.
+
+    def _parameters(self, document: Document, taken: Kernel) -> dict[str, Any]:
+        """`[params]`: the arguments in the order of the parameters, under names of the user's where only a compiler named
+        them."""
+        found: dict[int, tuple[str, Said]] = {}
+        numbers = places([said.key for said in self.arguments], taken)
+        mistyped = self._mistyped(taken) if any(isinstance(number, str) for number in numbers) else None
+        for said, number in zip(self.arguments, numbers, strict=True):
+            way = ("params", said.key)
+            if mistyped:
+                document.note(("params", mistyped[0]), f"'{mistyped[0]}' has no meaning here", mistyped[1], key=True)
+                break
+            if isinstance(number, str):
+                document.note(way, f"'{plain(taken.entry)}' has no parameter '{said.key}'", number, key=True)
+            elif number in found:
+                document.note(way, f"two arguments for '{found[number][0]}'", key=True)
+            else:
+                formal = taken.parameters[number]
+                name = said.key if not formal.name and not said.key.isdigit() else formal.name
+                found[number] = name or f"arg{number}", said
+        params: dict[str, Any] = {}
+        for number in sorted(found):
+            name, said = found[number]
+            params[name] = self._table(document, ("params", said.key), said.value, taken.parameters[number])
+        return params
+
+    def _mistyped(self, taken: Kernel) -> tuple[str, str] | None:
+        """Of an annotation, what is an argument only because it is none of the other words, and what may be meant."""
+        for said in self.arguments if self.style == ANNOTATED else ():
+            hint = nearest(said.key, [*VARIANT, *CHECK])
+            if hint and said.key not in taken.names():
+                return said.key, hint
+        return None
+
+    def _table(self, document: Document, way: Way, value: Any, taken: Taken | None) -> Any:
+        try:
+            return table_of(value, taken, os.path.dirname(self.where))
+        except ValueError as error:
+            document.note(way, str(error), f"an argument is {KINDS}")
+        except FileTrouble as trouble:
+            document.note(way, trouble.message, trouble.hint)
+        return {}
+
+    def _complete(self, keys: Mapping[str, Any], taken: Kernel) -> None:
+        """Raises InputError with everything that is missing, each with what to say."""
+        nowhere = Span(0, 0, 0)
+        missing = [
+            Diagnostic(nowhere, f"how large is the {what}?", f"as in {example}, for {count}")
+            for key, what, example, count in (
+                ("grid", "grid", self.style.grid, "two CTAs"),
+                ("block", "block", self.style.block, "CTAs of one thread"),
+            )
+            if key not in keys
+        ]
+        numbers = places([said.key for said in self.arguments], taken)
+        lines = Document.of({}, taken.path, taken.text)
+        for number, parameter in enumerate(taken.parameters):
+            if number not in numbers:
+                name = parameter.name or f"NAME{number}"
+                example = self.style.argument.format(name=name, value=parameter.example)
+                what = "parameter" if parameter.name else f"parameter {number}"
+                own = "" if parameter.name else f", with a name of yours for NAME{number}"
+                message = f"no argument for {what} '{parameter}' of '{plain(taken.entry)}'"
+                span = lines.span(parameter.start, parameter.end)
+                missing.append(Diagnostic(span, message, f"as in {example}{own}"))
+        if missing:
+            raise InputError(missing, taken.path, taken.text)
+
+    def _claims(self) -> dict[str, Any]:
+        claims: dict[str, Any] = {}
+        for said in self.checks:
+            if said.key in QUANTIFIERS:
+                claims.setdefault(said.key, []).append(said.value)
+            else:
+                claims[said.key] = said.value
+        return claims or dict.fromkeys(UNCLAIMED, True)
+
+
+class LaunchWords(TypedDict, total=False):
+    """What `ptxmm.check` may be told of a kernel in a file: as the options of `ptxmm check` of the same names; `args` and
+    `memory` by name, each a text as for `--arg`, a table of a kernel test, a number or an array of NumPy."""
+
+    entry: str
+    grid: int | Sequence[int]
+    block: int | Sequence[int]
+    cluster: int | Sequence[int]
+    dynamic_shared: int
+    nvcc: Sequence[str]
+    expect: str | Sequence[str]
+    args: Mapping[str, Any]
+    memory: Mapping[str, Any]
+    forall: str | Sequence[str]
+    exists: str | Sequence[str]
+    never: str | Sequence[str]
+
+
+#: Keys of `LaunchWords` that are keys of a kernel test.
+_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "nvcc", "expect")
+
+
+def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
+    """What somebody asks for in Python. `checks` are properties that are asked for beside. Raises TypeError for words that are
+    none."""
+    from ptxmm.kernels.kernel import plain_value, table_of_value
+
+    given: dict[str, Any] = {key: value for key, value in words.items() if value is not None}
+    unknown = [key for key in given if key not in LaunchWords.__annotations__]
+    if unknown:
+        raise TypeError(f"check() got an unexpected keyword argument '{unknown[0]}'")
+    said = tuple(Said(key, plain_value(given[key])) for key in _KEYS if key in given)
+    claims = [(kind, plain_value(given[kind])) for kind in QUANTIFIERS if kind in given]
+    several = [Said(kind, one) for kind, value in claims for one in (value if isinstance(value, list) else [value])]
+    several += [Said(check, True) for check in checks]
+    tables = [
+        tuple(Said(name, table_of_value(value)) for name, value in dict(given.get(key, {})).items())
+        for key in ("args", "memory")
+    ]
+    return Asked(path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check")
+
+
+def is_source(path: str) -> bool:
+    """Whether a file is CUDA C++, by its ending."""
+    return path.lower().endswith(".cu")
+
+
+def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:
+    """An argument as `[params]` has it; files are seen from `folder`. Raises ValueError for text that is none, FileTrouble for
+    a file that has no array."""
+    said: Word | Any = word(value) if isinstance(value, str) else value
+    if isinstance(said, Zeros):
+        return {"type": said.type, "elements": said.elements}
+    if isinstance(said, Array):
+        kind = type_of_file(os.path.normpath(os.path.join(folder, said.file)))
+        wanted = taken.pointee if taken else None
+        return {"type": "bf16" if (kind, wanted) == ("u16", "bf16") else kind, "init": said.file}
+    if isinstance(said, (int, float)) and not isinstance(said, bool):
+        return {"type": _type_of(said, taken), "value": said}
+    return said
+
+
+def _type_of(value: float, taken: Taken | None) -> str:
+    """The type of a number: the parameter's own; that of the source, where it tells signs apart."""
+    if taken is None:
+        raise ValueError("a buffer is wanted here, as in u32[4]")
+    kind = taken.number_type
+    if kind[:1] in "bu" and kind != "bf16":
+        if isinstance(value, float) and kind[:1] == "b":
+            return f"f{kind[1:]}" if kind[1:] in ("16", "32", "64") else kind
+        return f"s{kind[1:]}" if value < 0 else kind
+    return kind

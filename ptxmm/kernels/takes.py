@@ -1,0 +1,210 @@
+"""What a kernel takes, as people know it: the names and types of its source beside those of the PTX, and the types of what its
+pointers lead to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ptxcore.diagnostics import nearest
+from ptxcore.sources import read_bytes
+from ptxmm.kernels.cuda_source import Head, element, heads
+from ptxmm.kernels.expressions import TYPES
+from ptxmm.kernels.modules import Module, bare
+from ptxmm.kernels.plain_names import base
+from ptxmm.kernels.signature import Formal, formals
+
+_LONGEST = 16 << 20  # bytes of a source
+#: How nvcc and clang call parameters, whose names in the source PTX does not have.
+_MADE = re.compile(r"_param_\d+\Z")
+_POINTER = 8  # bytes
+
+
+class Taken(NamedTuple):
+    """A parameter: what the PTX says of it, its name for people (empty where nobody gave it one), its type in the source, what
+    a pointer leads to (a PTX type; None for what is no pointer), and where it stands in `Kernel.text`."""
+
+    formal: Formal
+    name: str
+    declared: str
+    pointee: str | None
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        shown = f"{self.declared} {self.name}".strip() if self.declared else str(self.formal)
+        return re.sub(r"\* ", " *", shown)
+
+    @property
+    def number_type(self) -> str:
+        """The PTX type of a number for it: that of the source, which tells signs apart, where it has as many bits."""
+        declared = element(self.declared) if self.declared and self.pointee is None else None
+        return declared if declared and TYPES[declared].width == 8 * self.formal.size else self.formal.type
+
+    @property
+    def example(self) -> str:
+        """An argument that fits, as `--arg` has it."""
+        if self.pointee is not None:
+            return f"{self.pointee}[1]"
+        return f"{{bytes = {self.formal.size}}}" if self.formal.elements else "1"
+
+
+class Kernel(NamedTuple):
+    """A kernel for people: the file where its head stands, that file's text, and where in it the head stands."""
+
+    entry: str
+    parameters: tuple[Taken, ...]
+    path: str
+    text: str
+    start: int
+
+    @property
+    def line(self) -> int:
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether only a compiler gave its parameters names: whoever passes arguments gives them theirs, in order."""
+        return all(not taken.name for taken in self.parameters)
+
+    def names(self) -> list[str]:
+        """A name for each parameter."""
+        return [taken.name or taken.formal.name for taken in self.parameters]
+
+
+def kernel(module: Module, entry: str) -> Kernel | None:
+    """What an entry of a module takes; None where its head cannot be read (who reads the module will say why)."""
+    wanted = formals(module.text, entry)
+    if wanted is None:
+        return None
+    used = pointees(module.text, entry)
+    found = _declared(module, entry, len(wanted))
+    if found is not None:
+        text, head = found
+        taken = tuple(
+            Taken(f, d.name, d.type, _pointee(f, d.type, used), d.start, d.end)
+            for f, d in zip(wanted, head.parameters, strict=True)
+        )
+        return Kernel(entry, taken, module.source, text, head.start)
+    code = bare_places(module.text)
+    start = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
+    at = start.start() if start else 0
+    taken = tuple(
+        Taken(f, "" if _MADE.search(f.name) else f.name, "", _pointee(f, "", used), *_place(code, f.name, at))
+        for f in wanted
+    )
+    return Kernel(entry, taken, module.path, module.text, at)
+
+
+def bare_places(text: str) -> str:
+    """A module with blanks for its comments and strings: every character stays where it is."""
+    from ptxmm.kernels.cuda_source import without_comments
+
+    return without_comments(text)
+
+
+def _place(code: str, name: str, at: int) -> tuple[int, int]:
+    found = re.compile(rf"(?<![\w$%]){re.escape(name)}(?![\w$])").search(code, at)
+    return (found.start(), found.end()) if found else (at, at)
+
+
+def _declared(module: Module, entry: str, count: int) -> tuple[str, Head] | None:
+    """The head in the source that the module was made of just now, and its text; None where none is certainly that."""
+    if not module.source:
+        return None
+    try:
+        text = read_bytes(module.source, _LONGEST, "CUDA source").decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+    fitting = [head for head in heads(text) if head.name == base(entry) and len(head.parameters) == count]
+    if not fitting or len({tuple((p.type, p.name) for p in head.parameters) for head in fitting}) > 1:
+        return None
+    if any(not p.name for p in fitting[0].parameters):
+        fitting = [head for head in fitting if head.defined] or fitting
+    return text, next((head for head in fitting if head.defined), fitting[0])
+
+
+def _pointee(formal: Formal, declared: str, used: dict[str, str]) -> str | None:
+    if formal.elements is not None or formal.size != _POINTER:
+        return None
+    if declared.endswith(("*", "&")):
+        return element(declared) or used.get(formal.name, "u32")
+    return used.get(formal.name, "u32" if formal.pointer else None)
+
+
+#: Instructions by which an address stays one of the same buffer, and those that go through it.
+_SAME = re.compile(r"(?:mov|cvta|add|sub)\b")
+_ACCESS = re.compile(r"(?:ld|st|atom|red|multimem|ldu)\.")
+_ELSEWHERE = re.compile(r"\.(?:param|shared|local|const)\b")
+_REGISTER = re.compile(r"%[\w$]+")
+_AT = re.compile(r"\[\s*(%[\w$]+)")
+_WORD = re.compile(r"(?:@!?%?[\w$]+\s+)?([a-z][\w.:]*)\s+([^;]*)", re.S)
+#: Directives that end with their line, as `.loc`.
+_DIRECTIVE = re.compile(r"^[ \t]*\.(?:loc|file|pragma)\b[^\n;]*$", re.M)
+_ROUNDS = 3
+
+
+def pointees(text: str, entry: str) -> dict[str, str]:
+    """The types by which a kernel accesses memory through its parameters, by their names: of the first access of each."""
+    found: dict[str, str] = {}
+    copied: dict[str, str] = {}  # whose elements have no type
+    leads: dict[str, set[str]] = {}
+    body = list(_instructions(text, entry))
+    for _ in range(_ROUNDS):  # registers that a loop sets further below
+        for opcode, operands in body:
+            registers = _REGISTER.findall(operands)
+            if opcode.startswith("ld.param") and registers:
+                parameter = re.search(r"\[\s*([\w$]+)\s*\]", operands)
+                leads[registers[0]] = {parameter[1]} if parameter else set()
+            elif _ACCESS.match(opcode) and not _ELSEWHERE.search(opcode):
+                at = _AT.search(operands)
+                known = leads.get(at[1], set()) if at else set()
+                kind = opcode.rpartition(".")[2]
+                if len(known) == 1 and kind in TYPES:
+                    found.setdefault(next(iter(known)), kind)
+            elif opcode.startswith("cp."):
+                for register in _AT.findall(operands):
+                    for name in leads.get(register, set()) if len(leads.get(register, set())) == 1 else ():
+                        copied.setdefault(name, "u32")
+            elif _SAME.match(opcode) and registers and opcode.endswith("64"):
+                leads.setdefault(registers[0], set()).update(*(leads.get(r, set()) for r in registers[1:]))
+    kinds = copied | found
+    return {name: kind.replace("b", "u") if kind[0] == "b" and kind[1] != "f" else kind for name, kind in kinds.items()}
+
+
+def _instructions(text: str, entry: str) -> Iterator[tuple[str, str]]:
+    code = _DIRECTIVE.sub("", bare(text))
+    head = re.search(rf"\.entry\s+{re.escape(entry)}(?![\w$])", code)
+    start = code.find("{", head.end()) if head else -1
+    if start < 0:
+        return
+    following = re.compile(r"\.(?:entry|func)\b").search(code, start)
+    for part in code[start + 1 : following.start() if following else len(code)].split(";"):
+        found = _WORD.search(re.sub(r"^[\s{}]*(?:[\w$]+:\s*)*", "", part))
+        if found:
+            yield found[1], found[2]
+
+
+def places(given: Sequence[str], kernel: Kernel) -> list[int | str]:
+    """Which parameter each name of an argument means, by its number; or what is wrong with the name."""
+    return numbered(given, [(t.name, t.formal.name) for t in kernel.parameters])
+
+
+def numbered(given: Sequence[str], known: Sequence[tuple[str, ...]]) -> list[int | str]:
+    """Likewise, of parameters with these names: by a name, by a number, or, where a compiler made all their names, in order."""
+    numbers = {name: i for i, names in enumerate(known) for name in names if name}
+    if all(_MADE.search(n) for names in known for n in names if n) and not any(
+        n in numbers or n.isdigit() for n in given
+    ):
+        return [i if i < len(known) else f"the kernel takes {len(known)}" for i in range(len(given))]
+    shown = [next(n for n in names if n) for names in known]
+    found: list[int | str] = []
+    for name in given:
+        if name in numbers:
+            found.append(numbers[name])
+        elif name.isdigit() and int(name) < len(known):
+            found.append(int(name))
+        else:
+            found.append(nearest(name, shown) or f"they are {', '.join(shown) or 'none'}")
+    return found

@@ -1,0 +1,74 @@
+"""Arguments of kernels as one word: of `--arg NAME=WORD` on a command line, and of an annotation.
+
+| Word | becomes |
+|---|---|
+| `8`, `-1`, `0x10`, `2.5` | a number of the parameter's type |
+| `u32[4]` | a buffer of zeros |
+| `FILE.npy` | a buffer with what the file holds |
+| `{...}` | what a kernel test writes in `[params]` |
+| `&x`, `&x+16`, `&x[4]` | a pointer into a buffer |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ptxmm.kernels.document import tree_of
+from ptxmm.kernels.expressions import TYPES
+
+#: What a word may be, for messages.
+KINDS = "a number, TYPE[N], FILE.npy, {...} or &BUFFER+N"
+_BUFFER = re.compile(r"(?P<type>[a-z]+\d+)\[(?P<count>\d{1,19})\]\Z")
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
+_MOST_DIGITS = 100
+
+
+class Zeros(NamedTuple):
+    """A buffer of so many zeros of a PTX type."""
+
+    type: str
+    elements: int
+
+
+class Array(NamedTuple):
+    """A buffer with what a `.npy` file holds."""
+
+    file: str
+
+
+#: What a word says; tables are those of kernel tests.
+Word = int | float | Zeros | Array | dict[str, Any]
+
+
+def word(text: str) -> Word:
+    """What a word says. Raises ValueError with what is wrong."""
+    buffer = _BUFFER.match(text)
+    if buffer:
+        if buffer["type"] not in TYPES:
+            raise ValueError(f"there is no type .{buffer['type']}: the types are {', '.join(TYPES)}")
+        return Zeros(buffer["type"], int(buffer["count"]))
+    if text.endswith(".npy"):
+        return Array(text)
+    if text.lstrip()[:1] in ("{", "&"):
+        return _table(text)
+    if _INTEGER.match(text) and len(text) <= _MOST_DIGITS:
+        return int(text, 0) if text.lower().lstrip("+-").startswith("0x") else int(text)
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is no number, no TYPE[N] and no .npy file") from None
+
+
+def _table(text: str) -> dict[str, Any]:
+    """What TOML reads in braces; a pointer by itself."""
+    if text.lstrip().startswith("&"):
+        return {"value": text}
+    try:
+        tree = tree_of(f"structure = {text}")
+    except ValueError as error:
+        raise ValueError(f"{text}: no structure: {error}") from None
+    if tree.keys() != {"structure"}:
+        raise ValueError(f"{text}: a structure stands in one pair of braces")
+    table: dict[str, Any] = tree["structure"]
+    return table

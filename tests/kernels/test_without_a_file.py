@@ -1,0 +1,431 @@
+"""Kernels without a kernel test: launches of a command line and of annotations are those that a TOML file would have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from files import PTX
+
+import ptxmm
+from ptxcore.diagnostics import InputError
+from ptxmm.cli.main import main
+from ptxmm.kernels.annotations import AnnotatedFile
+from ptxmm.kernels.asked import UNCLAIMED
+from ptxmm.kernels.cuda_source import element, heads
+from ptxmm.kernels.modules import Module
+from ptxmm.kernels.plain_names import base, meant, plain
+from ptxmm.kernels.takes import kernel, pointees
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+LOCK = (Path(__file__).resolve().parents[2] / "examples" / "lock.ptx").read_text(encoding="utf-8")
+#: Arguments as they are typed, as a TOML file has them, and what claims are.
+SAME = [
+    (["--grid", "2", "--block", "1,2", "--arg", "x=u32[2]", "--arg", "n=4", "--forall", "x[0] == 4"],
+     'grid = 2\nblock = [1, 2]\nparams.x = {type = "u32", elements = 2}\nparams.n = {type = "u32", value = 4}\n'
+     'check.forall = "x[0] == 4"'),
+    (["--grid", "1", "--block", "1", "--arg", "1=-1", "--arg", "0={type = 's16', init = [1, -2]}"],
+     'grid = 1\nblock = 1\nparams.arg0 = {type = "s16", init = [1, -2]}\nparams.arg1 = {type = "s32", value = -1}\n'
+     "check.race_free = true\ncheck.terminates = true\ncheck.no_trap = true"),
+    (["--grid", "2", "--block", "1", "--arg", "p=&b[1]", "--arg", "n=0x10", "--memory", "b=u32[3]", "--exists", "b[1] == n",
+      "--never", "b[0] == 1", "--never", "b[2] == 1", "--check", "terminates", "--expect", "no|ok", "--dynamic-shared", "64"],
+     'grid = 2\nblock = 1\nexpect = "no|ok"\ndynamic_shared = 64\nparams.p = {value = "&b[1]"}\n'
+     'params.n = {type = "u32", value = 16}\nmemory.b = {type = "u32", elements = 3}\n'
+     'check.exists = "b[1] == n"\ncheck.never = ["b[0] == 1", "b[2] == 1"]\ncheck.terminates = true'),
+]  # fmt: skip
+
+
+def typed(words: list[str]) -> KernelTest:
+    """The test that a command line asks for."""
+    from ptxmm.cli.kernel_options import asked
+    from ptxmm.cli.options import parser
+
+    options = parser("check").parse_args(["check", "k.ptx", *words])
+    found = asked(options)
+    assert found is not None
+    return found.test()
+
+
+def bare(test: KernelTest) -> KernelTest:
+    """A test without its names."""
+    return replace(test, path="", variant="")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.ptx").write_text(PTX, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("words", "toml"), SAME, ids=range(len(SAME)))
+def test_a_command_line_is_the_kernel_test_that_a_file_would_have(here: Path, words: list[str], toml: str) -> None:
+    assert bare(typed(words)) == bare(KernelFile(f'ptx = "k.ptx"\n{toml}', "k.toml").test())
+
+
+def annotation(words: list[str]) -> str:
+    """The same as an annotation."""
+    pairs = [(word[2:].replace("-", "_"), words[i + 1]) for i, word in enumerate(words) if word[:2] == "--"]
+    said = []
+    for key, value in pairs:
+        if key == "arg":
+            name, _, text = value.partition("=")
+            text = text.replace("'", '"')
+            said.append(f"{'arg.' if name.isdigit() else ''}{name}={text}")
+        elif key == "check":
+            said.append(value)
+        elif key != "memory":
+            said.append(f'{key}="{value}"')
+    return f"// ptxmm: {' '.join(said)}\n"
+
+
+@pytest.mark.parametrize(("words", "toml"), SAME[:2], ids=range(2))
+def test_an_annotation_is_it_too(here: Path, words: list[str], toml: str) -> None:
+    test = AnnotatedFile(annotation(words) + PTX, "k.ptx").test()
+    assert bare(test) == bare(KernelFile(f'ptx = "k.ptx"\n{toml}', "k.toml").test())
+    assert {(c.spot.path, c.spot.line) for c in test.checks if c.spot} == {("k.ptx", 1)}
+
+
+def test_names_are_those_of_the_source() -> None:
+    # What nvcc 13.0 made of kernels in namespaces, of templates, static ones, and one of a namespace without a name.
+    known = {
+        "_Z4incrPjS_": "incr",
+        "_Z2stPi": "st",
+        "_Z1uIiEvPT_yP1S": "u",
+        "_ZN2ns1aEPi": "ns::a",
+        "_ZN2ns1tIiEEvPT_f": "ns::t",
+        "_ZN2ns1tIdEEvPT_f": "ns::t",
+        "_ZN36_GLOBAL__N__4ac94ae9_4_m_cu_4e2f801e3hidEPi": "hid",
+        "correct": "correct",
+        "_Zed": "_Zed",
+        "_Z99short": "_Z99short",
+        "_Z0": "_Z0",
+    }
+    assert {entry: plain(entry) for entry in known} == known
+    entries = list(known)
+    assert meant("t", entries) == ["_ZN2ns1tIiEEvPT_f", "_ZN2ns1tIdEEvPT_f"] == meant("ns::t", entries)
+    assert [meant(name, entries) for name in ("a", "ns::a", "incr", "hid", "correct", "nobody", "s::a")] == [
+        ["_ZN2ns1aEPi"], ["_ZN2ns1aEPi"], ["_Z4incrPjS_"], [entries[6]], ["correct"], [], [],
+    ]  # fmt: skip
+    assert base("_ZN2ns1aEPi") == "a"
+
+
+def test_a_plain_name_is_taken_and_several_of_it_are_refused(here: Path) -> None:
+    text = PTX.replace("k(", "_ZN2ns1kIiEEvPT_j(").replace("k_param", "p_param")
+    other = text[text.index(".visible") :].replace("IiE", "IdE")
+    Path("k.ptx").write_text(text, encoding="utf-8")
+    words = ["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1"]
+    for name in ("k", "ns::k", "_ZN2ns1kIiEEvPT_j"):
+        test = typed([*words, "--entry", name])
+        assert test.launches[0].entry == "_ZN2ns1kIiEEvPT_j" and test.variant == "ns::k"
+    Path("k.ptx").write_text(text + other, encoding="utf-8")
+    assert typed([*words, "--entry", "_ZN2ns1kIdEEvPT_j"]).launches[0].entry == "_ZN2ns1kIdEEvPT_j"
+    with pytest.raises(InputError) as error:
+        typed([*words, "--entry", "k"])
+    (found,) = error.value.diagnostics
+    assert found.message == "'k' may be 2 kernels" and found.hint
+    assert found.hint.endswith("_ZN2ns1kIiEEvPT_j, _ZN2ns1kIdEEvPT_j")
+    assert error.value.text[found.span.column - 1 : found.span.end - 1] == "k"
+
+
+WRONG = [
+    (["--entry", "k"],
+     ["how large is the grid?", "how large is the block?", "6:17: no argument for parameter 0", "7:17: no argument"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]"], ["7:17: no argument for parameter 1 '.u32 k_param_1'"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1", "--arg", "m=1"], ["has no parameter 'm'"]),
+    (["--grid", "1", "--block", "1", "--arg", "0=u32[1]", "--arg", "2=1"], ["has no parameter '2'"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1.5"], ["1.5 is no value of u32"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=nine"], ["'nine' is no number"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u33[1]", "--arg", "n=1"], ["there is no type .u33"]),
+    (["--grid", "1", "--block", "1", "--arg", "x={a =", "--arg", "n=1"], ["no structure"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=no.npy", "--arg", "n=1"], ["cannot read no.npy"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=u32[1]"], ["cannot take the address of the buffer"]),
+    (["--grid", "1", "--block", "1", "--arg", "x=u32[1]", "--arg", "n=1", "--forall", "y[0] == 1"],
+     ["no parameter is called 'y'"]),
+    (["--grid", "1", "--block", "1025", "--arg", "x=u32[1]", "--arg", "n=1"], ["at most 1024 threads"]),
+    (["--entry", "kk", "--grid", "1"], ["has no kernel 'kk'"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "messages"), WRONG, ids=range(len(WRONG)))
+def test_what_is_wrong_or_missing_is_told_where_it_is(here: Path, words: list[str], messages: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        typed(words)
+    shown = [
+        f"{d.span.line}:{d.span.column}: {d.message}" if d.span.line else d.message for d in error.value.diagnostics
+    ]
+    assert len(shown) == len(messages)
+    for text, message in zip(shown, messages, strict=True):
+        assert message in text
+    for d in error.value.diagnostics:
+        if d.span.line == 1:  # the command line: the caret stands under a word of the user's
+            assert any(error.value.text[d.span.column - 1 : d.span.end - 1].strip("'") in word for word in words)
+        elif d.span.line:
+            assert error.value.path == "k.ptx"
+            assert PTX.split("\n")[d.span.line - 1][d.span.column - 1 : d.span.end - 1] in d.message
+
+
+def test_from_nothing_to_an_answer(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("lock.ptx").write_text(LOCK, encoding="utf-8")
+    words = ["check", "lock.ptx", "--grid", "2", "--block", "1", "--arg", "lock=u32[1]", "--arg", "counter=u32[1]"]
+    assert main([*words, "--entry", "weak", "--forall", "counter[0] == 2"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("no  lock.ptx:weak") and "fails  forall counter[0] == 2" in printed
+    assert main([*words, "--entry", "correct"]) == 0
+    printed = capsys.readouterr().out
+    assert [line.split() for line in printed.split("\n")[1:4]] == [
+        ["holds", "race_free"], ["holds", "terminates"], ["holds", "no_trap"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a.litmus", "--grid", "2"], "--grid: that is of a kernel"),
+        (["k.ptx", "k.ptx", "--grid", "2"], "write one FILE.cu or FILE.ptx"),
+        (["k.ptx", "--arg", "x"], "--arg x: write NAME=VALUE"),
+        (["k.ptx", "--grid", "0"], "--grid"),
+    ],
+)
+def test_usage_is_told(here: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        status = main(["check", *words])
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else 2
+    assert status == 2 and message in capsys.readouterr().err
+
+
+def test_run_and_check_take_the_same_arguments(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("numpy")
+    words = ["k.ptx", "--entry", "k", "--grid", "1", "--block", "1", "--arg", "x=u32[2]", "--arg", "n=0x7"]
+    assert main(["run", *words, "--out", "x"]) == 0 and capsys.readouterr().out == "x = [7, 0]\n"
+    assert main(["check", *words, "--forall", "x[0] == 7 && x[1] == 0"]) == 0
+    capsys.readouterr()
+    for bad in ("x=u33[2]", "x={", "x=seven", "x=no.npy"):
+        told = []
+        for command in ("run", "check"):
+            assert main([command, *words[:7], "--arg", bad, "--arg", "n=1"]) == 2
+            told.append(capsys.readouterr().err)
+        assert told[0].removeprefix("ptxmm run: error: ").strip().splitlines()[0] in told[1] or "no.npy" in told[0]
+    assert main(["run", *words, "--out", "y"]) == 2 and "no parameter 'y'" in capsys.readouterr().err
+
+
+SOURCE = """
+// __global__ void commented(int *p);
+const char *text = "__global__ void quoted(int *p) {";
+namespace ns {
+template <class T, int N = 3>
+__global__ void __launch_bounds__(128, (2)) made(T *out, const float scale, unsigned long long n = 4);
+extern "C" __global__ void plain(const cuda::atomic<unsigned, cuda::thread_scope_device> *__restrict__ flag,
+                                 __grid_constant__ const CUtensorMap map, float (&x), int tail[]) { }
+}
+__global__ void none() {}
+__global__ void also_none(void);
+__global__ int not_a_kernel;
+"""
+
+
+def test_heads_of_kernels_are_read_from_the_source() -> None:
+    found = {head.name: head for head in heads(SOURCE)}
+    assert {name: [(p.type, p.name) for p in head.parameters] for name, head in found.items()} == {
+        "made": [("T*", "out"), ("float", "scale"), ("unsigned long long", "n")],
+        "plain": [
+            ("cuda::atomic<unsigned, cuda::thread_scope_device>*", "flag"), ("CUtensorMap", "map"), ("float (&x)", ""),
+            ("int*", "tail"),
+        ],
+        "none": [],
+        "also_none": [],
+    }  # fmt: skip
+    assert [name for name, head in found.items() if head.defined] == ["plain", "none"]
+    for head in found.values():
+        assert SOURCE[head.start :].startswith("__global__") and SOURCE[head.named :].startswith(head.name)
+        assert all(SOURCE[p.start : p.end].strip() == SOURCE[p.start : p.end] for p in head.parameters)
+
+
+def test_types_of_elements_by_the_source_and_by_the_ptx() -> None:
+    assert [element(t) for t in ("unsigned*", "cuda::atomic<int>*", "std::uint64_t*", "__half*", "S*", "float", "T*")] == [
+        "u32", "s32", "u64", "f16", None, "f32", None,
+    ]  # fmt: skip
+    assert pointees(LOCK, "weak") == {"weak_param_0": "u32", "weak_param_1": "u32"}
+    wide = PTX.replace("st.global.u32", "st.global.v2.f64").replace(
+        "cvta.to.global.u64 %rd2, %rd1", "add.s64 %rd2, %rd1, 8"
+    )
+    assert pointees(wide, "k") == {"k_param_0": "f64"}
+    told = kernel(Module(wide, "k.ptx"), "k")
+    assert told is not None and [p.example for p in told.parameters] == ["f64[1]", "1"] and told.line == 5
+
+
+ANNOTATED = f"""// ptxmm: grid=2 block=1 x=u32[1] n=1 forall="x[0] == 1"
+//ptxmm : grid=[1, 1] block=1 x=u32[1] n=2 never="x[0] == 1" terminates expect=no
+// ptxmm is no annotation here, and "// ptxmm: grid=1" is none
+/* // ptxmm: grid=3 */
+{PTX}"""
+
+
+def test_each_annotation_is_a_test_of_the_kernel_below(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tests").mkdir()
+    Path("tests/k.ptx").write_text(ANNOTATED, encoding="utf-8")
+    Path("tests/other.ptx").write_text(PTX, encoding="utf-8")
+    Path("tests/other.cu").write_text("// ptxmm is no annotation\n", encoding="utf-8")
+    assert main(["check", "tests"]) == 1
+    rows = capsys.readouterr().out.split("\n")
+    assert [row.split()[:2] for row in rows[:2]] == [["ok", "tests/k.ptx:k.1"], ["ok", "tests/k.ptx:k.2"]]
+    (total,) = (row for row in rows if row.startswith("2 tests"))
+    assert "2 ok; 1 not as expected" in total
+    assert main(["check", "tests/k.ptx:k.1"]) == 0
+    assert "ok  k.ptx:k.1" in capsys.readouterr().out
+    assert main(["check", "tests/k.ptx:k.3"]) == 2
+    assert "no test here is called 'k.3'" in capsys.readouterr().err
+
+
+WRONG_LINES = [
+    ("// ptxmm: grid=2 blok=1 x=u32[1] n=1", "1:18: 'blok' has no meaning here", "did you mean 'block'?"),
+    ("// ptxmm: grid=2 block=1 x=u32[1]", "7:17: no argument for parameter 1", "as in NAME1=1, with"),
+    ("// ptxmm: grid=2 block=1 x=u32[1] n=1 forall", "1:39: 'forall' claims nothing", "as in"),
+    ("// ptxmm: grid=two block=1 x=u32[1] n=1", "1:16: one to three whole numbers", None),
+    ("// ptxmm: grid=2 block=1 x=u32[1] n=1 terminates=yes", "1:50: 'terminates' is true or false", None),
+    ('// ptxmm: grid=2 forall="x[0] == 1', "1:25: the value of 'forall' does not end", None),
+    ("// ptxmm: grid=2 {}", "1:18: '{}' is no KEY=VALUE", "as in"),
+    ("// ptxmm: grid=2 x= n=1", "1:18: 'x' has no value", None),
+    ("// ptxmm grid=2", "1:1: an annotation begins with a colon", "as in // ptxmm: grid=2"),
+    ("// ptxmm: grid=2 block=1 x=u32[1] n=1 expect=fine", "1:46: a test expects", None),
+    ('// ptxmm: grid=2 block=1 x=u32[1] n=1 forall="y[0] == 1"', "1:47: no parameter is called 'y'", None),
+    ("// ptxmm: grid=2 grid=1 block=1 x=u32[1] n=1", "1:23: 'grid' is said twice", None),
+    ("// ptxmm: grid=2 name=a/b", "1:18: a test's name", None),
+    ("// ptxmm: entry=nobody", "1:17: the module has no kernel 'nobody'", "it has k"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message", "hint"), WRONG_LINES, ids=[line for line, _, _ in WRONG_LINES])
+def test_mistakes_in_annotations_have_a_line_and_a_caret(here: Path, line: str, message: str, hint: str | None) -> None:
+    text = line + PTX[PTX.index("\n") :]
+    Path("k.ptx").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        AnnotatedFile(text, "k.ptx").test()
+    found = error.value.diagnostics[0]
+    assert f"{found.span.line}:{found.span.column}: {found.message}".startswith(message)
+    assert hint is None or hint in (found.hint or "")
+    assert error.value.path == "k.ptx" and "^" in str(error.value)
+
+
+def test_an_annotation_below_its_kernel_is_refused() -> None:
+    with pytest.raises(InputError, match="no kernel stands below"):
+        AnnotatedFile(PTX + "// ptxmm: grid=1\n", "k.ptx")
+    with pytest.raises(InputError, match="no kernel stands below"):
+        AnnotatedFile("// ptxmm: grid=1\nint x;\n__global__ void k() {}\n", "k.cu")
+    good = '// ptxmm: grid=1\n// more\nextern "C" {\ntemplate <class T>\n__global__ void __launch_bounds__(32) k(T *p) {}\n}'
+    assert AnnotatedFile(good, "k.cu").variants == ["k"]
+    named = "// ptxmm: entry=a name=one\n// ptxmm: entry=b\n"
+    assert AnnotatedFile(named, "k.cu").variants == ["one", "b"]
+    with pytest.raises(InputError, match="two tests are called 'one'"):
+        AnnotatedFile("// ptxmm: entry=a name=one\n// ptxmm: entry=b name=one\n", "k.cu")
+
+
+def test_a_file_without_annotations_says_what_to_type(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "k.ptx"]) == 2
+    said = capsys.readouterr().err
+    assert "ptxmm init k.ptx" in said and "--grid 2" in said and "--arg NAME0=u32[1]" in said
+
+
+#: Kernels with parameters of every sort; what a test to begin with says of each.
+SIGNATURES = [
+    ("", 'arg0 = {type = "u32", elements = 1}', 'arg1 = {type = "u32", value = 1}', "block = 1 "),
+    (".reqntid 32, 2", 'arg0 = {type = "u32", elements = 1}', 'arg1 = {type = "u32", value = 1}', "block = [32, 2] "),
+    (".reqnctapercluster 4", "grid = [8] ", "arg0 = {", "[check]"),
+]
+
+
+@pytest.mark.parametrize(("directives", "first", "second", "third"), SIGNATURES, ids=[s[0] for s in SIGNATURES])
+def test_what_init_writes_is_taken_at_once(
+    here: Path, directives: str, first: str, second: str, third: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "src").mkdir()
+    (here / "src" / "k.ptx").write_text(PTX.replace(")\n{", f")\n{directives}\n{{"), encoding="utf-8")
+    assert main(["init", "src/k.ptx"]) == 0
+    assert "ptxmm check src/k.toml" in capsys.readouterr().out
+    text = Path("src/k.toml").read_text(encoding="utf-8")
+    assert all(part in text for part in (first, second, third, 'ptx = "k.ptx"', 'entry = "k"'))
+    test = KernelFile(text, "src/k.toml").test()
+    assert [c.kind for c in test.checks] == ["race_free", "terminates", "no_trap"]
+    assert [p.name for p in test.parameters] == ["arg0", "arg1"]
+    claimed = text.replace("# forall", "forall")
+    assert len(KernelFile(claimed, "src/k.toml").test().checks) == 4
+    assert main(["init", "src/k.ptx"]) == 2
+    assert (
+        "there is such a file already" in capsys.readouterr().err
+        and Path("src/k.toml").read_text(encoding="utf-8") == text
+    )
+    assert main(["init", "src/k.ptx", "--force"]) == 0 and main(["init", "src/k.ptx", "-o", "t.toml"]) == 0
+    assert 'ptx = "src/k.ptx"' in Path("t.toml").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["init", "src/k.ptx", "-o", "-"]) == 0 and 'ptx = "src/k.ptx"' in capsys.readouterr().out
+
+
+def test_init_of_structures_and_of_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = PTX.replace(".param .u32 k_param_1", ".param .align 8 .b8 k_param_1[16],\n .param .f64 k_param_2")
+    Path("k.ptx").write_text(text + ".extern .shared .b8 room[];", encoding="utf-8")
+    assert main(["init", "k.ptx"]) == 0
+    written = Path("k.toml").read_text(encoding="utf-8")
+    assert "arg1 = {bytes = 16, fields = []}" in written and 'arg2 = {type = "f64", value = 1}' in written
+    assert "dynamic_shared = 1024" in written and len(KernelFile(written, "k.toml").test().parameters) == 3
+    none = "\n".join([*PTX.split("\n")[:4], ".visible .entry none() { ret; }"])
+    Path("none.ptx").write_text(none, encoding="utf-8")
+    assert main(["init", "none.ptx"]) == 0 and main(["check", "none.toml"]) == 0
+    assert main(["check", "none.ptx", "--grid", "1", "--block", "1"]) == 0
+    capsys.readouterr()
+    for words, message in (
+        (["init", "k.toml"], "FILE.cu or FILE.ptx"),
+        (["init", "nobody.ptx"], "cannot read nobody.ptx"),
+        (["init", "k.ptx", "--entry", "kk"], "no kernel 'kk'"),
+        (["init", "k.ptx", "-o", "no/folder.toml"], "cannot write"),
+    ):
+        assert main(words) == 2 and message in capsys.readouterr().err
+
+
+def test_init_of_every_kernel_of_the_examples(here: Path) -> None:
+    from ptxmm.kernels.skeleton import skeleton
+
+    seen = 0
+    for path in sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ptx")):
+        for entry in Module(path.read_text(encoding="utf-8"), path.name).entries():
+            text = skeleton(str(path), entry, str(path.parent))
+            test = KernelFile(text, str(path.with_suffix(".toml"))).test()
+            assert test.launches[0].entry == entry and '"u64", value' not in text
+            seen += 1
+    assert seen >= 10
+
+
+def test_python_asks_the_same(here: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    Path("lock.ptx").write_text(LOCK, encoding="utf-8")
+    words = "u32[1]"
+    result = ptxmm.check(
+        "lock.ptx", entry="weak", grid=2, block=1, args={"lock": words, "counter": {"type": "u32", "elements": 1}},
+        forall="counter[0] == 2",
+    )  # fmt: skip
+    assert result.verdict == "no" and [c.text for c in result.checks] == ["forall counter[0] == 2"]
+    assert result.path == "lock.ptx:weak"
+    args = {"x": numpy.array([5, 6], numpy.uint32), "n": 7}
+    result = ptxmm.check(Path("k.ptx"), grid=1, block=(1, 1), args=args, exists=["x[1] == 6", "x[0] == 7"], races=True)
+    assert result.verdict == "ok" and [c.kind for c in result.checks] == ["exists", "exists", "race_free"]
+    assert [c.kind for c in ptxmm.check("k.ptx", grid=1, block=1, args=args).checks] == list(UNCLAIMED)
+    with pytest.raises(InputError, match="grid: one to three"):
+        ptxmm.check("k.ptx", grid=0, block=1, args=args)
+    with pytest.raises(InputError, match=r"no type \.u33"):
+        ptxmm.check("k.ptx", grid=1, block=1, args={"x": "u33[1]", "n": 1})
+    with pytest.raises(InputError) as error:
+        ptxmm.check("k.ptx")
+    assert "ptxmm init k.ptx" in str(error.value)
+    with pytest.raises(InputError, match="no argument for parameter 1") as error:
+        ptxmm.check("k.ptx", grid=1, block=1, args={"x": words})
+    assert 'args={"NAME1": "1"}' in str(error.value)
+    Path("k.ptx").write_text(ANNOTATED.replace("//ptxmm :", "//"), encoding="utf-8")
+    assert ptxmm.check("k.ptx").verdict == "ok" and ptxmm.check("k.ptx:k").verdict == "ok"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'gird'"):
+        ptxmm.check("k.ptx", gird=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"FILE\.cu or FILE\.ptx"):
+        ptxmm.check("mp.litmus", grid=1)
+    with pytest.raises(TypeError, match="load or parse"):
+        ptxmm.check("mp.litmus")

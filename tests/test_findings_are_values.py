@@ -37,7 +37,11 @@ READERS = {
     """,
     "names, of which long ones are cut": "ptxcore/diagnostics.py",
     "what printf takes for a format": "ptxcore/machine/run/runtime.py",
-    "names of functions and variables in C++": "ptxmm/kernels/memory.py",
+    "names of functions and variables in C++": "ptxmm/kernels/memory.py ptxmm/kernels/plain_names.py",
+    "heads of kernels, in CUDA C++ and in PTX": """
+        ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
+    """,
+    "annotations in a source": "ptxmm/kernels/annotations.py",
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py
         litmus/formats/header.py litmus/formats/placement.py litmus/formats/program.py litmus/formats/checks.py
@@ -53,7 +57,7 @@ READERS = {
     """,
     "expressions of kernel tests": "ptxmm/kernels/expression_reader.py",
     "pointers of kernel tests": "ptxmm/kernels/arguments.py",
-    "arguments of a command": "ptxmm/cli/run.py",
+    "arguments of a command": "ptxmm/cli/run.py ptxmm/kernels/written.py",
     "names of files": "ptxmm/report/drawings.py",
     "XML, in which no line may be a command": "ptxmm/report/junit.py",
     "conditions, as herd7 writes them, and its logs": "ptxmm/report/herd.py ptxmm/comparing/logs.py",

@@ -172,7 +172,6 @@ def _add_check(commands: Commands) -> None:
             "ptxmm check mp.litmus                    one test, with its outcomes",
             "ptxmm check tests --format junit         all tests below a folder, for a CI system",
             "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
-            "ptxmm check lock.toml --why              what the answer rests on",
             "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
             "ptxmm check tests --timeout 60 --bounded-ok",
         ),

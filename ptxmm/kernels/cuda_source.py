@@ -135,7 +135,7 @@ _TYPES = {
     "uint": "u32", "uchar": "u8", "ushort": "u16", "ulong": "u64",
     "half": "f16", "__half": "f16", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16", "float": "f32", "double": "f64",
 }  # fmt: skip
-_ATOMIC = re.compile(r"(?:cuda::)?(?:std::)?atomic<\s*([^<>,]+?)\s*(?:,[^<>]*)?>\Z")
+_ATOMIC = re.compile(r"(?:cuda::)?+(?:std::)?+atomic<([^<>,]++)(?:,[^<>]*+)?+>\Z")
 
 
 def element(declared: str) -> str | None:
@@ -143,4 +143,4 @@ def element(declared: str) -> str | None:
     it is another type."""
     written = declared.rstrip("*&").strip()
     atomic = _ATOMIC.match(written)
-    return _TYPES.get((atomic[1] if atomic else written).replace("std::", ""))
+    return _TYPES.get((atomic[1].strip() if atomic else written).replace("std::", ""))

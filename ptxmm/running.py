@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -107,6 +107,56 @@ def launch(
             "limit": limit, "progress": progress, "watcher": watcher, "single": single,
         }  # fmt: skip
         done = launched(device, entry, _three(grid), _three(block), given.values, **how)
+        given.update()
+    finally:
+        given.free()
+    return Run(done.executed, "".join(done.output), seed, device.warnings)
+
+
+class Part(NamedTuple):
+    """One of several launches that run at the same time."""
+
+    entry: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    args: Sequence[Any]
+    dynamic_shared: int = 0
+
+
+def launch_together(
+    device: Device,
+    parts: Sequence[Part],
+    *,
+    seed: int | None = None,
+    limit: int | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+    single: Callable[[], Any] | None = None,
+    placed: Callable[[Sequence[tuple[Any, int]]], None] | None = None,
+) -> Run:
+    """As `launch`, of several launches that run at the same time, thread by thread; an array that several of them take is the
+    same memory. `single` is made once for all of them."""
+    from ptxcore.machine.run.concurrent import Concurrent
+    from ptxcore.machine.run.launch import UsageError
+    from ptxmm.arguments import Arguments
+
+    parameters = [device.kernel(part.entry) for part in parts]
+    for part, own in zip(parts, parameters, strict=True):
+        if len(part.args) != len(own):
+            raise UsageError(f"'{part.entry}' takes {len(own)} arguments, not {len(part.args)}")
+    given = Arguments(device, [p for own in parameters for p in own], [a for part in parts for a in part.args])
+    try:
+        if placed is not None:
+            placed(given.places)
+        watcher, values, launches = single() if single is not None else None, iter(given.values), []
+        for part, own in zip(parts, parameters, strict=True):
+            launches.append(
+                device.prepare(
+                    part.entry, _three(part.grid), _three(part.block), [next(values) for _ in own],
+                    dynamic_shared=part.dynamic_shared, seed=seed, limit=limit, progress=progress, watcher=watcher,
+                )
+            )  # fmt: skip
+        done = Concurrent(launches)
+        done.run()
         given.update()
     finally:
         given.free()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
@@ -31,6 +31,14 @@ class Watchers(NamedTuple):
     single: Callable[[], Any] | None
 
 
+def all_beside(test: KernelTest) -> bool:
+    """Whether all launches of a test run at the same time, each in a stream of its own, and are of one module and shape."""
+    launches = test.launches
+    alike = len({(launch.loaded, launch.block) for launch in launches}) == 1
+    apart = len({launch.queue for launch in launches}) == len(launches) > 1
+    return alike and apart and not any(launch.after or launch.cluster for launch in launches)
+
+
 class Runs:
     """A kernel test ready to run; `watched`: by watchers."""
 
@@ -55,36 +63,70 @@ class Runs:
         placed: Callable[[dict[int, str]], None] | None = None,
         fill: int = 0,
     ) -> State:
-        """One run of all launches, one after the other: the final values of what the checks speak of. `limit` bounds the
-        instructions of each launch; `watch` gives each launch its watchers; `progress` is told of it now and
-        then, `placed` before each launch which segment of memory is which buffer. Buffers that may hold anything have `fill`
-        in every byte. Raises KernelError, UsageError."""
+        """One run of all launches, one after the other, or all at the same time: the final values of what the checks speak of.
+        `limit` bounds the instructions of each launch; `watch` gives each launch, or all at the same time, its watchers;
+        `progress` is told of it now and then, `placed` before each launch which segment of memory is which buffer. Buffers that
+        may hold anything have `fill` in every byte. Raises KernelError, UsageError."""
         from ptxmm.running import launch
 
         arrays = {p.name: _array(p, fill) for p in self.test.parameters if isinstance(p, Buffer)}
         for device in self.devices.values():
             device.reset()
+        if all_beside(self.test):
+            self._run_beside(arrays, seed, limit, watch, progress, placed)
+            return self._state(arrays)
         for number, one in enumerate(self.test.launches):
             given = [passed(p, arrays) for p in one.params]
             device = self.devices[one.loaded]
             watchers = watch(one, device.program) if watch else Watchers(None, None)
 
-            def named(found: Sequence[tuple[Any, int]]) -> None:
-                if placed is not None:
-                    names = {id(array): name for name, array in arrays.items()}
-                    placed({address >> GLOBAL_BITS: names[id(a)] for a, address in found if id(a) in names})
-
             launch(
                 device, one.entry, one.grid, one.block, given, cluster=one.cluster,
                 dynamic_shared=one.dynamic_shared, seed=None if seed is None else seed + number, limit=limit,
-                watcher=watchers.together, single=watchers.single, progress=progress, placed=named,
+                watcher=watchers.together, single=watchers.single, progress=progress, placed=_naming(placed, arrays),
             )  # fmt: skip
+        return self._state(arrays)
+
+    def _run_beside(
+        self, arrays: Mapping[str, Any], seed: int | None, limit: int | None,
+        watch: Callable[[Launch, Program], Watchers] | None, progress: Any, placed: Any,
+    ) -> None:  # fmt: skip
+        """All launches at the same time; who watches them takes them for one."""
+        from ptxmm.running import Part, launch_together
+
+        first = self.test.launches[0]
+        device = self.devices[first.loaded]
+        parts = [
+            Part(one.entry, one.grid, one.block, [passed(p, arrays) for p in one.params], one.dynamic_shared)
+            for one in self.test.launches
+        ]
+        watchers = watch(first, device.program) if watch else Watchers(None, None)
+        launch_together(
+            device,
+            parts,
+            seed=seed,
+            limit=limit,
+            progress=progress,
+            single=watchers.single,
+            placed=_naming(placed, arrays),
+        )
+
+    def _state(self, arrays: Mapping[str, Any]) -> State:
+        """The final values of what the checks speak of."""
         state = {}
         for name, index in observed(self.test.checks):
             kind = TYPES[next(p.type for p in self.test.parameters if p.name == name and isinstance(p, Buffer))]
             value = int(arrays[name][index])
             state[f"{name}[{index}]"] = signed(value, kind.width) if kind.kind == "s" else value
         return state
+
+
+def _naming(placed: Callable[[dict[int, str]], None] | None, arrays: Mapping[str, Any]) -> Any:
+    """Who is told at which address each array is, so that it is told of segments and buffers."""
+    if placed is None:
+        return None
+    names = {id(array): name for name, array in arrays.items()}
+    return lambda found: placed({address >> GLOBAL_BITS: names[id(a)] for a, address in found if id(a) in names})
 
 
 def _array(buffer: Buffer, fill: int) -> Any:

@@ -25,7 +25,7 @@ from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs, State, Watchers, truth
+from ptxmm.kernels.runs import Runs, State, Watchers, all_beside, truth
 from ptxmm.kernels.several import Failed, OpenIn, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
@@ -78,13 +78,14 @@ def may_be_whole(test: KernelTest, model: Model) -> bool:
 
 
 def may_be_run(test: KernelTest, model: Model) -> bool:
-    """Whether this way may be tried: launches come one after the other, every thread is scheduled fairly (who waits at a
-    barrier for somebody who need not be does not terminate), the theorem speaks of the model, and buffers are not too large."""
+    """Whether this way may be tried: launches come one after the other, or all at the same time; every thread is scheduled
+    fairly (who waits at a barrier for somebody who need not be does not terminate), the theorem speaks of the model, and
+    buffers are not too large."""
     in_order = len({launch.queue for launch in test.launches}) == 1 and not any(l.after for l in test.launches)
     fair = test.resident is None and (test.progress is None or progress_named(test.progress).is_fair)
     size = sum(p.elements * TYPES[p.type].width // 8 for p in test.parameters if isinstance(p, Buffer))
     spoken_of = bool(model.shipped) and model.readings <= READINGS
-    return in_order and fair and spoken_of and size <= _MOST_BYTES
+    return (in_order or all_beside(test)) and fair and spoken_of and size <= _MOST_BYTES
 
 
 def by_runs_alone(runs: Runs) -> bool:

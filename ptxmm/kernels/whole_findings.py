@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -14,7 +15,7 @@ from ptxcore.machine.run.special import Triple
 from ptxcore.syntax.printer import print_statement
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
 from ptxmm.kernels.places import Places
-from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.runs import Runs, all_beside
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
 from ptxmm.report.undefined import sentence
@@ -101,12 +102,19 @@ class Findings:
         result = self.result
         result.undefined, result.verdict, result.error, result.runs = undefined, "undefined", sentence(undefined), 1
 
+    def _launch_of(self, cta: int) -> int:
+        """The launch of a CTA: of several at the same time, the CTAs of the first ones begin first."""
+        if not all_beside(self.runs.test):
+            return self.number
+        ends = accumulate(prod(launch.grid) for launch in self.runs.test.launches)
+        return next(number for number, end in enumerate(ends) if cta < end)
+
     def _event(self, party: Party) -> dict[str, Any]:
         launch, line = self.runs.test.launches[self.number], party.op.instruction.span.line
         bx, by, _ = launch.block
         cta, thread = divmod(party.thread, prod(launch.block))
         index = self.indices[cta]
-        name = self.places.thread(self.number, index, (thread % bx, thread // bx % by, thread // (bx * by)))
+        name = self.places.thread(self._launch_of(cta), index, (thread % bx, thread // bx % by, thread // (bx * by)))
         spot = self.places.launch_spot(self.number, line)
         location = party.op.location
         found = self.runs.devices[launch.loaded].program.locations[location] if location >= 0 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 import pytest
@@ -177,6 +178,50 @@ def test_several_runs_say_of_many_open_operations_what_the_formula_says(monkeypa
     compare(_kernel, range(1000, 1000 + share(5000)), monkeypatch)
 
 
+def _beside(seed: int) -> KernelTest:
+    """Two launches of one kernel in two streams, each of which knows which one it is."""
+    choose = random.Random(seed)
+    block, grid = choose.choice(((1, 1), (1, 1), (2, 1), (1, 2)))
+    writer, first = _Writer(choose), _Writer(choose)
+    for part in (first, writer):
+        for _ in range(choose.randint(1, 2)):
+            part.part()
+    first.lines = [line.replace("L", "M") if re.search(r"\bL\d", line) else line for line in first.lines]
+    head = _HEAD.replace(".param .u64 x", ".param .u64 x, .param .u32 rank").replace(
+        "%ctaid.x;", "%ctaid.x; ld.param.u32 %r0, [rank];"
+    )
+    lines = ["setp.eq.u32 %p3, %r0, 0; @%p3 bra FIRST;", *writer.lines, "bra END0;", "FIRST:", *first.lines, "END0:"]
+    out = (
+        f"mad.lo.u32 %r10, %r0, {grid}, %r1; mad.lo.u32 %r10, %r10, {block}, %r2; "
+        "mul.wide.u32 %rd2, %r10, 4; add.u64 %rd2, %rd2, %rd1;"
+    )
+    text = "\n ".join([head, *lines, out, f"st.global.u32 [%rd2+{_OUT}], %r3; ret;", "}"])
+    wanted = [f"x[{_OUT // 4 + t}] < {choose.choice((1000, 1000, 4))}" for t in range(2 * grid * block)]
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
+        "params": {
+            "x": {"type": "u32", "elements": 64, "init": [0]}, **{f"r{i}": {"type": "u32", "value": i} for i in range(2)},
+        },
+        "check": {"forall": " && ".join([*wanted, "x[0] < 9", "x[1] < 9"]), "race_free": True, "terminates": True},
+        "kernel": [{"name": f"k{i}", "args": ["x", f"r{i}"], "stream": f"s{i}"} for i in range(2)],
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+@pytest.mark.compares(0.3)
+def test_several_runs_say_of_launches_at_the_same_time_what_the_formula_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = compare(_beside, range(16), monkeypatch)
+    assert verdicts["ok"] > 1 and verdicts["no"] > 1
+
+
+@pytest.mark.campaign
+@pytest.mark.compares(0.3)
+def test_several_runs_say_of_many_launches_at_the_same_time_what_the_formula_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compare(_beside, range(1000, 1000 + share(3000)), monkeypatch)
+
+
 _START = """.version 8.0
 .target sm_90
 .address_size 64
@@ -245,6 +290,16 @@ _RIGHT = {
     "fence": "fence.acq_rel.gpu;", "meet": "bar.sync 0;", "behind": "bar.sync 0;", "sem": "acq_rel", "scope": "gpu",
     "acquire": "acquire", "release": "release",
 }  # fmt: skip
+
+
+def test_a_race_of_launches_at_the_same_time_names_both() -> None:
+    text = "\n ".join([_HEAD, "st.global.u32 [%rd1], %r1; ret;", "}"])
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 1, "block": 1, "params": {"x": {"type": "u32", "elements": 1}},
+        "check": {"race_free": True}, "kernel": [{"name": f"k{i}", "args": ["x"], "stream": f"s{i}"} for i in range(2)],
+    }  # fmt: skip
+    open_, found = by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
+    assert not open_ and [event["thread"].split()[-1] for event in found.races[0]["events"]] == ["k0", "k1"]
 
 
 def _at_size(text: str, grid: int, **changed: str) -> KernelTest:

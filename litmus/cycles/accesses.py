@@ -124,6 +124,8 @@ class _Walker:
         self.fences: list[str] = []
         self.controls: frozenset[Access] = frozenset()
         self.marks: set[str] = set()  # of what synchronises, since the last access
+        self.ungrouped = {"CpAsync": 0, "Bulk": 0}  # copies that no group has yet
+        self.crowded: set[str] = set()  # where a group has not one copy, but none or several
 
     def walk(self, statements: Sequence[AnyStatement]) -> Walk:
         passed: set[str] = set()
@@ -170,6 +172,8 @@ class _Walker:
             self._fence(words)
         elif opcode == "cp" and words[:1] == ("async",):
             self._asynchronous(one)
+        elif opcode == "cp" and words[:3] == ("reduce", "async", "bulk"):
+            self._copy(one, "reduce")
         elif opcode in ("bar", "barrier", "mbarrier"):
             self._synchronisation(one)
         elif opcode in ("ret", "exit"):
@@ -222,6 +226,10 @@ class _Walker:
         return _NOTHING
 
     def _access(self, one: Instruction) -> None:
+        told = ""
+        if one.opcode == "st" and one.modifiers[:1] == ("async",) and len(one.operands) == 3:
+            told = self._object(one.operands[2])
+            one = Instruction("st", ("async",), one.operands[:2])
         where = next((o for o in one.operands if isinstance(o, Address)), None)
         if where is None:
             raise Unread(f"has {one.name}, which no edge is")
@@ -236,21 +244,42 @@ class _Walker:
         operands = one.operands[at + 1 :]
         for access in self._accesses(one, cell, way, operands):
             self._add(access, address, operands)
+        if told:
+            self.marks.add(f"stasync {told}")
+
+    def _object(self, operand: Operand) -> str:
+        """The mbarrier object that an operation tells of its end."""
+        known = self._of(operand.base).value if isinstance(operand, Address) else None
+        if not isinstance(known, tuple) or isinstance(known, _Sum):
+            raise Unread("accesses what only running it tells")
+        return known[0]
 
     def _asynchronous(self, one: Instruction) -> None:
         """A copy, or what tells that it is over."""
         words = one.modifiers[1:]
         bulk = words[:1] == ("bulk",)
         step = words[bulk] if len(words) > bulk else ""
+        kind = "Bulk" if bulk else "CpAsync"
         if step in ("wait_all", "wait_group"):
-            left = one.operands[0] if one.operands else Immediate(0)
-            if words[-1] == "read" or not isinstance(left, Immediate) or left.value:
-                raise Unread(f"has {one.name}, which no edge is")
-            self.fences.append("wait Bulk" if bulk else "wait CpAsync")
+            self.fences.append(f"wait {kind}{self._left(one, kind)}")
         elif step == "mbarrier":
             self.marks.add(f"copies {_base(one.operands[0])}")
-        elif step != "commit_group":
+        elif step == "commit_group":
+            if self.ungrouped[kind] != 1:
+                self.crowded.add(kind)
+            self.ungrouped[kind] = 0
+        else:
             self._copy(one, "bulk" if bulk else "cp")
+
+    def _left(self, one: Instruction, kind: str) -> str:
+        """What a wait for groups of copies leaves, as edges tell it: `.1` where each copy is a group of its own."""
+        left = one.operands[0] if one.operands else Immediate(0)
+        number = left.value if isinstance(left, Immediate) else 0
+        read = one.modifiers[-1] == "read"
+        known = isinstance(left, Immediate) and not (number and (read or kind in self.crowded or self.ungrouped[kind]))
+        if not known:
+            raise Unread(f"has {one.name}, which no edge is")
+        return ".read" if read else f".{number}" if number else ""
 
     def _copy(self, one: Instruction, operation: str) -> None:
         cells = [self._of(o.base) for o in one.operands if isinstance(o, Address)]
@@ -260,15 +289,20 @@ class _Walker:
         annotation = Annotation(operation=operation)
         to, origin = _cell_of(target), _cell_of(source)
         # Where nothing else names either end, who copies a 0 does not write: nothing tells it from what is there.
-        if self.ends.get(origin[0], 0) or (origin[0] in self.ends and to[0] not in self.ends):
+        if operation == "reduce" and origin[0] in self.ends:
+            access, address = Access(self.thread, "W", to, annotation, adds=self.ends[origin[0]]), target
+        elif self.ends.get(origin[0], 0) or (origin[0] in self.ends and to[0] not in self.ends):
             access, address = Access(self.thread, "W", to, annotation, value=self.ends[origin[0]]), target
-        elif to[0] in self.ends:
+        elif to[0] in self.ends and operation != "reduce":
             access, address = Access(self.thread, "R", origin, annotation, result=to), source
         else:
             raise Unread("copies between locations that are accessed elsewhere, which no edge is")
         self._add(access, address, ())
-        if len(cells) == 3:
-            self.marks.add(f"bulk {_cell_of(cells[2])[0]}")
+        if len(cells) < 3:
+            self.ungrouped["CpAsync" if operation == "cp" else "Bulk"] += 1
+        else:
+            multicast = "multicast::cluster" in one.modifiers
+            self.marks.add(f"{'multicast' if multicast else 'bulk'} {_cell_of(cells[2])[0]}")
 
     def _accesses(self, one: Instruction, cell: Cell, way: str, operands: Sequence[Operand]) -> Iterator[Access]:
         register = _plain(one.operands[0].name) if isinstance(one.operands[0], Name) else None
@@ -278,7 +312,9 @@ class _Walker:
             yield Access(self.thread, "R", cell, _annotation(one, "R", "", way), register)
         elif one.opcode == "st":
             read, plus = (known.read, known.adds) if isinstance(known, _Sum) else (None, None)
-            yield Access(self.thread, "W", cell, _annotation(one, "W", "", way), None, value, plus, read)
+            stored = "stasync" if "async" in one.modifiers else ""
+            annotation = Annotation(operation=stored) if stored else _annotation(one, "W", "", way)
+            yield Access(self.thread, "W", cell, annotation, None, value, plus, read)
         elif one.opcode == "red":
             adds = value if "add" in one.modifiers else None
             yield Access(self.thread, "W", cell, _annotation(one, "W", "red", way), adds=adds)
@@ -342,6 +378,8 @@ def _value(one: Instruction, sources: Sequence[Operand], values: Sequence[_Value
         return 0
     if one.opcode == "and" and 0 in values:
         return 0
+    if one.opcode == "mapa" and len(values) == 2:
+        return values[0]
     if one.opcode == "add" and len(values) == 2:
         return _sum(values[0], values[1])
     return None

@@ -20,9 +20,10 @@ SEMANTICS = {word: semantics for semantics, words in _WORDS.items() for word in 
 SHORT = {semantics: words[0] for semantics, words in _WORDS.items()}
 #: The orders that have no scope.
 UNSCOPED = ("weak", "volatile")
-OPERATIONS = ("atom", "red", "cp", "bulk")
-#: Those by which an asynchronous copy makes the access.
-COPIES = ("cp", "bulk")
+OPERATIONS = ("atom", "red", "cp", "bulk", "reduce", "stasync")
+#: Those by which an asynchronous operation makes the access; and of these the ones that only write.
+COPIES = ("cp", "bulk", "reduce", "stasync")
+WRITING = {"reduce": "a reduction by a copy returns nothing", "stasync": "st.async stores"}
 #: Ways to a location beside its own name. `alias` is another virtual address of it.
 WAYS = ("alias", "const")
 #: Stands for the end of an edge of which nothing is said.
@@ -129,6 +130,8 @@ def settled(annotation: Annotation, direction: str) -> Annotation:
             raise Unfit(
                 f"{what} as '{annotation}' cannot be made by a copy", "a copy reads or writes, and has no order"
             )
+        if operation in WRITING and direction != "W":
+            raise Unfit(f"{what} cannot be a '{operation}'", f"{WRITING[operation]}: it is a write")
         return Annotation("", "", operation, "")
     atomic = operation or (direction == "RW")
     if atomic and semantics in UNSCOPED:

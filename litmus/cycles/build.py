@@ -137,7 +137,7 @@ def refuse_hidden_order(layout: Layout) -> None:
     copies.refuse(layout)
     seen: set[int] = set()
     for i, event in enumerate(layout.events):
-        if event.annotation.operation == "red":
+        if event.annotation.operation in ("red", "reduce"):
             if event.location in seen:
                 raise Refused(i - 1, "two reductions of one location: no final state tells in which order they came")
             seen.add(event.location)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from litmus.cycles import copies
 from litmus.cycles.annotations import Annotation
 from litmus.cycles.cycle import Layout
-from litmus.cycles.edges import Edge
+from litmus.cycles.edges import WAITING, Edge
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
 
 _NAMES = "xyzabcdefghijklmnopqrstuvw"
@@ -40,6 +40,11 @@ def _instruction(opcode: str, operands: tuple[Operand, ...], guard: Name | None)
     return Instruction(first, tuple(modifiers), operands, guard)
 
 
+def step(opcode: str, *operands: Operand) -> Instruction:
+    """An instruction without a guard."""
+    return _instruction(opcode, operands, None)
+
+
 @lru_cache(maxsize=4096)
 def _name(name: str) -> Name:
     return Name(name)
@@ -62,10 +67,12 @@ def _column(layout: Layout, events: Sequence[int]) -> Column:
         before = edges[i - 1]
         if before.kind != "Rmw":
             _access(column, layout, i, before if not before.external else None)
+            for opcode in copies.commit(layout, i):
+                column.add(opcode)
         if edges[i].kind in ("Fence", "Proxy"):
             column.add(_fence(edges[i]))
-        elif edges[i].kind in ("CpAsync", "Bulk"):
-            for opcode, operands in copies.wait(edges[i].kind):
+        elif edges[i].kind in WAITING:
+            for opcode, operands in copies.wait(layout, i):
                 column.add(opcode, *operands)
     return column
 
@@ -91,6 +98,8 @@ def _access(column: Column, layout: Layout, i: int, before: Edge | None) -> None
     if copies.is_copy(event):
         opcode, operands = copies.issue(layout, i, address)
         column.add(opcode, *operands)
+    elif event.annotation.operation == "stasync":  # where to, and whom it tells: see `litmus.cycles.remote`
+        column.add("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32", address, operand)
     elif layout.edges[i].kind == "Rmw":
         written = layout.events[(i + 1) % len(layout.events)].value
         result = _result(column, i)

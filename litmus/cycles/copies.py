@@ -5,7 +5,11 @@ a location that holds what it writes, and where a read copies to tells what it r
 |---|---|---|---|
 | `cp` | 4 bytes, global to shared | global to shared | `cp.async.wait_all` (`CpAsync`) |
 | `bulk` | 16 bytes, shared to global | shared to global | `cp.async.bulk.wait_group 0` (`Bulk`) |
+| `reduce` | adds 1 to each of 4 words, shared to global | | the same (`BulkReduce`) |
 | `bulk` that tells an mbarrier object (`BulkMbar`) | 16 bytes, global to shared | global to shared | |
+
+A wait that leaves groups (`CpAsync.1`, `Bulk.1`) is for all but the last of them, and each copy of its thread is a group of its
+own then; `Bulk.read` is for what copies read, not for what they write.
 """
 
 from __future__ import annotations
@@ -13,12 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from litmus.cycles.annotations import COPIES
 from litmus.cycles.cycle import Event, Layout, Refused
-from litmus.cycles.edges import COPIED
+from litmus.cycles.edges import COPIED, COPYING, REMOTE, WAITING, Edge
 from litmus.test import Location
 from ptxcore.syntax.tree import Address, Immediate, Name, Operand
 
-_WAITS = {"cp": "CpAsync", "bulk": "Bulk"}
+_WAITS = {"cp": "CpAsync", "bulk": "Bulk", "reduce": "BulkReduce"}
+#: What puts the copies so far into a group, for each operation.
+_COMMITS = {"cp": "cp.async.commit_group", "bulk": "cp.async.bulk.commit_group", "reduce": "cp.async.bulk.commit_group"}
+_READ = "read"
 #: Bytes that a bulk copy copies at least, in words.
 _WORDS = 4
 
@@ -26,6 +34,10 @@ _WORDS = 4
 def is_copy(event: Event) -> bool:
     """Whether an access is made by a copy."""
     return event.annotation.operation in _WAITS
+
+
+def _is_wide(event: Event) -> bool:
+    return event.annotation.operation in ("bulk", "reduce")
 
 
 def copied(layout: Layout) -> list[int]:
@@ -36,16 +48,26 @@ def copied(layout: Layout) -> list[int]:
 def _spaces(layout: Layout, i: int) -> tuple[str, str]:
     """The state spaces of the location that the copy of event `i` accesses, and of its other end."""
     event = layout.events[i]
-    out = event.annotation.operation == "bulk" and layout.edges[i].kind not in COPIED
+    if event.annotation.operation == "stasync":
+        return "shared", ""
+    out = event.annotation.operation != "cp" and layout.edges[i].kind not in COPIED
     source, target = ("shared", "global") if out else ("global", "shared")
     return (target, source) if event.direction == "W" else (source, target)
+
+
+def handed(layout: Layout) -> Iterator[tuple[int, int]]:
+    """The events that such operations make, each with the thread that waits for it."""
+    for t, events in enumerate(layout.threads):
+        if layout.edges[events[-1]].kind in REMOTE:
+            yield events[-1], (t + 1) % len(layout.threads)
 
 
 def spaces(layout: Layout) -> dict[int, str]:
     """The state spaces of the locations that copies access. Raises `Refused` where one copy needs another than the next."""
     found: dict[int, str] = {}
-    for i in copied(layout):
-        event = layout.events[i]
+    for i, event in enumerate(layout.events):
+        if event.annotation.operation not in COPIES:
+            continue
         own, _ = _spaces(layout, i)
         if found.setdefault(event.location, own) != own:
             raise Refused(
@@ -58,14 +80,19 @@ def spaces(layout: Layout) -> dict[int, str]:
 
 def wide(layout: Layout) -> set[int]:
     """The locations of as many bytes as a bulk copy copies."""
-    return {layout.events[i].location for i in copied(layout) if layout.events[i].annotation.operation == "bulk"}
+    return {layout.events[i].location for i in copied(layout) if _is_wide(layout.events[i])}
 
 
 def together(layout: Layout) -> list[tuple[int, int, str]]:
-    """Pairs of threads that access one location in shared memory."""
+    """Pairs of threads that access one location in shared memory, or wait for what is written there from elsewhere."""
     found = []
+    waiting = dict(handed(layout))
     for location in (n for n, space in spaces(layout).items() if space == "shared"):
-        threads = sorted({event.thread for event in layout.events if event.location == location})
+        there = [i for i, event in enumerate(layout.events) if event.location == location]
+        threads = sorted({waiting.get(i, layout.events[i].thread) for i in there})
+        if any(location == n for outcome in layout.outcomes for n, _ in outcome.finals):
+            # Of memory of two CTAs, each with its own, no condition can tell the last value.
+            threads = sorted({*threads, *(layout.events[i].thread for i in there)})
         found += [(threads[0], other, "cta") for other in threads[1:]]
     return found
 
@@ -76,7 +103,9 @@ def ends(layout: Layout) -> Iterator[Location]:
         event = layout.events[i]
         _, space = _spaces(layout, i)
         value = event.value if event.direction == "W" else 0
-        yield location(other_end(layout, i), space, event.annotation.operation == "bulk", value)
+        if event.annotation.operation == "reduce":
+            value = 1  # what it adds
+        yield location(other_end(layout, i), space, _is_wide(event), value)
 
 
 def location(name: str, space: str, wide: bool, value: int = 0) -> Location:
@@ -100,23 +129,77 @@ def issue(layout: Layout, i: int, address: Address) -> tuple[str, tuple[Operand,
     if event.annotation.operation == "cp":
         return "cp.async.ca.shared.global", (*cells, Immediate(4))
     if layout.edges[i].kind in COPIED:
-        return "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", (*cells, Immediate(4 * _WORDS))
+        multicast = ".multicast::cluster" if layout.edges[i].kind in REMOTE else ""
+        opcode = f"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{multicast}"
+        return opcode, (*cells, Immediate(4 * _WORDS))
+    if event.annotation.operation == "reduce":
+        return "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32", (*cells, Immediate(4 * _WORDS))
     return "cp.async.bulk.global.shared::cta.bulk_group", (*cells, Immediate(4 * _WORDS))
 
 
-def wait(kind: str) -> list[tuple[str, tuple[Operand, ...]]]:
-    """The instructions by which a thread waits for its copies."""
-    if kind == "CpAsync":
-        return [("cp.async.wait_all", ())]
-    return [("cp.async.bulk.commit_group", ()), ("cp.async.bulk.wait_group", (Immediate(0),))]
+def _leaves(edge: Edge) -> int:
+    """How many groups a wait leaves."""
+    return int(edge.detail) if edge.kind in WAITING and edge.detail.isdigit() else 0
+
+
+def _alone(layout: Layout, i: int) -> bool:
+    """Whether copies like that of event `i` are each a group of its own: where a wait of the thread leaves some."""
+    commit = _COMMITS[layout.events[i].annotation.operation]
+    waits = (layout.edges[j] for j in layout.threads[layout.events[i].thread])
+    return any(_leaves(edge) and _COMMITS[COPYING[edge.kind]] == commit for edge in waits)
+
+
+def commit(layout: Layout, i: int) -> list[str]:
+    """What stands behind the access of event `i` to make its copy a group of its own, if it is to be one."""
+    if not is_copy(layout.events[i]) or layout.edges[i].kind in COPIED or not _alone(layout, i):
+        return []
+    return [_COMMITS[layout.events[i].annotation.operation]]
+
+
+def wait(layout: Layout, i: int) -> list[tuple[str, tuple[Operand, ...]]]:
+    """The instructions by which a thread waits for its copies behind event `i`."""
+    edge = layout.edges[i]
+    left = Immediate(_leaves(edge))
+    if edge.kind == "CpAsync":
+        return [("cp.async.wait_group", (left,))] if left.value else [("cp.async.wait_all", ())]
+    opcode = "cp.async.bulk.wait_group" + (f".{_READ}" if edge.detail == _READ else "")
+    grouped: list[tuple[str, tuple[Operand, ...]]] = [] if _alone(layout, i) else [("cp.async.bulk.commit_group", ())]
+    return [*grouped, (opcode, (left,))]
+
+
+def _is_over(layout: Layout, a: int, b: int) -> bool:
+    """Whether a thread waits for the copy of its event `a` before its event `b`."""
+    first = layout.events[a]
+    mechanism = _COMMITS[first.annotation.operation]
+    younger = 0
+    for i in range(a, b):
+        edge, event = layout.edges[i], layout.events[i]
+        younger += i > a and is_copy(event) and _COMMITS[event.annotation.operation] == mechanism
+        waits = edge.kind in WAITING and _COMMITS[COPYING[edge.kind]] == mechanism and _leaves(edge) <= younger
+        if waits and (edge.detail != _READ or first.direction == "R"):
+            return True
+    return False
+
+
+def _refuse_remote(layout: Layout) -> None:
+    """Raises `Refused` for operations that there are not: reads, addresses that depend on a read."""
+    for i, _ in handed(layout):
+        kind, before = layout.edges[i].kind, layout.edges[i - 1]
+        if layout.events[i].direction == "R":
+            raise Refused(i, f"{kind} hands over what was written, and this is a read", f"as in {kind}dWR")
+        if before.kind == "Dp" and before.detail == "Addr":
+            raise Refused(i - 1, "its address is that of another CTA, and depends on no read", "as in DpCtrldW")
+    for i, event in enumerate(layout.events):
+        if event.annotation.operation == "stasync" and layout.edges[i].kind != "StAsyncMbar":
+            raise Refused(i, "who stores with st.async tells an mbarrier object of it", "as in StAsyncMbardWR")
 
 
 def refuse(layout: Layout) -> None:
     """Raises `Refused` for copies of which there is no test: nothing would tell in which order they and other accesses of their
     thread come, no register has what they read."""
-    if not copied(layout):
+    _refuse_remote(layout)
+    if not spaces(layout):
         return
-    spaces(layout)
     for i, edge in enumerate(layout.edges):
         here, following = layout.events[i], layout.events[(i + 1) % len(layout.events)]
         if edge.kind == "Dp" and is_copy(here):
@@ -125,7 +208,7 @@ def refuse(layout: Layout) -> None:
             )
         if edge.kind == "Dp" and edge.detail == "Data" and is_copy(following):
             raise Refused(i, "a copy writes what is in memory, and no data depends on a read", "as in DpAddrdW")
-    places = {layout.events[i].location for i in copied(layout)}
+    places = set(spaces(layout))
     for i, event in enumerate(layout.events):
         if event.location in places and event.annotation.way:
             raise Refused(i, "a copy goes to its location by its own name only", "without .alias and .const")
@@ -138,12 +221,13 @@ def refuse(layout: Layout) -> None:
 def _refuse_unordered(layout: Layout, a: int, b: int) -> None:
     """Two accesses of a thread to one location."""
     between = {(layout.edges[i].kind, layout.edges[i].detail) for i in range(a, b)}
-    first, second = (layout.events[i].annotation.operation for i in (a, b))
-    if first in _WAITS and (_WAITS[first], "") not in between:
+    first = layout.events[a].annotation.operation
+    if first in _WAITS and not _is_over(layout, a, b):
         raise Refused(
             a, "the thread accesses the same location again without waiting for its copy", f"as in {_WAITS[first]}s"
         )
-    if second == "bulk" and first != "bulk" and ("Proxy", "async") not in between:
+    wide = [_is_wide(layout.events[i]) for i in (a, b)]
+    if wide == [False, True] and ("Proxy", "async") not in between:
         raise Refused(
             b - 1,
             "a bulk copy goes through another proxy, and nothing orders it with this access",

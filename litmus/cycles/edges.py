@@ -4,11 +4,14 @@
     Po[sd][RW][RW]                program order, to the same (s) or a different (d) location
     Fence.<sem>.<scope>[sd][RW][RW], Fence[sd][RW][RW]     a fence in between; without a name fence.sc.sys
     Proxy.<kind>[sd][RW][RW]      a proxy fence in between
-    CpAsync Bulk, each [sd][RW][RW]                        a copy makes the first access, and is waited for
+    CpAsync Bulk BulkReduce, each [sd][RW][RW]             a copy makes the first access, and is waited for
+    CpAsync.<n> Bulk.<n> BulkReduce.<n>, Bulk.read         the same, but the wait is for all groups but the last n, or for
+                                                           what copies read only
     Dp(Addr|Data|Ctrl)[sd][RW]    a dependency on a read
     Rmw                           from the read to the write of an atomic operation
     Bar ClusterBar Mbar Stream, each [sd][RW][RW]          synchronisation, from one thread to another
     CpAsyncMbar BulkMbar, each [sd][RW][RW]                a copy makes the first access, its end is told to another thread
+    StAsyncMbar MulticastMbar, each [sd]W[RW]              the same across CTAs: st.async, a bulk copy with multicast
 
 `*` stands for R or W, and for every semantics or scope of a fence. Behind a `.` stands what is said of the events at the
 ends (`PodWW.rel.gpu`), see `litmus.cycles.annotations`.
@@ -40,19 +43,31 @@ FENCES = ("sc", "acq_rel", "acquire", "release")
 #: The kinds of proxy fences that may stand in a cycle.
 PROXIES = ("alias", "async")
 DEPENDENCIES = ("Addr", "Data", "Ctrl")
+#: Edges that write to the shared memory of another CTA, and synchronise by that.
+REMOTE = ("StAsyncMbar", "MulticastMbar")
 #: Edges that synchronise two threads, by what makes them.
-SYNCHRONISATION = ("Bar", "ClusterBar", "Mbar", "Stream", "CpAsyncMbar", "BulkMbar")
+SYNCHRONISATION = ("Bar", "ClusterBar", "Mbar", "Stream", "CpAsyncMbar", "BulkMbar", *REMOTE)
 #: Edges whose first access a copy makes, by what it is made by. Of `COPIED` a bulk copy is told to an mbarrier object.
-COPYING = {"CpAsync": "cp", "Bulk": "bulk", "CpAsyncMbar": "cp", "BulkMbar": "bulk"}
-COPIED = ("BulkMbar",)
+COPYING = {
+    "CpAsync": "cp",
+    "Bulk": "bulk",
+    "BulkReduce": "reduce",
+    "CpAsyncMbar": "cp",
+    "BulkMbar": "bulk",
+    "StAsyncMbar": "stasync",
+    "MulticastMbar": "bulk",
+}
+COPIED = ("BulkMbar", "MulticastMbar")
+#: Edges that wait for groups of copies.
+WAITING = ("CpAsync", "Bulk", "BulkReduce")
 COMMUNICATION = {"Rf": ("W", "R"), "Fr": ("R", "W"), "Co": ("W", "W")}
 #: In which order edges are tried, and which of two rotations of a cycle is the first: as in diy.
-_RANKS = ("Rf", "Fr", "Co", "Po", "Fence", "Dp", "Proxy", *SYNCHRONISATION, "Rmw", "CpAsync", "Bulk")
+_RANKS = ("Rf", "Fr", "Co", "Po", "Fence", "Dp", "Proxy", *SYNCHRONISATION, "Rmw", *WAITING)
 _RANK = {kind: rank for rank, kind in enumerate(_RANKS)}
 _DETAIL = {"Addr": 0, "Data": 1, "Ctrl": 2}
 _DIRECTION = {"*": 0, "W": 1, "R": 2}
 #: What comes before what where two rotations of a cycle are compared.
-_LATE, _EARLY = ("Po", "Rf"), ("Fence", "Dp", "Proxy", "CpAsync", "Bulk")
+_LATE, _EARLY = ("Po", "Rf"), ("Fence", "Dp", "Proxy", *WAITING)
 
 _ENDS = r"(?P<place>[sd])(?P<ends>[RW*]{2})"
 _FORMS = (
@@ -64,7 +79,8 @@ _FORMS = (
     re.compile(r"(?P<kind>Fence)(?![\w.*])"),
     re.compile(rf"Proxy\.(?P<proxy>[a-z]+?)(?:{_ENDS})?(?![\w*])"),
     re.compile(r"Dp(?P<dp>Addr|Data|Ctrl)(?P<place>[sd])(?P<end>[RW*])"),
-    re.compile(rf"(?P<kind>{'|'.join((*SYNCHRONISATION, 'CpAsync', 'Bulk'))}){_ENDS}"),
+    re.compile(rf"(?P<kind>{'|'.join((*SYNCHRONISATION, *WAITING))}){_ENDS}"),
+    re.compile(rf"(?P<kind>{'|'.join(WAITING)})\.(?P<wait>[1-9]|read){_ENDS}"),
 )
 _TOKEN = re.compile(r"[^\s,]+")
 EXAMPLES = (
@@ -87,7 +103,7 @@ _SPELLED = (
     *EXAMPLES,
     *(
         f"{kind}{place}{a}{b}"
-        for kind in ("Po", "Fence", *SYNCHRONISATION, "CpAsync", "Bulk")
+        for kind in ("Po", "Fence", *SYNCHRONISATION, *WAITING, *(f"{kind}.1" for kind in WAITING), "Bulk.read")
         for place in "ds"
         for a in "WR"
         for b in "WR"
@@ -101,7 +117,8 @@ _SPELLED = (
 @dataclass(frozen=True)
 class Edge:
     """One edge. `kind` is one of `Rf Fr Co Po Fence Proxy Dp Rmw`, `SYNCHRONISATION`, `COPYING`; `detail` tells more of it: the
-    semantics and scope of a fence (`sc.gpu`, nothing for the strongest), the kind of a proxy fence or dependency.
+    semantics and scope of a fence (`sc.gpu`, nothing for the strongest), the kind of a proxy fence or dependency, what a wait
+    for copies leaves.
 
     `external` edges lead to another thread. `same` edges stay at one location. `source` and `target` are `R`, `W` or `*`;
     `first` and `last` are what is said of the events there. `span` is where it was written.
@@ -126,7 +143,7 @@ class Edge:
             return (_RANK[self.kind], self.external)
         return (
             (_RANK[self.kind], detail, *where)
-            if detail != "" or self.kind in ("Fence", "Dp")
+            if detail != "" or self.kind in ("Fence", "Dp", *WAITING)
             else (_RANK[self.kind], *where)
         )
 
@@ -256,8 +273,11 @@ def _bare(groups: dict[str, str | None], span: Span) -> Iterable[Edge]:
             raise Unfit("a data dependency leads to a write", "as in DpDatadW")
         yield Edge("Dp", dp, False, same, "R", "W" if dp == "Data" else end, span=span)
     else:
+        wait = groups.get("wait") or ""
+        if wait == "read" and kind != "Bulk":
+            raise Unfit("only a bulk copy tells that it has read, before it has written", "as in Bulk.readdRW")
         first = Annotation(operation=COPYING.get(kind, ""))
-        yield Edge(kind, "", kind in SYNCHRONISATION, same, ends[0], ends[1], first, span=span)
+        yield Edge(kind, wait, kind in SYNCHRONISATION, same, ends[0], ends[1], first, span=span)
 
 
 def _annotated(edge: Edge, words: list[str]) -> list[Edge]:

@@ -16,7 +16,7 @@ from itertools import islice, pairwise, product
 from litmus.cycles.accesses import Access, Cell, Unread, Walk, walks
 from litmus.cycles.build import builder, written
 from litmus.cycles.cycle import Refused, laid_out, resolved
-from litmus.cycles.edges import COPYING, FENCES, PROXIES, Edge, read_cycle
+from litmus.cycles.edges import COPYING, FENCES, PROXIES, WAITING, Edge, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import family, normal
 from litmus.cycles.places import Placement, label, rotations, same_places
@@ -262,7 +262,9 @@ def _whole(test: Test, found: Sequence[Walk], links: _Links) -> Iterator[tuple[A
 
 
 #: Edges through mbarrier objects, by who arrives there; no other mark names an object that is waited for.
-_MBARRIERS = defaultdict(lambda: "Mbar", copies="CpAsyncMbar", bulk="BulkMbar")
+_MBARRIERS = defaultdict(
+    lambda: "Mbar", copies="CpAsyncMbar", bulk="BulkMbar", stasync="StAsyncMbar", multicast="MulticastMbar"
+)
 
 
 def _meetings(test: Test, found: Sequence[Walk]) -> dict[tuple[int, int], str]:
@@ -453,11 +455,10 @@ def _edge(found: Sequence[Walk], a: Access, b: Access, kinds: _Kinds, count: int
     between = [f for access in there[there.index(a) + 1 : there.index(b) + 1] for f in access.before]
     proxies = [f.removeprefix("proxy.") for f in between if f.startswith("proxy.")]
     fences = [f for f in between if not f.startswith(("proxy.", "wait "))]
-    waits = {
-        kind for kind, operation in COPYING.items() if operation == a.annotation.operation and f"wait {kind}" in between
-    }
-    if waits:
-        return Edge(waits.pop(), "", False, same, *ends)
+    wait = _wait(a, between)
+    if wait is not None:
+        kind, detail = wait
+        return Edge(kind, detail, False, same, *ends)
     if proxies and proxies[0] in PROXIES:
         return Edge("Proxy", proxies[0], False, same, *ends)
     if fences:
@@ -466,6 +467,18 @@ def _edge(found: Sequence[Walk], a: Access, b: Access, kinds: _Kinds, count: int
     if a in b.depends:
         return Edge("Dp", b.depends[a], False, same, *ends)
     return Edge("Po", "", False, same, *ends)
+
+
+def _wait(a: Access, between: Sequence[str]) -> tuple[str, str] | None:
+    """The kind and detail of the edge that waits for the copy that made an access."""
+    for kind in WAITING:
+        if COPYING[kind] == a.annotation.operation:
+            mechanism = "CpAsync" if kind == "CpAsync" else "Bulk"
+            for fence in between:
+                waited, _, detail = fence.removeprefix("wait ").partition(".")
+                if fence.startswith("wait ") and waited == mechanism:
+                    return kind, detail
+    return None
 
 
 def _strength(fence: str) -> tuple[int, int]:

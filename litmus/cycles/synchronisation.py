@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from litmus.cycles import copies
-from litmus.cycles.code import Column
+from litmus.cycles import copies, remote
+from litmus.cycles.code import Column, step
 from litmus.cycles.cycle import Layout, Refused
-from litmus.cycles.edges import SYNCHRONISATION
+from litmus.cycles.edges import REMOTE, SYNCHRONISATION
 from litmus.cycles.places import Placement
 from litmus.test import Kernel, Location
 from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, Label, Name, Operand, Sink
@@ -17,6 +17,7 @@ from ptxcore.syntax.tree import Address, AnyStatement, Immediate, Instruction, L
 _TWO_WARPS, _BARRIERS = 64, 16
 #: How far apart the two threads of an edge may be.
 _REACH = {"Bar": "cta", "Mbar": "cta", "ClusterBar": "cluster", "CpAsyncMbar": "cta", "BulkMbar": "cta"}
+_REACH |= dict.fromkeys(REMOTE, "cluster")
 
 
 @dataclass(slots=True)
@@ -55,35 +56,43 @@ def synchronise(layout: Layout, columns: Sequence[Column], placement: Placement)
         )
     for a, b, _ in copies.together(layout):
         if placement[a][0] != placement[b][0]:
-            at = copies.copied(layout)[0]
+            at = next(i for i, event in enumerate(layout.events) if event.location in copies.spaces(layout))
             raise Refused(
                 at, f"a copy has P{a} and P{b} share memory of a CTA, and they are apart", "say where, as in @cta"
             )
     meeting = Meeting()
+    _refuse_apart(outward, kinds, placement)
+    meeting.locations += remote.hand_over(layout, columns, placement)
     barrier = 0
     for (at, a, b), kind in zip(outward, kinds, strict=True):
-        if kind not in _REACH:
+        if kind not in _REACH or kind in REMOTE:
             continue
-        level = ("cta", "cluster").index(_REACH[kind])
-        if placement[a][level] != placement[b][level]:
-            where = _REACH[kind].upper() if level == 0 else "cluster"
-            raise Refused(
-                at, f"{kind} is between threads of one {where}, and P{a} and P{b} are not", "say where, as in @cta"
-            )
         if kind == "ClusterBar":
             _cluster_barrier(placement, columns, a, b, at)
             continue
         barrier += 1
         if barrier >= _BARRIERS:
             raise Refused(at, f"a CTA has {_BARRIERS} barriers, and this cycle needs more")
-        both = _instruction("bar.sync", Immediate(barrier), Immediate(_TWO_WARPS))
+        both = step("bar.sync", Immediate(barrier), Immediate(_TWO_WARPS))
         if kind == "Bar":
             columns[a].statements.append(both)
             columns[b].statements.insert(0, both)
         else:
             meeting.locations.append(_object(kind, columns[a], columns[b], both, f"m{barrier}"))
+    remote.begin(layout, columns, placement)
     meeting.kernels = _kernels(outward, kinds, placement)
     return meeting
+
+
+def _refuse_apart(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], placement: Placement) -> None:
+    """Raises `Refused` where two threads stand too far apart for what synchronises them."""
+    for (at, a, b), kind in zip(outward, kinds, strict=True):
+        reach = _REACH.get(kind)
+        level = 0 if reach == "cta" else 1
+        if reach is not None and placement[a][level] != placement[b][level]:
+            where = "CTA" if reach == "cta" else "cluster"
+            message = f"{kind} is between threads of one {where}, and P{a} and P{b} are not"
+            raise Refused(at, message, f"say where, as in @{reach}")
 
 
 def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b: int, at: int) -> None:
@@ -94,7 +103,7 @@ def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b:
             "a cluster's barrier is of all its threads, and more than these two are in it",
             "a Bar is of two threads",
         )
-    steps = [_instruction("barrier.cluster.arrive"), _instruction("barrier.cluster.wait")]
+    steps = [step("barrier.cluster.arrive"), step("barrier.cluster.wait")]
     columns[a].statements += steps
     columns[b].statements[:0] = steps
 
@@ -102,24 +111,24 @@ def _cluster_barrier(placement: Placement, columns: Sequence[Column], a: int, b:
 def _object(kind: str, giver: Column, taker: Column, ready: Instruction, name: str) -> Location:
     """Adds a hand-over through an mbarrier object that the giver makes: he arrives there, or his copies do."""
     where: Operand = Address(Name(name))
-    first = [_instruction("mbarrier.init.shared.b64", where, Immediate(1))]
+    first = [step("mbarrier.init.shared.b64", where, Immediate(1))]
     if kind == "BulkMbar":  # he arrives before, so that nothing but the copy is waited for
         copy = giver.statements.pop()
         assert isinstance(copy, Instruction)
         size = copy.operands[-1]
-        first.append(_instruction("fence.mbarrier_init.release.cluster"))
-        first.append(_instruction("mbarrier.arrive.expect_tx.shared.b64", Sink(), where, size))
+        first.append(step("fence.mbarrier_init.release.cluster"))
+        first.append(step("mbarrier.arrive.expect_tx.shared.b64", Sink(), where, size))
         giver.statements.append(Instruction(copy.opcode, copy.modifiers, (*copy.operands, where)))
     elif kind == "CpAsyncMbar":
-        giver.statements.append(_instruction("cp.async.mbarrier.arrive.noinc.shared.b64", where))
+        giver.statements.append(step("cp.async.mbarrier.arrive.noinc.shared.b64", where))
     else:
-        giver.statements.append(_instruction("mbarrier.arrive.shared.b64", Sink(), where))
+        giver.statements.append(step("mbarrier.arrive.shared.b64", Sink(), where))
     giver.statements[:0] = [*first, ready]
     done, label = Name(f"%p_{name}"), f"W_{name}"
     wait: list[AnyStatement] = [
         ready,
         Label(label),
-        _instruction("mbarrier.try_wait.parity.shared.b64", done, where, Immediate(0)),
+        step("mbarrier.try_wait.parity.shared.b64", done, where, Immediate(0)),
         Instruction("bra", (), (Name(label),), Name(done.name, "!")),
     ]
     taker.statements[:0] = wait
@@ -131,21 +140,16 @@ def _kernels(outward: Sequence[tuple[int, int, int]], kinds: Sequence[str], plac
     if "Stream" not in kinds:
         return ()
     at = next(at for (at, _, _), kind in zip(outward, kinds, strict=True) if kind == "Stream")
-    if len({cta for cta, _, _ in placement}) < len(placement) or len({gpu for _, _, gpu in placement}) > 1:
+    if len({cluster for _, cluster, _ in placement}) < len(placement) or len({gpu for _, _, gpu in placement}) > 1:
         raise Refused(at, "with Stream each thread is a kernel of its own on one GPU", "leave out where they stand")
     count = len(kinds)
     # From a thread that no kernel comes before, so that streams are in the order of their kernels.
     first = next(b for (_, _, b), kind in zip(outward, kinds, strict=True) if kind != "Stream")
     kernels = []
     stream = 0
-    for step in range(count):
-        t = (first + step) % count
-        if step and kinds[t - 1] != "Stream":
+    for turn in range(count):
+        t = (first + turn) % count
+        if turn and kinds[t - 1] != "Stream":
             stream += 1
         kernels.append(Kernel(f"k{t}", (f"P{t}",), stream))
     return tuple(kernels)
-
-
-def _instruction(opcode: str, *operands: Operand) -> Instruction:
-    first, *modifiers = opcode.split(".")
-    return Instruction(first, tuple(modifiers), operands)

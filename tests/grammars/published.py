@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import strategies as st
-from hypothesis.extra.lark import from_lark
 from lark import Lark, UnexpectedInput
+from lark.grammar import NonTerminal, Symbol
 
 from axioms.cat import reader as cat_reader
 from litmus.formats import gpu_ptx
@@ -168,7 +168,8 @@ LANGUAGES = {
             _PTX_WORDS,
             re.compile(
                 "division by zero|constant expressions? |takes integer constants|not a floating-point constant"
-                "|between an integer and|needs a label before it|more than|only one of two|this is not an address"
+                "|between an integer and|needs a label before it|constant is exact|more than"
+                "|only one of two|this is not an address"
             ),
             {
                 "instruction": ".func f\n{{\n{}\n}}",
@@ -225,26 +226,79 @@ def takes(name: str, text: str) -> bool:
     return True
 
 
-def texts(language: Language, rule: str = "start") -> st.SearchStrategy[str]:
-    """Texts of a rule, with a blank behind each word that another could be glued to."""
-    words: dict[str, st.SearchStrategy[str]] = {}
+def words(language: Language, rule: str) -> dict[str, list[str]]:
+    """For each terminal what it may be, with a blank behind each word that another could be glued to."""
+    found = {}
     terminals, _, ignored = grammar(language.name).grammar.compile([rule], ())
     for terminal in terminals:
         if terminal.pattern.type == "str":
-            continue
-        if terminal.name in ignored:
-            words[terminal.name] = st.sampled_from(_BLANKS[language.name])
-            continue
-        if terminal.name in _LINES:
-            words[terminal.name] = st.sampled_from(_LINES[terminal.name])
-            continue
-        samples = language.samples.get(terminal.name)
-        if samples is None:
-            keyword = _KEYWORD.match(terminal.pattern.value)
-            assert keyword is not None, f"no samples of {terminal.name}"
-            samples = keyword[1].replace("\\", "")
-        words[terminal.name] = st.sampled_from([f"{word} " for word in samples.split(" ")])
-    return from_lark(grammar(language.name), start=rule, explicit=words)
+            found[terminal.name] = [terminal.pattern.value]
+        elif terminal.name in ignored:
+            found[terminal.name] = _BLANKS[language.name]
+        elif terminal.name in _LINES:
+            found[terminal.name] = _LINES[terminal.name]
+        else:
+            samples = language.samples.get(terminal.name)
+            if samples is None:
+                keyword = _KEYWORD.match(terminal.pattern.value)
+                assert keyword is not None, f"no samples of {terminal.name}"
+                samples = keyword[1].replace("\\", "")
+            found[terminal.name] = [f"{word} " for word in samples.split(" ")]
+    return found
+
+
+class Writer:
+    """Writes texts of a rule: at each turn one of the alternatives that were taken least so far, and of those that come to
+    an end soonest once the text has `size` words. So a few texts have every alternative of the grammar."""
+
+    def __init__(self, language: Language, rule: str, size: int = 40) -> None:
+        self.rule, self.size = rule, size
+        self.words = words(language, rule)
+        _, rules, ignored = grammar(language.name).grammar.compile([rule], ())
+        self.blanks = [word for name in ignored for word in self.words[name]]
+        self.alternatives: dict[str, list[tuple[Symbol, ...]]] = {}
+        for each in rules:
+            self.alternatives.setdefault(each.origin.name, []).append(tuple(each.expansion))
+        self.taken = Counter[tuple[str, tuple[Symbol, ...]]]()
+        self.depths = self._depths()
+
+    def _depths(self) -> dict[str, int]:
+        """For each rule how many rules at least stand within each other in a text of it."""
+        depths: dict[str, int] = {}
+        while len(depths) < len(self.alternatives):
+            ends = {
+                name: len(depths)
+                for name, alternatives in self.alternatives.items()
+                if name not in depths and any(all(s.is_term or s.name in depths for s in one) for one in alternatives)
+            }
+            assert ends, "a rule that comes to no end"
+            depths |= ends
+        return depths
+
+    def write(self, choose: random.Random) -> str:
+        text: list[str] = []
+        left = [NonTerminal(self.rule)]
+        while left:
+            symbol = left.pop()
+            if symbol.is_term:
+                text.append(choose.choice(self.words[symbol.name]))
+                if self.blanks and not choose.randrange(4):
+                    text.append(choose.choice(self.blanks))
+            else:
+                left += reversed(self._choose(symbol.name, len(text) + len(left) < self.size, choose))
+        return "".join(text)
+
+    def _choose(self, name: str, freely: bool, choose: random.Random) -> tuple[Symbol, ...]:
+        def cost(one: tuple[Symbol, ...]) -> int:
+            if freely:
+                return self.taken[name, one]
+            return max((self.depths[symbol.name] for symbol in one if not symbol.is_term), default=-1)
+
+        alternatives = self.alternatives[name]
+        least = min(map(cost, alternatives))
+        chosen = choose.choice([one for one in alternatives if cost(one) == least])
+        self.taken[name, chosen] += 1
+        return chosen
 
 
 def spoilt(text: str, choose: random.Random) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from agreement import compared, pass_over
+from campaigns import some
 
 import ptxmm
 from axioms.models.naming import Named, named
@@ -63,7 +64,7 @@ def test_a_reading_in_the_name_is_the_option(option: str) -> None:
 
 
 @pytest.mark.compares(0.7)
-@pytest.mark.parametrize(("model", "axiom"), AXIOMS, ids=lambda v: str(v))
+@pytest.mark.parametrize(("model", "axiom"), some(3, AXIOMS), ids=lambda v: str(v))
 def test_an_axiom_less_forbids_nothing_more(model: str, axiom: str) -> None:
     """By both engines: that the weaker model is decided by fewer passes is not what allows more."""
     start = sum(map(ord, axiom)) % 40

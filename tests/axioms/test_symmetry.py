@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from unittest import mock
 
 import pytest
+from campaigns import lengths, some
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,9 +46,10 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
     return len(found), answer(broken), answer(plain)
 
 
-@pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0"])
-@pytest.mark.parametrize("all_registers", [False, True])
-@pytest.mark.parametrize("relaxed", [False, True])
+@pytest.mark.parametrize(
+    ("model", "all_registers", "relaxed"),
+    some(5, product(["ptx-6.0", "ptx-7.5", "ptx-9.0"], [False, True], [False, True])),
+)
 def test_locks_have_the_same_outcomes_either_way(model: str, all_registers: bool, relaxed: bool) -> None:
     for make in (families.cas_lock, families.exchange_lock, families.ticket_lock):
         for n in (2, 3) if model == "ptx-9.0" else (2,):
@@ -161,11 +164,12 @@ def programs_that_wait(draw: st.DrawFn) -> str:
     return "PTX wait\n{ x=0; y=0; f=0; t=0; }\n" + "\n".join(threads) + "\nexists (y = 1)\n"
 
 
-def test_waiting_threads_have_the_same_answers_either_way() -> None:
+@pytest.mark.parametrize("examples", lengths(15, 60))
+def test_waiting_threads_have_the_same_answers_either_way(examples: int) -> None:
     """Whether all of them end, deadlocks, races and what is undefined, also in executions that do not end."""
     classes = 0
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
     @given(programs_that_wait())
     def compare(text: str) -> None:
         nonlocal classes
@@ -174,7 +178,7 @@ def test_waiting_threads_have_the_same_answers_either_way() -> None:
         assert broken == plain
 
     compare()
-    assert classes > 60
+    assert classes > examples
 
 
 def test_a_lock_of_threads_that_may_stop_has_a_class_to_break() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from agreement import compared, pass_over
-from campaigns import share
+from campaigns import lengths, share
 
 import ptxmm
 from ptxcore.diagnostics import InputError
@@ -82,8 +82,9 @@ def states(result: Result) -> set[tuple[tuple[str, int], ...]]:
 
 
 @pytest.mark.compares(0.9)
-def test_all_contents_are_what_brute_force_finds_with_each_of_them() -> None:
-    for seed in range(7):
+@pytest.mark.parametrize("count", lengths(3, 7))
+def test_all_contents_are_what_brute_force_finds_with_each_of_them(count: int) -> None:
+    for seed in range(count):
         test = generated(seed)
         solved, forced = ptxmm.check(test), ptxmm.check(test, engine="enumerate", timeout=60)
         if forced.verdict == "undecided" or solved.verdict == "undecided":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaigns import some
 from files import PTX, TOML
 from spoilt import SPOILT
 
@@ -46,8 +47,11 @@ def test_files_of_other_tools_are_left_alone(folder: Path, capsys: pytest.Captur
     assert printed.out.startswith("ok  good") and not printed.err
 
 
-@pytest.mark.parametrize(("ending", "how", "make"), SPOILT, ids=[f"{e} {h}" for e, h, _ in SPOILT])
-@pytest.mark.parametrize("door", ["folder", "list", "linked folder"])
+@pytest.mark.parametrize(
+    ("door", "ending", "how", "make"),
+    some(4, [(door, *spoilt) for door in ("folder", "list", "linked folder") for spoilt in SPOILT]),
+    ids=lambda value: "" if callable(value) else value,
+)
 def test_what_may_be_a_test_is_told(
     folder: Path, ending: str, how: str, make: Callable[[Path], None], door: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

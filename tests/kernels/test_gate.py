@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from campaigns import LONG
 from kept import variants, variants_of
 
 import ptxmm
@@ -16,12 +17,29 @@ import ptxmm
 GATE = Path(__file__).parent / "gate"
 FILES = sorted(GATE.glob("*/test.toml"))
 TESTS = variants(FILES)
+#: Kernels that take a second or more. They are the same in kind as others that are always decided.
+SLOW = {
+    "barrier_memcpy_tile", "bitonic_sort", "cluster_exchange_loop", "double_add_cas", "grid_sync_sign_bit",
+    "missed_phase", "ms_queue", "multicast_stage", "pipeline_block", "pipeline_shared_state", "pipeline_three_stages",
+    "three_stage_cp_async", "until_nothing_changes", "work_queue",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("path", "variant"), TESTS, ids=[f"{path.parent.name}:{variant}" for path, variant in TESTS])
+@pytest.mark.parametrize(
+    ("path", "variant"),
+    [
+        pytest.param(path, variant, marks=LONG if path.parent.name in SLOW else (), id=f"{path.parent.name}:{variant}")
+        for path, variant in TESTS
+    ],
+)
 def test_the_verdict_is_the_expected_one(path: Path, variant: str) -> None:
     result = ptxmm.check(ptxmm.load(f"{path}:{variant}"))
     assert result.passed, f"{result.verdict}: {result.error} {[c.message for c in result.checks]}"
+
+
+def test_what_takes_long_is_a_small_part_and_is_there() -> None:
+    names = {path.parent.name for path in FILES}
+    assert names >= SLOW and len(SLOW) < len(names) / 10
 
 
 def test_every_kernel_has_both_variants() -> None:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 from agreement import STEPS, at_most, compared, pass_over
-from campaigns import share
+from campaigns import lengths, share
 from schedules import Runs
 from test_heap import kernel
 
@@ -80,8 +80,9 @@ def compare(seed: int) -> str:
 
 
 @pytest.mark.compares(0.75)
-def test_random_kernels() -> None:
-    for seed in range(12):
+@pytest.mark.parametrize("count", lengths(5, 12))
+def test_random_kernels(count: int) -> None:
+    for seed in range(count):
         compare(seed)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 from agreement import STEPS, note
-from campaigns import share
+from campaigns import lengths, share
 from generated_kernels import kernel
 from kernels_campaign import Compared, compare
 
@@ -21,8 +21,9 @@ def assert_agreement(results: list[Compared]) -> None:
 
 
 @pytest.mark.compares(0.8)
-def test_of_some_generated_kernels() -> None:
-    results = [compare(seed, runs=5, steps=STEPS) for seed in range(100_000, 100_025)]
+@pytest.mark.parametrize("count", lengths(10, 25))
+def test_of_some_generated_kernels(count: int) -> None:
+    results = [compare(seed, runs=5, steps=STEPS) for seed in range(100_000, 100_000 + count)]
     assert_agreement(results)
     assert len({r.kind for r in results}) > 4
 

@@ -22,7 +22,7 @@ IDS = [named(test) for test in TESTS]
 #: Small ones of different kinds.
 FEW = [
     i for i, name in enumerate(IDS)
-    if name.partition(":")[0] in ("mp_atomic_ref", "leader_tells_by_shuffle", "g04-ticket-lock", "refcount")
+    if name.partition(":")[0] in ("mp_atomic_ref", "g04-ticket-lock", "refcount")
 ]  # fmt: skip
 
 

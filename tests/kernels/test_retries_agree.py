@@ -7,7 +7,7 @@ import random
 
 import pytest
 from agreement import STEPS, either, pass_over
-from campaigns import share
+from campaigns import lengths, share
 from schedules import Runs
 from test_standstill_agrees import FOR_EVER
 
@@ -113,8 +113,9 @@ def by_brute_force(seed: int, steps: int, stalled: bool) -> bool | None:
 
 
 @pytest.mark.compares(0.6)
-def test_of_random_loops() -> None:
-    found = [check(seed, 5) for seed in range(12)]
+@pytest.mark.parametrize("seeds", lengths(range(1, 9), range(12)))
+def test_of_random_loops(seeds: range) -> None:
+    found = [check(seed, 5) for seed in seeds]
     assert True in found and False in found
 
 

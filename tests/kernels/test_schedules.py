@@ -84,7 +84,7 @@ def deeper(test: KernelTest, times: int) -> KernelTest:
 
 
 @pytest.mark.compares(0.5)
-@pytest.mark.parametrize("some", [TESTS[i::64] for i in range(0, 64, 8)], ids=lambda some: f"{named(some[0])}, ...")
+@pytest.mark.parametrize("some", [TESTS[i::64] for i in range(0, 64, 16)], ids=lambda some: f"{named(some[0])}, ...")
 def test_some_schedules_show_nothing_forbidden(some: list[tuple[Path, str]]) -> None:
     for path, variant in some:
         compare(path, variant, 5)

@@ -8,7 +8,7 @@ import random
 
 import pytest
 from agreement import note
-from campaigns import share
+from campaigns import lengths, share
 from kernels_campaign import compared
 
 import ptxmm
@@ -92,8 +92,9 @@ def test_of_lanes_that_were_judged_differently(first: Lane, second: Lane) -> Non
 
 
 @pytest.mark.compares(0.9)
-def test_of_some_pairs_of_lanes() -> None:
-    for first, second in random.Random(0).sample(PAIRS, 60):
+@pytest.mark.parametrize("count", lengths(24, 60))
+def test_of_some_pairs_of_lanes(count: int) -> None:
+    for first, second in random.Random(0).sample(PAIRS, count):
         compare(first, second)
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from campaigns import lengths
 
 import ptxmm
 from ptxmm.graphs.layout import layout
@@ -36,9 +37,10 @@ def check_marks(witness: Witness) -> dict[str, int]:
     return found
 
 
-def test_races_and_reasons_are_drawn_wherever_their_edges_run() -> None:
+@pytest.mark.parametrize("every", lengths(18, 6))
+def test_races_and_reasons_are_drawn_wherever_their_edges_run(every: int) -> None:
     along = dict.fromkeys(MARKS, 0)
-    for path in LIBRARY[1::6]:
+    for path in LIBRARY[1::every]:
         result = ptxmm.check(ptxmm.load(path), races=True, why=True, witnesses=False, timeout=20)
         for witness in [*result.race_witnesses[:2], *([result.why_witness] if result.why_witness else [])]:
             for mark, count in check_marks(witness).items():

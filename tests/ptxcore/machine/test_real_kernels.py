@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaigns import LONG
 
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import Device, load
@@ -443,7 +444,7 @@ def test_a_radix_sort_of_one_tile(seed: int | None) -> None:
         assert (b.get(vo) == order).all()
 
 
-@pytest.mark.parametrize("seed", [pytest.param(None, marks=pytest.mark.campaign), 1])
+@pytest.mark.parametrize("seed", [pytest.param(None, marks=pytest.mark.campaign), pytest.param(1, marks=LONG)])
 def test_a_radix_sort_in_one_sweep_per_digit(seed: int | None) -> None:
     keys, tile, digits, passes = drawn(6500, 0, 1 << 16, "u8"), 5760, 256, 2
     n, tiles = len(keys), -(-6500 // tile)

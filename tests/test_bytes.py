@@ -314,7 +314,7 @@ def test_engines_agree_on_accesses_of_many_sizes(text: str) -> None:
 
 
 @pytest.mark.compares(0.9)
-@QUICK
+@settings(QUICK, max_examples=5)
 @given(mixed_sizes(4))
 def test_cutting_everything_shows_nothing_more(text: str) -> None:
     program = build(read(text))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from campaigns import some
 
 import ptxmm
 from ptxcore import clock
@@ -190,7 +191,7 @@ QUESTIONS: dict[str, Callable[[int], Result]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", some(2, QUESTIONS))
 def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "FEWEST", 1000)  # the phases of the formula
     QUESTIONS[name](2)  # what is imported and read once

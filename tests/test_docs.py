@@ -7,13 +7,19 @@ import re
 from pathlib import Path
 
 import pytest
+from campaigns import LONG
 from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked, pictures
 
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+#: Whose commands search long.
+SLOW = ("model-differences.md",)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=NAMES)
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(p, marks=LONG if p.name in SLOW else (), id=n) for p, n in zip(DOCUMENTS, NAMES, strict=True)],
+)
 def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path) -> None:
     session = Session(tmp_path)
     variables: dict[str, object] = {}

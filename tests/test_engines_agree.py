@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from agreement import STEPS, brute_force, deadline, either
-from campaigns import share
+from campaigns import LONG, lengths, share
 from generated import generated_tests, short_tests, typed_tests
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -107,9 +107,17 @@ def of(count: int, **more: object) -> settings:
 
 
 @pytest.mark.compares(0.75)
-@of(80, derandomize=True)
+@of(40, derandomize=True)
 @given(typed_tests())
 def test_the_engines_agree_on_typed_programs(text: str) -> None:
+    assert_agreement(text)
+
+
+@LONG
+@pytest.mark.compares(0.75)
+@of(80, derandomize=True)
+@given(typed_tests())
+def test_the_engines_agree_on_more_typed_programs(text: str) -> None:
     assert_agreement(text)
 
 
@@ -158,14 +166,15 @@ def test_the_backends_agree_on_hundreds(text: str) -> None:
     assert_backends_agree(text)
 
 
-def samples() -> list[Path]:
-    """One small test in seven, so that every topic of the library has some."""
-    return sorted(LIBRARY.rglob("*.litmus"))[::7]
+def samples(every: int) -> list[Path]:
+    """One test in so many, so that every topic of the library has some where it is one in seven."""
+    return sorted(LIBRARY.rglob("*.litmus"))[::every]
 
 
 @pytest.mark.compares(0.8)
+@pytest.mark.parametrize("every", lengths(21, 7))
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_engines_agree_under_models_of_other_shapes(shape: str) -> None:
+def test_the_engines_agree_under_models_of_other_shapes(shape: str, every: int) -> None:
     model = compile_model(shape, SHAPES[shape])
-    for path in samples():
+    for path in samples(every):
         assert_engines_agree(build(read(path.read_bytes(), str(path))), model, str(path))

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from campaigns import some
 
 from ptxcore.check.module import check
 from ptxcore.syntax.printer import print_module
@@ -53,7 +54,7 @@ def assert_clean(text: str) -> None:
     assert again == module
 
 
-@pytest.mark.parametrize(("name", "target", "way"), SMALL)
+@pytest.mark.parametrize(("name", "target", "way"), some(3, SMALL))
 def test_compiled_kernels_are_clean(name: str, target: str, way: str, tmp_path: Path):
     assert_clean(compiled(Path(__file__).with_name("kernels") / f"{name}.cu", target, way, tmp_path))
 

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 
 import pytest
-from campaigns import share
+from campaigns import lengths, share
 from mutations import TOLD_BY, WHOLE, mistake, planted, text_of
 from whole import Execution, Pairs, base
 from whole_definition import Verdict, judge
@@ -87,9 +87,10 @@ def shown(execution: Execution) -> str:
     return "\n".join(lines)
 
 
-def test_the_cat_file_says_what_the_definition_says() -> None:
-    counts = compare(1, 800)
-    assert counts["consistent"] > 150, counts
+@pytest.mark.parametrize("executions", lengths(450, 800))
+def test_the_cat_file_says_what_the_definition_says(executions: int) -> None:
+    counts = compare(1, executions)
+    assert counts["consistent"] > executions / 6, counts
     axioms = (
         "coherence",
         "coherence-total",

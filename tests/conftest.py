@@ -21,6 +21,8 @@ from ptxcore import sources
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("always", _PATIENT, derandomize=True, database=None, max_examples=50)
 settings.register_profile("campaign", _PATIENT)
+#: What a compiler made is made again by each run: a test is about what stands in the repository.
+os.environ["PTXMM_CACHE"] = "none"
 #: Where a report keeps what its test compared: how much, of how much.
 _COMPARED = "compared"
 

@@ -41,6 +41,7 @@ READERS = {
     "heads of kernels, in CUDA C++ and in PTX": """
         ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,
+    "what a compiler says that it has read": "ptxmm/kernels/compiled.py",
     "annotations in a source": "ptxmm/kernels/annotations.py",
     "litmus tests": """
         litmus/formats/printer.py litmus/formats/source.py litmus/formats/declarations.py litmus/formats/files.py

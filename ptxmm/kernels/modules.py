@@ -7,11 +7,13 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from ptxcore.sources import read_bytes
+from ptxmm.kernels.compiled import Kept
 
 #: What nvcc is told unless the test says otherwise.
 NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
@@ -58,7 +60,8 @@ def read(path: str) -> Module:
 
 
 def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
-    """The module that nvcc makes of a CUDA source: of `lock.cu`, one by the name of `lock.cu.ptx`.
+    """The module that nvcc makes of a CUDA source, or has made of the same before: of `lock.cu`, one by the name of
+    `lock.cu.ptx`.
 
     Raises ModuleError without an nvcc, and for what it refuses."""
     try:
@@ -71,11 +74,16 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
 @lru_cache(maxsize=32)  # the variants of one file are often launches of one module
 def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
     nvcc = _nvcc()
+    kept = Kept(nvcc, options, path)
+    known = kept.found()
+    if known is not None:
+        return Module(known, f"{path}.ptx", path)
+    begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
-        output = os.path.join(folder, "module.ptx")
+        output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
         try:
             done = subprocess.run(
-                [nvcc, *options, "-ptx", "-o", output, path],
+                [nvcc, *options, *kept.options(headers), "-ptx", "-o", output, path],
                 capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
@@ -85,7 +93,9 @@ def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
         if done.returncode:
             said = (done.stderr or done.stdout).strip()
             raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
-        return Module(read(output).text, f"{path}.ptx", path)
+        text = read(output).text
+        kept.keep(text, headers, begun)
+        return Module(text, f"{path}.ptx", path)
 
 
 def _nvcc() -> str:

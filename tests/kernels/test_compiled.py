@@ -1,0 +1,198 @@
+"""What nvcc made before counts as long as nothing that it was made of has changed. The compiler is a script here, which counts
+its runs; with an nvcc that is installed the last test is about that one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptxmm.kernels import compiled, modules
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the compiler of these tests is a script")
+#: Reads `#include "NAME"` in the folders of -I and in its own; writes everything that it read, and how often it ran.
+COMPILER = """#!{python}
+import os, re, sys
+here = os.path.dirname(os.path.abspath(__file__))
+if "--version" in sys.argv:
+    print(open(os.path.join(here, "version")).read())
+    sys.exit()
+runs = os.path.join(here, "runs")
+open(runs, "a").write("x")
+words, folders, seen = sys.argv[1:], [], []
+source = words[-1]
+folders = [os.path.dirname(source) or "."] + [w[2:] for w in words if w[:2] == "-I"]
+def read(path):
+    seen.append(path)
+    text = open(path).read()
+    for name in re.findall('#include "(.*)"', text):
+        text += read(next(os.path.join(f, name) for f in folders if os.path.exists(os.path.join(f, name))))
+    return text
+text = read(source)
+if "error" in text:
+    sys.exit("not C++")
+if "-MF" in words:
+    escaped = [s.replace(" ", "\\\\ ") for s in seen]
+    open(words[words.index("-MF") + 1], "w").write("module.ptx: " + " \\\\\\n    ".join(escaped) + "\\n")
+open(words[words.index("-o") + 1], "w").write("// " + " ".join(text.split()) + " " + os.environ.get("CPATH", ""))
+"""
+OLD = time.time() - 100
+
+
+class Place:
+    """A compiler, a source with two headers, and the cache."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.write("bin/version", "1.0")
+        self.write("bin/nvcc", COMPILER.format(python=sys.executable)).chmod(0o755)
+        self.write("k.cu", '#include "one.h"\n__global__ void k();')
+        self.write("inc/one.h", '#include "a b.h"')
+        self.write("late/a b.h", "// b")
+        (folder / "early").mkdir()
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (OLD, OLD))
+        return path
+
+    def compile(self, *options: str) -> str:
+        modules._compiled.cache_clear()
+        compiled._version.cache_clear()
+        found = modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate", *options])
+        assert (found.path, found.source) == ("k.cu.ptx", "k.cu")
+        return found.text
+
+    @property
+    def runs(self) -> int:
+        return len((self.folder / "bin" / "runs").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("NVCC", str(folder / "bin" / "nvcc"))
+    monkeypatch.setenv("PTXMM_CACHE", str(tmp_path / "cache"))
+    return Place(folder)
+
+
+def test_the_same_is_compiled_once(place: Place) -> None:
+    first = place.compile()
+    assert "// b" in first and [place.compile() for _ in range(3)] == [first] * 3
+    assert place.runs == 1
+    for path in place.folder.rglob("*"):  # times alone change nothing
+        os.utime(path, (OLD + 5, OLD + 5))
+    assert place.compile() == first and place.runs == 1
+
+
+CHANGES: dict[str, Callable[[Place, pytest.MonkeyPatch], object]] = {
+    "source": lambda place, _: place.write("k.cu", '#include "one.h"\n'),
+    "header": lambda place, _: place.write("inc/one.h", '#include "a b.h"\n//'),
+    "header of a header": lambda place, _: place.write("late/a b.h", "// c"),
+    "header gone": lambda place, _: (place.folder / "late" / "a b.h").rename(place.folder / "early" / "a b.h"),
+    "header in front": lambda place, _: place.write("early/a b.h", "// d"),
+    "header beside the source": lambda place, _: place.write("one.h", "// e"),
+    "compiler": lambda place, _: place.write("bin/version", "1.1"),
+    "environment": lambda place, monkeypatch: monkeypatch.setenv("CPATH", "elsewhere"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_has_changed_is_compiled_again(place: Place, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.compile()
+    CHANGES[change](place, monkeypatch)
+    again = place.compile()
+    assert place.runs == 2
+    monkeypatch.setenv("PTXMM_CACHE", "none")
+    assert place.compile() == again and place.runs == 3
+
+
+def test_other_options_are_another_compilation(place: Place) -> None:
+    assert [place.compile(*options) for options in ((), ("-O1",), (), ("-O1",))] and place.runs == 2
+    assert place.compile("-MD") and place.compile("-MD") and place.runs == 4  # it writes dependencies by itself
+
+
+def test_what_is_no_entry_does_not_count(place: Place, tmp_path: Path) -> None:
+    first = place.compile()
+    (entry,) = (tmp_path / "cache").iterdir()
+    good = entry.read_text(encoding="utf-8")
+    spoilt = json.loads(good) | {"text": "// other"}
+    for text in ("", "{}", "[]", good[: len(good) // 2], json.dumps(spoilt)):
+        entry.write_text(text, encoding="utf-8")
+        assert place.compile() == first
+        assert entry.read_text(encoding="utf-8") == good
+    assert place.runs == 6
+
+
+def test_what_changes_while_it_is_compiled_is_not_kept(place: Place, tmp_path: Path) -> None:
+    os.utime(place.folder / "inc" / "one.h")  # now: it may have changed since the compiler read it
+    (place.folder / "inc" / "one.h").touch()
+    os.utime(place.folder / "inc" / "one.h", (time.time() + 50, time.time() + 50))
+    place.compile()
+    assert not (tmp_path / "cache").exists()
+    place.write("inc/one.h", "// __TIME__")
+    place.write("k.cu", "// __DATE__")
+    place.compile()
+    place.compile()
+    assert place.runs == 3
+
+
+def test_without_a_cache_and_with_one_that_cannot_be_written(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.write("k.cu", "error")
+    with pytest.raises(modules.ModuleError, match="does not compile"):
+        place.compile()
+    place.write("k.cu", "")
+    monkeypatch.setenv("PTXMM_CACHE", str(tmp_path / "file" / "cache"))
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert place.compile() == place.compile() and place.runs == 3
+    monkeypatch.setenv("PTXMM_CACHE", "none")
+    assert compiled.folder() == ""
+    monkeypatch.delenv("PTXMM_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled.folder() == str(tmp_path / "ptxmm" / "nvcc")
+
+
+def test_the_oldest_entries_go(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_MOST", 4)
+    for number in range(5):
+        place.write("k.cu", f"// {number}")
+        place.compile()
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+    place.compile()
+    assert place.runs == 5
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_nvcc_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PTXMM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("NVCC", raising=False)
+    Path("k.cu").write_text('#include "k.h"\n__global__ void k(unsigned *p) { *p = WORD; }\n', encoding="utf-8")
+    Path("k.h").write_text("#define WORD 77\n", encoding="utf-8")
+    for name in ("k.cu", "k.h"):
+        os.utime(name, (OLD, OLD))
+
+    def text() -> str:
+        modules._compiled.cache_clear()
+        return modules.compile_cuda("k.cu").text
+
+    first = text()
+    assert ", 77;" in first and len(list(Path("cache").iterdir())) == 1
+    with monkeypatch.context() as without:
+        without.setattr(subprocess, "run", None)
+        assert text() == first
+    Path("k.h").write_text("#define WORD 78\n", encoding="utf-8")
+    assert ", 78;" in text()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from axioms.errors import UnsupportedProgram
@@ -23,6 +24,7 @@ from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
 from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.smaller import SHARE, may_be_smaller, told_of_smaller
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole import by_runs_alone, decide_whole, may_be_run, may_be_whole, threads_of
 from ptxmm.races import entry
@@ -86,6 +88,7 @@ def check(
     open_, of_run, question = "", None, None
     by_runs = engine == "solve" and not (why or all_elements or options)
     later = deepcopy(result) if by_runs and timeout is not None and _is_small(test, model) else None
+    smaller = by_runs and timeout is not None and may_be_whole(test, model) and may_be_smaller(test)
     try:
         if by_runs and may_be_whole(test, model):
             by_run = deepcopy(result)
@@ -98,8 +101,9 @@ def check(
                 of_run = by_run
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
+        until = _earlier(deadline, _SHARE if later else SHARE * smaller)
         question = Question(
-            test, model, engine=engine, backend=backend, deadline=_earlier(deadline, later), all_elements=all_elements, why=why,
+            test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
             explain=explain, options=options,
         )  # fmt: skip
         _add_assertions(question, result)
@@ -121,6 +125,9 @@ def check(
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
         result.notes.append(extent(test, question))
+        if smaller and deadline is not None:
+            decide = partial(_decide_smaller, model, unroll, options)
+            result.notes += told_of_smaller(test, decide, deadline)
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
         of_run.seconds = result.seconds
         return of_run
@@ -129,7 +136,7 @@ def check(
     return result
 
 
-#: The part of a time limit that the formula has where runs are tried after it.
+#: The part of a time limit that is left for runs where they are tried after the formula.
 _SHARE = 0.5
 
 
@@ -146,12 +153,16 @@ def _decided_later(test: KernelTest, result: Result, deadline: float | None, mod
         return False
 
 
-def _earlier(deadline: float | None, later: Result | None) -> float | None:
-    """When the formula must have ended, so that time is left for runs."""
-    if deadline is None or later is None:
+def _decide_smaller(model: Model, unroll: int, options: frozenset[str], test: KernelTest, seconds: float) -> Result:
+    return check(test, model, unroll=unroll, timeout=seconds, options=options)
+
+
+def _earlier(deadline: float | None, share: float) -> float | None:
+    """When the formula must have ended, so that a share of the time is left for what is tried after it."""
+    if deadline is None or not share:
         return deadline
     now = time.monotonic()
-    return now + _SHARE * max(0.0, deadline - now)
+    return now + (1 - share) * max(0.0, deadline - now)
 
 
 #: With more threads than this, what one run of all has left open is not asked of the formula, unless there is a limit of time.

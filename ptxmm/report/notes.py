@@ -36,6 +36,21 @@ def ran_out_deciding(threads: int, events: int, most: int = 0, place: str = "") 
     )
 
 
+def smaller_is_wrong(ctas: int, threads: int, what: str) -> str:
+    """A smaller launch of the kernel is wrong."""
+    return f"{_smaller(ctas, threads)} is wrong: {what}; of the launch that was asked for this says nothing for certain"
+
+
+def smaller_is_right(ctas: int, threads: int) -> str:
+    """A smaller launch of the kernel is right."""
+    return f"{_smaller(ctas, threads)} was decided: ok, as far as no check is about values"
+
+
+def _smaller(ctas: int, threads: int) -> str:
+    of_ctas = f"{ctas:,} CTA{'s' * (ctas != 1)}"
+    return f"a smaller launch with the same arguments, {of_ctas} of {threads:,} thread{'s' * (threads != 1)},"
+
+
 def followed(loop: Loop) -> str:
     """How far a loop was followed."""
     named = f" ({loop.label})" if loop.label else ""

@@ -1,0 +1,75 @@
+"""What reports say of smaller launches where one was not decided in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ptxcore.clock import OutOfTime
+from ptxmm.api import model_named
+from ptxmm.kernels import check as checking
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+from ptxmm.kernels.whole import threads_of
+
+_TEXT = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+ .reg .b32 %r<4>; .reg .b64 %rd<4>;
+ ld.param.u64 %rd1, [x]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, %ntid.x;
+ mad.lo.u32 %r1, %r1, %r3, %r2; mul.wide.u32 %rd2, %r1, {stride}; add.u64 %rd2, %rd2, %rd1;
+ st.global.u32 [%rd2], %r1; ret;
+}}"""
+
+
+def _kernel(stride: int, check: dict[str, Any]) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": 4, "block": 128,
+        "params": {"x": {"type": "u32", "elements": 512}}, "check": check,
+    }  # fmt: skip
+    return KernelFile.of(tree, "k.toml", {"k.ptx": _TEXT.format(stride=stride)}).test()
+
+
+def _late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches of more than 64 threads are not decided in time."""
+    decide_whole, question = checking.decide_whole, checking.Question
+
+    def asked(test: KernelTest, *rest: Any, **options: Any) -> Any:
+        if threads_of(test) > 64:
+            raise OutOfTime
+        return question(test, *rest, **options)
+
+    monkeypatch.setattr(checking, "Question", asked)
+    monkeypatch.setattr(checking, "decide_whole", lambda t, *r: "open" if threads_of(t) > 64 else decide_whole(t, *r))
+    monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
+
+
+@pytest.mark.parametrize(
+    ("stride", "check", "said"),
+    [
+        (0, {"race_free": True}, "2 CTAs of 32 threads, is wrong: data race between CTA 0 thread "),
+        (
+            4,
+            {"race_free": True, "forall": "x[511] == 511"},
+            "2 CTAs of 32 threads, was decided: ok, as far as no check",
+        ),
+        (4, {"forall": "x[511] == 511"}, ""),
+    ],
+)
+def test_what_was_not_decided_in_time_is_looked_at_with_fewer_threads(
+    stride: int, check: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _late(monkeypatch)
+    found = checking.check(_kernel(stride, check), model_named("ptx-9.0"), timeout=600)
+    assert found.verdict == "undecided" and all(c.holds is None for c in found.checks)
+    notes = [note for note in found.notes if note.startswith("a smaller launch with the same arguments, ")]
+    assert [said in note for note in notes] == [True] * bool(said)
+
+
+def test_nothing_smaller_is_looked_at_without_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    _late(monkeypatch)
+    found = checking.check(_kernel(0, {"race_free": True}), model_named("ptx-9.0"))
+    assert found.verdict == "undecided" and not any("smaller" in note for note in found.notes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptxmm.checker import Checker, Outcome, Settings, refused
 from ptxmm.cli.kernel_options import asked
+from ptxmm.cli.parts import Budget, Stopped, of_shard, within
 from ptxmm.findings import NOT_ALL, NOT_ALL_EXECUTIONS, Finding, assumptions, findings
 from ptxmm.kernels.files import TESTS, Item, expand
 from ptxmm.report import chosen, plain, tells
@@ -43,6 +44,9 @@ class Status:
     def bad_input(self) -> None:
         self._seen.add(2)
 
+    def undecided(self) -> None:
+        self._seen.add(3)
+
     def add(self, found: Iterable[Finding]) -> None:
         self._seen.update(finding.status for finding in found)
 
@@ -57,6 +61,9 @@ def check(options: Namespace) -> int:
     from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
+    partial = next((name for name in ("shard", "budget", "fail_fast") if getattr(options, name)), None)
+    if partial and options.write_baseline:
+        return _refuse(f"--write-baseline writes what a whole run finds: leave out --{partial.replace('_', '-')}")
     if options.backend == "sat":
         from axioms.sat.backends import sat_available
 
@@ -103,7 +110,9 @@ def check(options: Namespace) -> int:
         kernel = asked(options)
     except ValueError as error:
         return _refuse(str(error))
-    found = expand(find(options.paths, TESTS)) if kernel is None else [(kernel, None)]
+    found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(find(options.paths, TESTS))
+    if options.shard is not None:
+        found = _sharded(found, options.shard)
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
     settings = settings._replace(explain=options.format == "text" and len(found) == 1)
     checker = Checker(settings)
@@ -133,6 +142,13 @@ def check(options: Namespace) -> int:
     if settings.questions is not None:
         return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
     return _with_cache(options, settings, found, baseline)
+
+
+def _sharded(found: list[tuple[Item, str | None]], part: tuple[int, int]) -> list[tuple[Item, str | None]]:
+    """The tests of a shard; how many they are is told, since the report is of no others."""
+    chosen = of_shard(found, part)
+    sys.stderr.write(f"shard {part[0]}/{part[1]}: {len(chosen)} of {len(found)} tests\n")
+    return chosen
 
 
 def _with_cache(
@@ -216,20 +232,30 @@ class _Run:
         except OSError as error:
             return _refuse(f"cannot write {error.filename}: {error.strerror}")
         try:
-            with bar(len(found)) as progress, closing(self._outcomes(items)) as outcomes:
+            with (
+                bar(len(found)) as progress, within(self._options.budget) as budget,
+                closing(self._outcomes(items)) as outcomes,
+            ):  # fmt: skip
                 for item, problem in found:
                     model = self._options.model
-                    self._add(next(outcomes) if problem is None else _bad_path(str(item), problem, model))
+                    outcome = next(outcomes) if problem is None else _bad_path(str(item), problem, model)
+                    budget.busy = True  # what is half told would be lost
+                    self._add(outcome)
                     progress.advance()
+                    budget.busy = False
+                    self._go_on(budget)
         except BrokenPipeError:
             raise
+        except Stopped as stopped:
+            self._stop(str(stopped))
+            return self._status.code
         except BaseException:  # Ctrl-C and being told to stop: what is finished has been paid for
             for outcome in self._left:
                 self._add(outcome)
             self._end()
             raise
         self._end()
-        if self._baseline:
+        if self._baseline and self._options.shard is None:
             for test, kind, place in self._baseline.vanished():
                 sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
         if self._unasked:
@@ -242,6 +268,24 @@ class _Run:
             self._write_baseline(self._options.write_baseline)
         return self._status.code
 
+    def _go_on(self, budget: Budget) -> None:
+        """Raises Stopped where the rest is not run; nothing where there is no rest."""
+        if self._waiting.total():
+            if self._options.fail_fast and self._status.code:
+                raise Stopped("a test has failed, and --fail-fast is given")
+            budget.look()
+
+    def _stop(self, why: str) -> None:
+        """Ends the reports of a run of which a part was not run: that part is undecided."""
+        for outcome in self._left:
+            self._add(outcome)
+        count = self._waiting.total()
+        if count:
+            self._status.undecided()
+        self._end(f"not run: {why}")
+        if count:
+            sys.stderr.write(f"{count} test{'s' * (count != 1)} not run: {why}\n")
+
     def _write_baseline(self, path: str) -> None:
         from ptxmm.baseline import write
 
@@ -252,10 +296,12 @@ class _Run:
             return
         sys.stderr.write(f"{path}: {count} known finding{'s' * (count != 1)}\n")
 
-    def _end(self) -> None:
+    def _end(self, why: str = "not run: interrupted") -> None:
         """Ends the reports. What has no outcome was interrupted, and is told as that."""
+        from ptxmm.report.files import not_run
+
         try:
-            self._report.end(time.perf_counter() - self._start, [_interrupted(n) for n in self._waiting.elements()])
+            self._report.end(time.perf_counter() - self._start, [not_run(n, why) for n in self._waiting.elements()])
         except OSError as error:
             if error.filename is None:  # standard output
                 raise
@@ -336,12 +382,6 @@ class _Run:
 
 def _bad_path(path: str, problem: str, model: str) -> Outcome:
     return refused(path, model, Refusal(plain(problem)))
-
-
-def _interrupted(path: str) -> Outcome:
-    from ptxmm.report.files import not_run
-
-    return not_run(path, "not run: interrupted")
 
 
 def processors() -> int:

@@ -1,4 +1,4 @@
-"""What `ptxmm check` is told of a kernel that has no kernel test, and `ptxmm init`."""
+"""What `ptxmm check` is told of a kernel that has no kernel test, and of which tests are run; and `ptxmm init`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,30 @@ def add_kernel(check: argparse.ArgumentParser) -> None:
         )
     group.add_argument("--expect", metavar="VERDICT", help="the verdict that is right (default: ok)")
     group.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
+
+
+def add_parts(check: argparse.ArgumentParser) -> None:
+    """The options of a part of a run."""
+    from ptxmm.cli.options import seconds
+
+    check.add_argument(
+        "--fail-fast", action="store_true", help="stop at the first test that fails; the rest is not run"
+    )
+    check.add_argument(
+        "--budget", type=seconds, metavar="SECONDS", help="for the whole run; what it does not reach is undecided"
+    )
+    check.add_argument(
+        "--shard", type=_shard, metavar="NUMBER/COUNT", help="one part of the tests of several, as in 2/4"
+    )
+
+
+def _shard(text: str) -> tuple[int, int]:
+    from ptxmm.cli.parts import shard
+
+    try:
+        return shard(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_init(commands: Commands) -> None:

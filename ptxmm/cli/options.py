@@ -159,7 +159,7 @@ def progress(text: str) -> str:
 
 def _add_check(commands: Commands) -> None:
     from litmus.test import PROPERTIES
-    from ptxmm.cli.kernel_options import add_kernel
+    from ptxmm.cli.kernel_options import add_kernel, add_parts
 
     check = commands.add_parser(
         "check",
@@ -173,7 +173,6 @@ def _add_check(commands: Commands) -> None:
             "ptxmm check tests --format junit         all tests below a folder, for a CI system",
             "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
             "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
-            "ptxmm check tests --timeout 60 --bounded-ok",
         ),
         formatter_class=_Help,
         allow_abbrev=False,
@@ -275,6 +274,7 @@ def _add_check(commands: Commands) -> None:
         help="so many CTAs run at once, for terminates and no_deadlock (default: what a test says, else all)",
     )
     check.add_argument("--why", action="store_true", help="tell why an outcome is forbidden, or how it comes about")
+    add_parts(check)
     add_kernel(check)
     _add_readings(check)
     check.add_argument(

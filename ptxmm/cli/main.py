@@ -129,6 +129,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.models import models
 
         return models(options)
+    if options.command == "explain":
+        from ptxmm.cli.explain import explain
+
+        return explain(options)
     if options.command == "library":
         from ptxmm.cli.library import library
 

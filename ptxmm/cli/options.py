@@ -76,6 +76,16 @@ def _add_models(commands: Commands) -> None:
     models.add_argument("--show", metavar="NAME", help="print the text of this one")
 
 
+def _add_explain(commands: Commands) -> None:
+    explain = commands.add_parser(
+        "explain",
+        help="tell of a mistake, a race, an axiom, a verdict, a warning",
+        description="Tells of a topic: what it is, a small test that shows it, what mends it. Without a topic it lists all.",
+        allow_abbrev=False,
+    )
+    explain.add_argument("topic", nargs="?", metavar="TOPIC", help="such as data-race, causality, relaxed-spin, iriw")
+
+
 def _add_classify(commands: Commands) -> None:
     from ptxmm.cli.classify import add
 
@@ -490,6 +500,7 @@ _COMMANDS: dict[str, Callable[[Commands], None]] = {
     "lint": _add_lint,
     "models": _add_models,
     "library": _add_library,
+    "explain": _add_explain,
     "run": _add_run,
     "generate": _add_generate,
     "classify": _add_classify,

@@ -43,6 +43,7 @@ Answer = TypeVar("Answer")
 
 _AHEAD = 0.010  # seconds of work to send ahead
 _MOST_AHEAD = 32
+_MOST_WORKERS = 512
 _SLOW = 0.05  # an item that runs longer has what waits behind it taken over by idle workers
 _MOST_START_FAILURES = 5
 #: Signals by which a process ends itself.
@@ -87,7 +88,8 @@ class Workers(Generic[Item, Answer]):
         self._exhausted = False
         self._taken = 0  # how many items were taken from the source
         self._items: dict[int, Item] = {}  # those that have no result yet
-        self._jobs = max(1, min(jobs, len(items)) if isinstance(items, Sized) else jobs)
+        most = len(items) if isinstance(items, Sized) else _MOST_WORKERS
+        self._jobs = max(1, min(jobs, most, _MOST_WORKERS))
         self._limit = None if limit is None else min(limit, LONGEST)
         # Where fork is safe, workers start with everything imported; elsewhere they import for themselves.
         self._context: BaseContext = get_context(start_method or ("fork" if sys.platform == "linux" else "spawn"))
@@ -127,7 +129,7 @@ class Workers(Generic[Item, Answer]):
         self._take_items()
         if not (self._items or self._results):
             return False
-        while len(self._workers) < self._jobs:
+        while len(self._workers) < min(self._jobs, len(self._items)):
             self._start()
         return True
 

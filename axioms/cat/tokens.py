@@ -117,6 +117,8 @@ def _stray(text: str, at: int, line: int, start: int) -> InputError:
     blank = _BLANK.match(text, at)
     assert blank is not None
     at = blank.end()
+    if text[at] == '"':
+        return fail(Span(line, at - start + 1, at - start + 2), "text without an end, '\"' is missing")
     return fail(Span(line, at - start + 1, at - start + 2), f"unexpected character {text[at]!r}")
 
 

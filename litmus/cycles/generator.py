@@ -11,7 +11,7 @@ from litmus.cycles.edges import alphabet, read_cycle
 from litmus.cycles.names import name
 from litmus.cycles.normal import normal
 from litmus.cycles.places import MOST_PLACED, UNIFORM, Placement, is_label, nearest, placements, read_label, rotations
-from litmus.cycles.search import Bounds, crossed, refuse_mode, search
+from litmus.cycles.search import MOST_EDGES, Bounds, crossed, refuse_mode, search
 from litmus.cycles.synchronisation import together
 from litmus.test import Test
 
@@ -70,6 +70,8 @@ def enumerate(
     counts = (1, threads) if isinstance(threads, int) else threads
     if not 1 <= sizes[0] <= sizes[1] or not 1 <= counts[0] <= counts[1] or inner < 1:
         raise ValueError("sizes and threads are numbers from 1 on, the lesser first")
+    if sizes[1] > MOST_EDGES:
+        raise ValueError(f"all cycles are told of at most {MOST_EDGES} edges, not of {sizes[1]}")
     _refuse_places(places)
     if places == "all" and counts[1] > MOST_PLACED:
         raise ValueError(f"all ways to place threads are told of at most {MOST_PLACED} threads, not of {counts[1]}")

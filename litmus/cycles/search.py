@@ -11,6 +11,8 @@ from litmus.cycles.cycle import Layout, Refused, filled, laid_out, resolved
 from litmus.cycles.edges import Edge
 from litmus.cycles.normal import normal
 
+#: Cycles of so many edges are enumerated at most.
+MOST_EDGES = 100
 #: Which edges may follow each other. `sc`: what SC forbids, without two edges in a thread where one would do; `critical`:
 #: edges within threads and between them take turns; `free`: no communication twice in a row, else anything; `uni`: for one
 #: location; `ppo`: as `free`, and no edge twice in a row; `total`: anything.

@@ -30,10 +30,16 @@ def reaches_all(scope: str, one_cta: bool) -> bool:
     return one_cta or scope in ("gpu", "sys")
 
 
+#: So many threads a test of a family may have.
+MOST = 1000
+
+
 def at_least(n: int, least: int) -> None:
-    """Raise `ValueError` for a family's size that is too small to mean anything."""
+    """Raise `ValueError` for a family's size that is too small to mean anything, and for one that nobody can read."""
     if n < least:
         raise ValueError(f"this family starts at {least}, not at {n}")
+    if n > MOST:
+        raise ValueError(f"this family ends at {MOST}, before {n}")
 
 
 def named(shape: str, n: int, *variants: str) -> str:

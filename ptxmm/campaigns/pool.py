@@ -98,8 +98,17 @@ class Dask:
         try:
             distributed: Any = importlib.import_module("distributed")
             importlib.import_module("distributed.scheduler")
+            addressing: Any = importlib.import_module("distributed.comm.addressing")
         except ImportError:
             raise PoolError("--dask needs the package distributed: pip install 'ptxmm[dask]'") from None
+        try:  # before there is a client, which would complain of itself when it goes
+            _, port = addressing.get_address_host_port(address)
+        except ValueError as error:
+            raise PoolError(
+                f"--dask {address}: this is no address of a scheduler: {error}; as in tcp://127.0.0.1:8786"
+            ) from None
+        if not 0 < port < _PORTS:
+            raise PoolError(f"--dask {address}: this is no address of a scheduler: ports are from 1 to {_PORTS - 1}")
         _silence()
         self._killed = distributed.scheduler.KilledWorker
         self._decider, self._asked = decider, iter(asked)
@@ -177,6 +186,8 @@ class Dask:
             self._size = max(1, min(_MOST_IN_BATCH, int(_BATCH_SECONDS / (self._each + 1e-6))))
 
 
+#: Ports are below this number.
+_PORTS = 1 << 16
 #: Whoever logs when a connection closes: Dask, and the two loops below it.
 _LOUD = ("distributed", "tornado", "asyncio")
 

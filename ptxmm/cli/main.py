@@ -13,6 +13,8 @@ from typing import NoReturn, TextIO
 
 _INTERRUPTED = 130
 _NOT_WRITTEN = _DEFECT = 2
+#: File names that are longer are told by their ends.
+_LONGEST_NAME = 120
 #: After so many new objects circles are looked for.
 _OBJECTS = 100000
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
@@ -70,6 +72,10 @@ def _heard(lost: sys.UnraisableHookArgs) -> None:
     again.start()
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME // 2]}...{name[-_LONGEST_NAME // 2 :]}"
+
+
 def _status() -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt."""
     try:
@@ -81,7 +87,8 @@ def _status() -> int:
     except OSError as error:  # a full disk: what was to be said is lost, and that is no success
         _silence(sys.stdout)
         try:
-            sys.stderr.write(f"ptxmm: error: cannot write: {error.strerror or error}\n")
+            where = f" {_short(str(error.filename))}" if error.filename is not None else ""
+            sys.stderr.write(f"ptxmm: error: cannot write{where}: {error.strerror or error}\n")
         except OSError:
             _silence(sys.stderr)
         status = _NOT_WRITTEN

@@ -102,6 +102,10 @@ def test_where_no_scheduler_is_it_is_told(
     assert campaign(tmp_path / "runs.db", tests, "--dask", "127.0.0.1:1") == 2
     err = capsys.readouterr().err
     assert "127.0.0.1:1: no scheduler answers there" in err and "Traceback" not in err
+    for address in ("nowhere", "127.0.0.1:99999", "post://127.0.0.1:1"):
+        assert campaign(tmp_path / "runs.db", tests, "--dask", address) == 2
+        err = capsys.readouterr().err
+        assert f"{address}: this is no address of a scheduler" in err and err.count("\n") == 1
     # What Dask itself logs when a connection closes would stand before the one line of ours.
     for name in ("distributed.batched", "tornado.application", "asyncio"):
         assert logging.getLogger(name).getEffectiveLevel() == logging.CRITICAL

@@ -86,6 +86,13 @@ def test_no_items_need_no_workers() -> None:
     assert run(square, 0) == []
 
 
+def test_items_that_come_one_by_one_start_no_more_workers_than_they_are() -> None:
+    with Workers(square, iter(range(3)), jobs=10**12, late=late, lost=lost) as workers:
+        found = sorted(one for came in workers.as_they_come(1.0) for one in came)
+        assert len(workers.processes()) == 3
+    assert found == [0, 1, 4]
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_every_way_of_starting_processes_works(method: str) -> None:
     assert run(square, 10, start_method=method) == [i * i for i in range(10)]

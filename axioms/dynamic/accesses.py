@@ -30,7 +30,8 @@ def scope_of(use: Use) -> str | None:
         return None
     if use.proxy == "texture" or use.form.mnemonic == "ldu":
         return CONSTANT
-    return "" if use.sem == "weak" else use.scope or "sys"
+    weak = use.sem == "weak" or use.form.mnemonic == "tensormap"  # section 9.7.9.26
+    return "" if weak else use.scope or "sys"
 
 
 def commuting(functions: Iterable[Code], op: Op, how: Use) -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.fenced import unfenced
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
+from axioms.dynamic.maps import FENCED as _FENCED
+from axioms.dynamic.maps import Maps
 from axioms.dynamic.phases import Actor, Part
 from axioms.dynamic.shadow import AGENTS, Access
 from ptxcore.isa.async_copy import st_async
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 _COPIES, _OTHERS = AGENTS, 2 * AGENTS
 #: How shared memory is called.
 _SHARED_NAME = "shared memory"
-#: Bits of a CTA's key in a table below those that say behind which fence of proxies it is known.
-_FENCED = 64
 #: What a fence of proxies is about: global memory, shared memory of its own CTA, of its cluster.
 _GLOBAL, _OWN, _CLUSTER = range(1, 4)
 #: The plane of what an initialisation comes behind by `fence.mbarrier_init`.
@@ -77,6 +77,7 @@ class Copies:
         #: A write through the asynchronous proxy that follows a read without a fence: it is told where nothing worse is.
         self.overwriting: Race | None = None
         self._number = 0
+        self.maps = Maps(run)
         #: Of each thread: how many copies by `cp.async` it issued, and how many when it closed each group.
         self._counts: dict[int, int] = {}
         self._closed: dict[int, list[int]] = {}
@@ -114,6 +115,7 @@ class Copies:
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts)
         if copy is None:
             return agent
+        self.maps.reads(agent)
         self._bulk.setdefault(number, Groups()).open.append((copy, copy.after is None))
         return self._noted(thread, copy, agent)
 

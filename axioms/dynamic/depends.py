@@ -38,7 +38,7 @@ _NOT_COMPUTED = frozenset(
     ("clusterlaunchcontrol", "cp", "mbarrier", "multimem", "suld", "sured", "sust", "tensormap", "tex", "tld4")
 )
 #: Instructions that copy within memory, of which the run says where; and those that multiply what registers and memory hold.
-_COPIES, _MULTIPLIES = "cp", "wgmma"
+_COPIES, _MULTIPLIES = frozenset(("cp", "tensormap")), "wgmma"
 #: The registers that are multiplied.
 _MULTIPLIED = frozenset(("a",))
 #: Instructions whose operands all decide what threads do, and that move no data.
@@ -130,6 +130,18 @@ class Dependence:
             self._touched.setdefault(id(op.instruction), set())
         for code, op in _ops(ran):
             self._prepare_op(number, ran, program, code, op)
+        for place, op in ran.recording.maps.items():
+            self._prepare_map(number, ran, place, op)
+
+    def _prepare_map(self, launch: int, ran: Ran, place: int, op: Op) -> None:
+        """What is in a tensor map decides what is copied."""
+        slot, name, own = self._register(launch, "", place), ran.buffers.get(-place), 0
+        if name is not None:
+            own = 1 << len(self.reads)
+            self.reads.append(Read(name, launch, op))
+        where: Place = _EVERYWHERE if self._blurred else name or (-1, place)
+        self._steps.append(_Step((), (), (slot,), (where,), True, False, own))
+        self._sinks[slot] = None
 
     def _register(self, launch: int, function: str, slot: int) -> int:
         return self._numbers.setdefault((launch, function, slot), len(self._numbers))
@@ -151,7 +163,7 @@ class Dependence:
         self._sinks.update(dict.fromkeys(registers(sinks)))
         places, own = self._places(launch, ran, code, op)
         mnemonic = op.use.form.mnemonic
-        updates = mnemonic in ("atom", "red", _COPIES)
+        updates = mnemonic in ("atom", "red", *_COPIES)
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         loads = bool(places) and (bool(results) or updates)
@@ -284,7 +296,7 @@ def _is_blurring(op: Op) -> bool:
     form = op.use.form
     if _computes(op) or _accesses(op) or form.kind in ("branch", "jump", "call", "return", "exit", "nothing", "warp"):
         return False
-    return form.mnemonic not in (*_DECIDE, *_BROUGHT, _COPIES, _MULTIPLIES)
+    return form.mnemonic not in (*_DECIDE, *_BROUGHT, *_COPIES, _MULTIPLIES)
 
 
 def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:

@@ -404,7 +404,7 @@ class Determinate:
         strong = scope_of(use)
         if strong is None:
             raise self._open(thread, "proxy")
-        if use.sem in ORDERING:
+        if strong and use.sem in ORDERING:
             self.exact = False
         self._strong[thread.op] = strong
         return strong
@@ -473,7 +473,10 @@ class Determinate:
     def unsettled(self, op: Op) -> None:
         self.unknown = self.unknown or Open("rounding", Party(0, op))
 
-    def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
+    def looks_up(self, thread: WatchedThread, address: int) -> None:
+        self.copies.maps.looks(thread, address)
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         if what == "fence" and how is not None:
             if self.alone and how.words["operation"] == "mbarrier_init" and not how.words["restrict"]:
                 self.copies.initialises(thread)
@@ -481,7 +484,8 @@ class Determinate:
                 self._fence(thread, how)
             return
         if self.alone and what == "proxy_fence" and how is not None:
-            self.copies.fence(thread, how)
+            if not self.copies.maps.fence(thread, how, address):
+                self.copies.fence(thread, how)
             return
         if what == "unknown":
             self.unknown = self.unknown or Open(what)

@@ -49,7 +49,7 @@ class Live:
         found = []
         for slot in self._before(code, place):
             value = values[slot]
-            found.append((slot, value & needed[slot] if type(value) is int else Same(value)))
+            found.append((slot, value & needed.get(slot, 0) if type(value) is int else Same(value)))
         return tuple(found)
 
     def same(self, block: int, one: list[Any], other: list[Any]) -> bool:

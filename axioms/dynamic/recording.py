@@ -23,9 +23,11 @@ _OFFSET = (1 << SHARED_BITS) - 1
 
 
 class Recorder(Protocol):
-    """What was noted. `products`: the instructions that gave something that the manual leaves open, by their identity."""
+    """What was noted. `products`: the instructions that gave something that the manual leaves open, by their identity; `maps`:
+    the places of tensor maps by which an instruction has copied something."""
 
     products: dict[int, Op]
+    maps: dict[int, Op]
 
     def touched(self) -> dict[int, set[int]]:
         """The places by the identity of instructions."""
@@ -42,6 +44,7 @@ class Recording:
         #: Whether an asynchronous operation is complete: an mbarrier object learns of it, of no data.
         self._performing = False
         self.products: dict[int, Op] = {}
+        self.maps: dict[int, Op] = {}
 
     @property
     def watcher(self) -> Watcher:
@@ -139,8 +142,12 @@ class Recording:
         """Whatever it is, what comes of it is known (`axioms.dynamic.depends`)."""
         self.products[id(op.instruction)] = op
 
-    def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
-        self.watcher.other(thread, what, how)
+    def looks_up(self, thread: WatchedThread, address: int) -> None:
+        self.maps[-(address >> GLOBAL_BITS)] = thread.instruction
+        self.watcher.looks_up(thread, address)
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        self.watcher.other(thread, what, how, address)
 
 
 class Batches:
@@ -150,6 +157,7 @@ class Batches:
         self.watcher = watcher
         self._places: dict[int, set[int]] = {}
         self.products: dict[int, Op] = {}
+        self.maps: dict[int, Op] = {}
         self._offsets: dict[int, Any] = {}  # of shared memory, which of its places, as truth values
 
     def touched(self) -> dict[int, set[int]]:

@@ -20,7 +20,7 @@ OPEN = {
     "mbarrier": "an operation on an mbarrier object whose phase is open",
     "warpgroup": "a product of a warpgroup, of which only some threads come behind what it reads",
     "unfenced": "a product of a warpgroup in registers that may have been accessed since the last wgmma.fence",
-    "tensormap": "a tensor map in memory that threads may write",
+    "tensormap": "a tensor map in memory that threads write, of which it is open whether its reader comes behind that",
     "clock": "a clock, or another special register whose value is open",
     "stack": "a pointer to a thread's stack that others may read",
     "grid": "a dependent launch",

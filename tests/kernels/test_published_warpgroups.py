@@ -75,7 +75,24 @@ def flash() -> dict[str, Any]:
     }  # fmt: skip
 
 
-FILES = {gemm: "wgmma_gemm.ptx", matmul: "triton_matmul_sm90.ptx", flash: "triton_attention_sm90.ptx"}
+def tma() -> dict[str, Any]:
+    """Triton's product by tensor copies, whose maps the kernel makes."""
+    a, b = _drawn((128, 256), (128, 256))
+    c = a @ b.T
+    return {
+        "entry": "tma", "block": 256, "dynamic_shared": 200000,
+        "params": {"a": _f16(a), "b": _f16(b), "c": {"type": "f16", "elements": 16384}, **_words(M=128, N=128, K=256),
+                   "g": {"type": "u32", "elements": 4096}, "p": {"type": "u32", "elements": 16}},
+        "check": {"forall": f"c[5] == {c[0, 5]} && c[16000] == {c[125, 0]}"},
+    }  # fmt: skip
+
+
+FILES = {
+    tma: "triton_tma_sm90.ptx",
+    gemm: "wgmma_gemm.ptx",
+    matmul: "triton_matmul_sm90.ptx",
+    flash: "triton_attention_sm90.ptx",
+}
 
 
 #: What is written instead of what.
@@ -94,6 +111,7 @@ class Planted(NamedTuple):
 
 
 _WAIT = "wgmma.wait_group.sync.aligned 0;"
+_LAST_FENCE = re.compile(r"fence\.proxy\.async\.shared::cta;(?![\s\S]*fence\.proxy\.async)")
 #: The wait for products, and the arrival that gives their stage back.
 _GIVES_BACK = re.compile(rf"({re.escape(_WAIT)})([^;]*;[^;]*?)(mbarrier\.arrive\.[^;]*;)")
 _UNORDERED = "an access that nothing orders with that of an asynchronous operation"
@@ -127,6 +145,22 @@ PLANTED = {
                                      "no 'wgmma.fence' stands before"),
     "flash, no commit_group": Planted(flash, (("wgmma.commit_group.sync.aligned;", ""),), "undefined",
                                       "before 'wgmma.wait_group' has waited"),
+    "tma, phase bit": Planted(tma, (("complete, [%r47], %r143;", "complete, [%r47], 0;"),), "no", "deadlock"),
+    "tma, expected bytes": Planted(tma, (("32768;", "32784;"),), "no", "deadlock"),
+    "tma, arrive count": Planted(tma, (("[%r27], 1;", "[%r27], 2;"),), "no", "deadlock"),
+    "tma, no fence.proxy.async": Planted(tma, ((_LAST_FENCE, ""),), "undefined", _UNORDERED),
+    "tma, no wgmma.fence": Planted(tma, (("wgmma.fence.sync.aligned;", ""),), "undefined", "no 'wgmma.fence' stands before"),
+    "tma, early reuse": Planted(tma, (("wgmma.wait_group.sync.aligned 1;", "wgmma.wait_group.sync.aligned 2;"),), "undefined",
+                                _UNORDERED),
+    "tma, no wait_group": Planted(tma, ((_WAIT, ""),), "undefined", "before 'wgmma.wait_group' has waited"),
+    "tma, box": Planted(tma, (("box_dim.shared::cta.b1024.b32 [ %rd13 + 0 ], 0x1, %r18;",
+                               "box_dim.shared::cta.b1024.b32 [ %rd13 + 0 ], 0x1, 64;"),), "no", "deadlock"),
+    "tma, swizzle": Planted(tma, (("swizzle_mode.shared::cta.b1024.b32 [ %rd7 + 0 ], 0x3;",
+                                   "swizzle_mode.shared::cta.b1024.b32 [ %rd7 + 0 ], 0x0;"),), "no", "forall"),
+    "tma, no commit_group": Planted(tma, (("wgmma.commit_group.sync.aligned;", ""),), "undefined",
+                                    "before 'wgmma.wait_group' has waited"),
+    "tma, no acquire of a map": Planted(
+        tma, (("@%p2 fence.proxy.tensormap::generic.acquire.gpu [ %rd9 + 0 ], 0x80;", ""),), "undefined", _UNORDERED),
 }  # fmt: skip
 
 
@@ -156,7 +190,13 @@ def test_published_kernels_are_decided(made: Any) -> None:
     assert all(c.holds for c in result.checks)
 
 
-_FEW = ("gemm, early reuse", "gemm, box", "matmul, no fence.proxy.async", "flash, no wgmma.fence")
+_FEW = (
+    "tma, no acquire of a map",
+    "gemm, early reuse",
+    "gemm, box",
+    "matmul, no fence.proxy.async",
+    "flash, no wgmma.fence",
+)
 
 
 @pytest.mark.parametrize("name", _some(_FEW, PLANTED))

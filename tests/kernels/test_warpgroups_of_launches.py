@@ -97,6 +97,11 @@ def test_products_are_decided_at_their_size(made: Any) -> None:
     assert "some" not in result.notes[1]
 
 
+def test_a_register_that_only_counts_for_itself_is_no_matter() -> None:
+    counted = "mov.u32 %r21, 0;\nCONSUME:\n xor.b32 %r21, %r21, 1;"
+    assert by_runs(ring(("CONSUME:\n", counted)))[1].verdict == "ok"
+
+
 @pytest.mark.parametrize("name", [*IN_RING, *IN_TILE])
 def test_each_mistake_is_told_at_its_line(name: str) -> None:
     mistake = {**IN_RING, **IN_TILE}[name]

@@ -118,8 +118,13 @@ class Watcher(Protocol):
         """The manual leaves open what an instruction of a warp has just given its threads."""
         ...
 
-    def other(self, thread: WatchedThread, what: str, how: Use | None = None) -> None:
-        """A thread does something else that others see, or that no order of threads determines."""
+    def looks_up(self, thread: WatchedThread, address: int) -> None:
+        """A thread is about to issue a copy by the tensor map at an address of `.global` memory."""
+        ...
+
+    def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
+        """A thread does something else that others see, or that no order of threads determines; `address`: the memory that it
+        is about, if it is about some."""
         ...
 
 
@@ -287,7 +292,7 @@ class WatchedThread(Thread):
             self.watcher = quiet
 
     def effect(self, kind: str, how: Use, **fields: Any) -> Any:
-        self.watcher.other(self, kind, how)
+        self.watcher.other(self, kind, how, fields.get("address", 0))
         return super().effect(kind, how, **fields)
 
     def defer(self, how: Use, action: Callable[[], None]) -> None:
@@ -303,7 +308,9 @@ class WatchedThread(Thread):
         self.watcher.waited(self, how, pending)
 
     def tensor_map(self, how: Use, address: int) -> bytes:
-        if address >= _WINDOWS or address & ~_OFFSET == SHARED:
+        if address >= _WINDOWS:
+            self.watcher.looks_up(self, address)
+        elif address & ~_OFFSET == SHARED:
             self.watcher.other(self, "tensormap", how)
         return super().tensor_map(how, address)
 

@@ -1,0 +1,92 @@
+"""Tensor maps in memory that threads write: who may read them through the proxy of tensor maps.
+
+A tensor copy reads its map at any time until it is complete. What threads wrote there comes before that only by two fences: the
+first is a release from the generic proxy to that of tensor maps, and comes before the second in base causality order; the
+second is an acquire of these bytes in the CTA that issues the copy (sections 8.9.5 and 9.7.13.4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from axioms.dynamic.clocks import Table
+from axioms.dynamic.findings import Open, Stopped
+from axioms.dynamic.shadow import Access
+from ptxcore.isa.form import Use
+from ptxcore.machine.run.watched import WatchedThread
+from ptxcore.values.tensor_map import SIZE
+
+if TYPE_CHECKING:
+    from axioms.dynamic.copies import Agent
+    from axioms.dynamic.determinate import Determinate
+
+#: Where in a key of a table the plane stands.
+FENCED = 64
+#: The plane of what comes before a release; those of what an acquire has made of it, by CTA and map, lie above all others.
+_RELEASED = 2
+_MAPS = 40
+
+
+class Maps:
+    """The tensor maps of a launch that are neither parameters nor constants."""
+
+    def __init__(self, run: Determinate) -> None:
+        self.run, self.clocks = run, run.clocks
+        self._numbers: dict[int, int] = {}
+        #: What came before each release, and the planes of maps that were acquired.
+        self._releases: dict[int, Table] = {}
+        self._acquired: set[int] = set()
+        #: By thread: the map of the copy that it is about to issue.
+        self._next: dict[int, tuple[WatchedThread, int]] = {}
+
+    def fence(self, thread: WatchedThread, how: Use, address: int) -> bool:
+        """A fence from the generic proxy to that of tensor maps; whether it is one."""
+        if how.words["between"] != "tensormap::generic" or how.words["restrict"] or how.words["of"]:
+            return False
+        number, clocks = thread.number, self.clocks
+        table = clocks.join([clocks.release(number)])
+        if how.sem == "release":
+            to, from_ = _RELEASED, 0
+            self._releases[id(table)] = table
+        else:
+            to, from_ = self._plane(number // clocks.size, address), _RELEASED
+            self._acquired.add(to)
+        for key in [key for key in table if key >> FENCED == from_]:
+            table[(key & (1 << FENCED) - 1) + (to << FENCED)] = table[key]
+        clocks.known[number] = table
+        return True
+
+    def looks(self, thread: WatchedThread, address: int) -> None:
+        """A thread is about to issue a copy by the map at an address."""
+        self._next[thread.number] = thread, address
+
+    def reads(self, agent: Agent) -> None:
+        """The copy is issued. Raises Stopped where something that wrote its map does not come before. That is a race where no
+        fence releases the write, or none has acquired the map; else other synchronization may order them."""
+        thread, address = self._next.pop(agent.party.thread, (None, 0))
+        if thread is None:
+            return
+        segment, first = thread.segment(address)
+        plane = self._plane(agent.party.thread // self.clocks.size, address) << FENCED
+        table, size, knows = agent.arrival[1], self.clocks.size, self.run.phases.knows
+        access = Access(agent.reads, agent.time, agent.op, "R", "", first, SIZE)
+        found = self.run.shadow_of(segment).beside(
+            access, lambda other: knows((-1, table, 0), other.thread + plane * size, other.time)
+        )
+        if found is not None:
+            writer, time = found.thread, found.time
+            none = plane >> FENCED not in self._acquired or not any(
+                knows((-1, released, 0), writer, time) for released in self._releases.values()
+            )
+            shadow = self.run.shadow_of(segment)
+            wrong = self.run.copies.conflict(found, access, shadow.name, agent.ops)
+            raise Stopped(wrong if none else Open("tensormap", agent.party))
+        if id(segment) in self.run.places:
+            raise Stopped(Open("tensormap", agent.party))
+
+    def _plane(self, cta: int, address: int) -> int:
+        number = self._numbers.setdefault(address, len(self._numbers) + 1)
+        return (number << _MAPS) + (cta + 1) * 4
+
+
+__all__ = ["Maps"]

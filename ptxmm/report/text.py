@@ -211,11 +211,15 @@ class TextReport:
             return []
         new = [f for f in outcome.findings if not f.known]
         lines = []
+        told: dict[tuple[object, ...], str] = {}  # places, with what happens there: what shows several things is told once
         for finding in new:
             waits = finding.kind in _MAY_WAIT and any(what for _, what in finding.spots)
             if finding.kind in _IN_ROW and not (outcome.result.of_kernel or waits or len(new) < len(outcome.findings)):
                 continue
-            if finding.kind != "bounded":
+            where = tuple(finding.spots) if any(what for _, what in finding.spots) else ()
+            if where and told.setdefault(where, finding.kind) != finding.kind:
+                lines.append(f"    {finding.kind} does not hold, for the same reason")
+            elif finding.kind != "bounded":
                 lines.append(f"    {plain(finding.message)}")
                 lines += [f"      {plain(f'{spot}: {what}')}" for spot, what in finding.spots if what]
         return lines

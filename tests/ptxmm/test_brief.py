@@ -107,3 +107,24 @@ def test_gates_get_the_execution_step_by_step_and_the_line(tmp_path: Path, monke
     bad, good = sorted(ElementTree.parse(junit).iter("testcase"), key=lambda case: not len(case.findall("failure")))
     assert bad.attrib["file"].endswith("lock.cu") and bad.attrib["line"] == "12"
     assert good.attrib["file"].endswith("lock.toml")
+
+
+def test_a_row_tells_one_cause_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waits = """PTX {name}
+{{ x=0; }}
+P0@cta 0,gpu 0 {{
+    .reg .pred p;
+    L: ld.relaxed.gpu.u32 %r0, [x];
+    setp.eq.u32 p, %r0, 0;
+    @p bra L;
+}}
+exists true
+terminates
+no_trap
+race_free
+"""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.litmus").write_text(waits.format(name=name))
+    main(["check", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert out.count("waits for ever here") == 2 and out.count("for the same reason") == 2 * 3

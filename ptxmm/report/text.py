@@ -211,7 +211,9 @@ class TextReport:
             return []
         new = [f for f in outcome.findings if not f.known]
         lines = []
-        told: dict[tuple[object, ...], str] = {}  # places, with what happens there: what shows several things is told once
+        told: dict[
+            tuple[object, ...], str
+        ] = {}  # places, with what happens there: what shows several things is told once
         for finding in new:
             waits = finding.kind in _MAY_WAIT and any(what for _, what in finding.spots)
             if finding.kind in _IN_ROW and not (outcome.result.of_kernel or waits or len(new) < len(outcome.findings)):

@@ -120,7 +120,7 @@ class Encoding:
                     return
         if not carries_all(self.program):
             flow = relations.union([rf, *self.bounds.carried()], self.formula, UP)
-        for _, _, literals in cycles(flow, self.executed, self.formula):
+        for _, _, literals in cycles(flow, self.executed, self.formula, self._tick):
             for l in literals:
                 self.formula.add([-l])
 

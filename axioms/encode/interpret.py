@@ -292,7 +292,7 @@ class Interpreter:
         if axiom.negated:
             self._assert_negated(axiom)
         elif axiom.kind == "acyclic":
-            for _, _, literals in cycles(self.whole(axiom.node), self.executed, formula):
+            for _, _, literals in cycles(self.whole(axiom.node), self.executed, formula, self.tick):
                 for l in literals:
                     formula.add([-l])
         else:

@@ -11,6 +11,7 @@ jumps next is executed, and so a step leads there from the target, whether those
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import FALSE, TRUE, UP, Formula
@@ -18,8 +19,15 @@ from axioms.sat.paths import steps_and_jumps
 from axioms.sat.relations import Executed, Relation, Row
 
 
-def cycles(relation: Relation, executed: Executed, formula: Formula) -> list[tuple[int, int, list[int]]]:
-    """The literals each of which means that there is a cycle, with an event on it; every cycle makes one of them true."""
+def _nothing() -> None:
+    pass
+
+
+def cycles(
+    relation: Relation, executed: Executed, formula: Formula, tick: Callable[[], None] = _nothing
+) -> list[tuple[int, int, list[int]]]:
+    """The literals each of which means that there is a cycle, with an event on it; every cycle makes one of them true. `tick`
+    is called now and then, and may raise what ends this."""
     open_ = {i: {j: l for j, l in row.items() if l not in formula.refuted} for i, row in relation.may.items()}
     component = _components(Relation(relation.must, open_).possible())
     inner = [row & component[i] for i, row in enumerate(relation.must)]
@@ -32,7 +40,7 @@ def cycles(relation: Relation, executed: Executed, formula: Formula) -> list[tup
     found = [(i, i, [executed.literals[i]]) for i in bits(turning)]
     graph = _Graph(formula)
     _lay_out(graph, steps, jumps, turning)
-    return found + graph.eliminate()
+    return found + graph.eliminate(tick)
 
 
 def _lay_out(graph: _Graph, steps: list[int], jumps: dict[int, Row], turning: int) -> None:
@@ -94,7 +102,7 @@ class _Graph:
                 self.formula.add([-known, row[v]])
             self.formula.add([*[-l for l in open_], row[v]])
 
-    def eliminate(self) -> list[tuple[int, int, list[int]]]:
+    def eliminate(self, tick: Callable[[], None]) -> list[tuple[int, int, list[int]]]:
         """Takes out all vertices."""
         waiting = [(self._cost(v), v) for v in {*self.after, *self.before}]
         heapq.heapify(waiting)
@@ -107,20 +115,21 @@ class _Graph:
                 heapq.heappush(waiting, (now, v))
                 continue
             gone.add(v)
-            for w in self._take_out(v):
+            for w in self._take_out(v, tick):
                 heapq.heappush(waiting, (self._cost(w), w))
         return self.causes
 
     def _cost(self, v: int) -> int:
         return len(self.before.get(v, ())) * len(self.after.get(v, ()))
 
-    def _take_out(self, v: int) -> set[int]:
+    def _take_out(self, v: int, tick: Callable[[], None]) -> set[int]:
         """Joins what leads to a vertex with what it leads to, and gives both."""
         onward = self.after.pop(v, {})
         sources = self.before.pop(v, set())
         for w in onward:
             self.before[w].discard(v)
         for u in sources:
+            tick()
             into = self.after[u].pop(v)
             for w, literal in onward.items():
                 self.join(u, w, into, literal)

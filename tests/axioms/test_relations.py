@@ -177,6 +177,27 @@ def test_cycles_are_what_keeps_a_relation_from_being_acyclic(world: World) -> No
             assert evaluate.is_acyclic(joined) == (not any(l == TRUE or l in forced for l in causes))
 
 
+def test_the_search_for_cycles_ends_when_it_is_told_to() -> None:
+    class _Over(Exception):
+        pass
+
+    def until(most: int) -> Callable[[], None]:
+        steps = iter(range(most))
+
+        def tick() -> None:
+            if next(steps, None) is None:
+                raise _Over
+
+        return tick
+
+    formula, size = Formula(), 12
+    executed = Executed([TRUE] * size, formula)
+    complete = {i: {j: formula.new() for j in range(size) if j != i} for i in range(size)}
+    assert cycles(Relation([0] * size, complete), executed, formula, until(size * size))
+    with pytest.raises(_Over):
+        cycles(Relation([0] * size, complete), executed, formula, until(3))
+
+
 @QUICK
 @given(world=worlds())
 def test_the_exact_closure_is_settled_in_both_directions(world: World) -> None:

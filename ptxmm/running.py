@@ -71,6 +71,18 @@ def load(path: str | PathLike[str]) -> Device:
     return load_text(read(path), str(path))
 
 
+def entry_named(device: Device, name: str) -> str:
+    """The kernel that a name means, which may leave out what C++ makes of it; the name itself where there is none. Raises
+    `ptxcore.machine.run.launch.UsageError` for a name of several."""
+    from ptxcore.machine.run.launch import UsageError
+    from ptxmm.kernels.plain_names import meant
+
+    found = meant(name, [known for known, code in device.program.functions.items() if code.entry])
+    if len(found) > 1:
+        raise UsageError(f"'{name}' may be {len(found)} kernels; say which: {', '.join(found)}")
+    return found[0] if found else name
+
+
 def launch(
     device: Device,
     entry: str,
@@ -95,6 +107,7 @@ def launch(
     from ptxcore.machine.vector.choice import launch as launched
     from ptxmm.arguments import Arguments
 
+    entry = entry_named(device, entry)
     parameters = device.kernel(entry)
     if len(args) != len(parameters):
         raise UsageError(f"'{entry}' takes {len(parameters)} arguments, not {len(args)}")

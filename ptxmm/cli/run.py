@@ -24,17 +24,18 @@ def run(options: Namespace) -> int:
     from ptxcore.machine.run.faults import KernelError
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.cli.options import DrawnSeed
-    from ptxmm.running import launch, load
+    from ptxmm.running import entry_named, launch, load
 
     try:
         device = load(options.path)
         _warn(device, options.path)
-        parameters = device.kernel(options.entry)
+        entry = entry_named(device, options.entry)
+        parameters = device.kernel(entry)
         arguments, arrays = _arguments(options, parameters)
         outs = [_out(text, parameters, arrays) for text in options.out]
         with _Progress() as progress:
             done = launch(
-                device, options.entry, options.grid, options.block, arguments, cluster=options.cluster,
+                device, entry, options.grid, options.block, arguments, cluster=options.cluster,
                 dynamic_shared=options.dynamic_shared, seed=options.seed, limit=options.limit,
                 progress=progress.advance,
             )  # fmt: skip
@@ -92,6 +93,8 @@ def _arguments(options: Namespace, parameters: list[Parameter]) -> tuple[list[An
     given = [_split(text, "--arg") for text in options.arg]
     for (name, text), index in zip(given, _indices([name for name, _ in given], parameters), strict=True):
         value = _value(text)
+        if isinstance(value, dict) and not {"fields", "bytes"} & value.keys() and "type" in value:
+            value = _described(name, value)
         names |= {parameters[index].name: index} | ({} if name.isdigit() else {name: index})
         aimed.pop(index, None)
         found[index] = value
@@ -179,6 +182,31 @@ def _value(text: str) -> Any:
         except (OSError, ValueError) as error:
             raise UsageError(f"{text}: {error}") from None
     return said
+
+
+def _described(name: str, table: dict[str, Any]) -> Any:
+    """A buffer or a number that a table describes as `[params]` of a kernel test does."""
+    from ptxcore.machine.run.launch import UsageError
+    from ptxmm.kernels.arguments import ArgumentTrouble, described
+    from ptxmm.kernels.expressions import TYPES
+    from ptxmm.kernels.launch import Buffer, Scalar
+
+    if isinstance(table.get("value"), str):  # a pointer, which is told what it leads to later
+        return table
+    try:
+        made = described(name, table, {})
+    except ArgumentTrouble as trouble:
+        raise UsageError(f"'{name}': {trouble.message}" + (f" ({trouble.hint})" if trouble.hint else "")) from None
+    if isinstance(made, Scalar):
+        size = TYPES[made.type].width // 8
+        return made.value if isinstance(made.value, bytes) else made.value.to_bytes(size, "little")
+    if not isinstance(made, Buffer) or made.open:
+        raise UsageError(f"'{name}': a run takes a buffer with its contents, or a number")
+    array = _zeros(f"{made.type}[{made.elements}]", made.type, made.elements)
+    size = array.dtype.itemsize
+    data = b"".join(value.to_bytes(size, "little") for value in made.init)
+    array.view("u1")[: len(data)] = bytearray(data)
+    return array
 
 
 def _zeros(text: str, written: str, count: int) -> Any:

@@ -112,7 +112,8 @@ def test_names_are_those_of_the_source() -> None:
     assert base("_ZN2ns1aEPi") == "a"
 
 
-def test_a_plain_name_is_taken_and_several_of_it_are_refused(here: Path) -> None:
+def test_a_plain_name_is_taken_and_several_of_it_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("numpy")
     text = PTX.replace("k(", "_ZN2ns1kIiEEvPT_j(").replace("k_param", "p_param")
     other = text[text.index(".visible") :].replace("IiE", "IdE")
     Path("k.ptx").write_text(text, encoding="utf-8")
@@ -120,10 +121,12 @@ def test_a_plain_name_is_taken_and_several_of_it_are_refused(here: Path) -> None
     for name in ("k", "ns::k", "_ZN2ns1kIiEEvPT_j"):
         test = typed([*words, "--entry", name])
         assert test.launches[0].entry == "_ZN2ns1kIiEEvPT_j" and test.variant == "ns::k"
+        assert main(["run", "k.ptx", *words, "--entry", name]) == 0
     Path("k.ptx").write_text(text + other, encoding="utf-8")
     assert typed([*words, "--entry", "_ZN2ns1kIdEEvPT_j"]).launches[0].entry == "_ZN2ns1kIdEEvPT_j"
     with pytest.raises(InputError) as error:
         typed([*words, "--entry", "k"])
+    assert main(["run", "k.ptx", *words, "--entry", "k"]) == 2 and "'k' may be 2 kernels" in capsys.readouterr().err
     (found,) = error.value.diagnostics
     assert found.message == "'k' may be 2 kernels" and found.hint
     assert found.hint.endswith("_ZN2ns1kIiEEvPT_j, _ZN2ns1kIdEEvPT_j")
@@ -203,6 +206,12 @@ def test_run_and_check_take_the_same_arguments(here: Path, capsys: pytest.Captur
     assert main(["run", *words, "--out", "x"]) == 0 and capsys.readouterr().out == "x = [7, 0]\n"
     assert main(["check", *words, "--forall", "x[0] == 7 && x[1] == 0"]) == 0
     capsys.readouterr()
+    words[7:9] = ["--arg", 'x={type = "s16", elements = 3, init = [-1, 5]}']
+    words[9:] = ["--arg", 'n={type = "u32", value = 0x20003}']
+    assert main(["run", *words, "--out", "x"]) == 0 and capsys.readouterr().out == "x = [3, 2, 0]\n"
+    assert main(["check", *words, "--forall", "x[0] == 3 && x[1] == 2 && x[2] == 0"]) == 0
+    capsys.readouterr()
+    words[7:] = ["--arg", "x=u32[2]", "--arg", "n=7"]
     for bad in ("x=u33[2]", "x={", "x=seven", "x=no.npy"):
         told = []
         for command in ("run", "check"):

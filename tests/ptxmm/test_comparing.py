@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from agreement import compared
-from campaigns import lengths, some
+from campaigns import some
 
 import ptxmm
 from axioms.models.options import OF_PROGRAMS, OPTIONS
@@ -261,21 +261,22 @@ def test_the_tests_that_are_looked_at_come_by_size_each_once() -> None:
 
 @pytest.mark.compares(0.9)
 @pytest.mark.parametrize(
-    "names",
-    [
-        ("ptx-9.0", "ptx-9.0 --bar-is-fence"),
-        ("ptx-9.0", "ptx-9.0/-atomicity"),
-        ("ptx-9.0", "ptx-9.0 --sc-not-acqrel"),
-        *(("ptx-9.0", f"ptx-9.0 --{option}") for option in OF_PROGRAMS),
-    ],
-    ids=lambda n: n[1],
+    "other",
+    some(
+        3,
+        [
+            "ptx-9.0 --bar-is-fence",
+            "ptx-9.0/-atomicity",
+            "ptx-9.0 --sc-not-acqrel",
+            *(f"ptx-9.0 --{option}" for option in OF_PROGRAMS),
+        ],
+    ),
 )
-@pytest.mark.parametrize("every", lengths(400, 80))
-def test_models_that_are_alike_for_a_program_say_the_same_of_it(names: tuple[str, str], every: int) -> None:
-    columns = columns_for(names)
-    cases = [*list(universe(4).cases())[::every], *shipped("asynchronous", "clusters")[:: every // 80]]
+def test_models_that_are_alike_for_a_program_say_the_same_of_it(other: str) -> None:
+    columns = columns_for(["ptx-9.0", other])
+    cases = [*list(universe(4).cases())[::80], *shipped("asynchronous", "clusters")]
     found = [c for c in cases if columns.alike(c)]
-    assert len(found) >= 800 // every
+    assert len(found) >= 10
     for case in found:
         one, other = columns(case).answers
         compared(case.name)

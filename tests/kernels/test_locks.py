@@ -64,7 +64,7 @@ def test_the_page_has_every_weakening() -> None:
     assert [c[:3] for c in cells("Weakenings")] == [[name, str(w.line), f"`{w.what}`"] for name, w in ALL]
 
 
-@pytest.mark.parametrize("number", [*range(0, len(ALL), 12)])
+@pytest.mark.parametrize("number", [*range(5, len(ALL), 12)])
 def test_weakenings_break_what_the_page_says(number: int) -> None:
     compare(number)
 

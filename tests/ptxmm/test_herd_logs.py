@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from campaigns import LONG
 from herd_log import LogError, read
 
 from ptxmm.cli.main import main
@@ -25,7 +26,7 @@ def log(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("options", [(), ("--races", "--all-registers", "--unroll", "2")])
+@pytest.mark.parametrize("options", [(), pytest.param(("--races", "--all-registers", "--unroll", "2"), marks=LONG)])
 def test_every_line_of_the_librarys_log_is_read(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     blocks = read(log(capsys, str(ROOT / "litmus" / "library"), *options))
     tests = len(list((ROOT / "litmus" / "library").rglob("*.litmus")))

@@ -95,10 +95,16 @@ class _Run:
         cases = self._cases() if self._options.paths else self._columns.logged()
         jobs = min(self._jobs, len(cases)) if self._columns.models else 1
         found = rows(self._columns, cases, jobs=jobs, timeout=self._options.timeout)
-        with bar(len(cases), "comparing") as progress:
-            for row in found:
-                self._add(compared(row))
-                progress.advance()
+        done = 0
+        try:
+            with bar(len(cases), "comparing") as progress:
+                for row in found:
+                    self._add(compared(row))
+                    progress.advance()
+                    done += 1
+        except (KeyboardInterrupt, SystemExit):  # the latter when it is told to stop
+            sys.stderr.write(f"interrupted: {done:,} of {len(cases):,} tests compared\n")
+            raise
         self._report.end(time.perf_counter() - self._start)
         return self._code
 
@@ -124,6 +130,10 @@ class _Run:
             return _BAD
         except ValueError as error:
             return _refuse(str(error))
+        except (KeyboardInterrupt, SystemExit):  # the latter when it is told to stop
+            largest = f", of size {max(search.searched)} at most" if search.searched else ""
+            sys.stderr.write(f"interrupted: {sum(search.searched.values()):,} tests looked at{largest}\n")
+            raise
         self._searched(search, str(where))
         return self._code
 

@@ -13,6 +13,7 @@ from agreement import compared
 from campaigns import some
 
 import ptxmm
+import ptxmm.cli.compare
 from axioms.models.options import OF_PROGRAMS, OPTIONS
 from litmus.formats.printer import write
 from litmus.relaxations import relaxations
@@ -326,3 +327,29 @@ def test_a_test_that_cannot_be_read_is_shown_at_its_place_once(
     (path := tmp_path / "c.litmus").write_text("C MP\n{}\n", encoding="utf-8")
     status, out, _ = run(capsys, "--model", "ptx-6.0", "--model", "ptx-7.5", "--model", "ptx-9.0", str(path))
     assert status == 2 and out.count("c.litmus:1:1: error:") == 1 and "\n        C MP\n        ^\n" in out
+
+
+def test_who_interrupts_is_told_how_far_it_came(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = ["compare", "--model", "ptx-9.0", "--model", "ptx-7.5", "--jobs", "1"]
+    rows = iter(["first", "second"])
+
+    def interrupted(row: object) -> object:
+        if next(rows) == "second":
+            raise KeyboardInterrupt
+        return compared_rows(row)
+
+    compared_rows = ptxmm.cli.compare.compared
+    monkeypatch.setattr("ptxmm.cli.compare.compared", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        main([*models, str(SAME), str(RED)])
+    assert capsys.readouterr().err == "interrupted: 1 of 2 tests compared\n"
+
+    def stopped(search: Search, row: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_of", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        main([*models, "--find", "--edges", "Pod**,Rfe,Fre,Coe", "--size", "4"])
+    assert re.fullmatch(r"interrupted: \d+ tests looked at, of size \d at most\n", capsys.readouterr().err)

@@ -76,7 +76,8 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument("--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="default: %(default)s")
     shared.add_folders(command)
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
-    command.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test, the search included")
+    command.add_argument("--timeout", type=shared.seconds, default=60.0, metavar="SECONDS",
+                         help="for each test, the search included (default: %(default)g)")  # fmt: skip
     command.add_argument(
         "--unroll", type=shared.positive_number, default=4, metavar="N",
         help="a loop body executes at most N times, where a test does not say (default: %(default)s)",
@@ -134,6 +135,8 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
             answer = answered(
                 subject, options.command, every=getattr(options, "all", True), most=most, told=telling.say
             )
+        if options.apply and answer.found and not subject.applies:
+            raise ValueError("the PTX is in no file: --apply writes none")
         if options.apply and answer.found:
             with open(subject.path, "w", encoding="utf-8", newline="") as file:
                 file.write(answer.found[0].text)

@@ -18,16 +18,18 @@ ORDERS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "st": {"weak": (), "relaxed": ("weak",), "release": ("relaxed",)},
     "atom": {"relaxed": (), "acquire": ("relaxed",), "release": ("relaxed",), "acq_rel": ("acquire", "release")},
     "red": {"relaxed": (), "release": ("relaxed",)},
+    "cluster": {"relaxed": (), "release": ("relaxed",)},
+    "arrive": {"relaxed": (), "release": ("relaxed",)},
+    "wait": {"relaxed": (), "acquire": ("relaxed",)},
     "fence": {"": (), "acquire": ("",), "release": ("",), "acq_rel": ("acquire", "release"), "sc": ("acq_rel",)},
 }
 #: The order and scope that an instruction has where it says none.
 _ABSENT = {
-    "ld": ("weak", ""),
-    "st": ("weak", ""),
-    "atom": ("relaxed", "gpu"),
-    "red": ("relaxed", "gpu"),
-    "fence": ("acq_rel", ""),
-}
+    "ld": ("weak", ""), "st": ("weak", ""), "atom": ("relaxed", "gpu"), "red": ("relaxed", "gpu"),
+    "fence": ("acq_rel", ""), "cluster": ("release", ""), "arrive": ("release", "cta"), "wait": ("acquire", "cta"),
+}  # fmt: skip
+#: What stands before the order in operations on barriers.
+_BEFORE = frozenset({"cluster", "arrive", "arrive_drop", "expect_tx", "noComplete", "test_wait", "try_wait", "parity"})
 _MEMBAR = {"cta": "cta", "gl": "gpu", "sys": "sys"}
 _WORDS = frozenset({"weak", "relaxed", "acquire", "release", "acq_rel", "sc"})
 
@@ -50,9 +52,21 @@ def family(instruction: Instruction) -> str | None:
         return "fence" if len(words) == 1 and words[0] in _MEMBAR else None
     if instruction.opcode == "fence":
         return "fence" if all(w in _WORDS or w in SCOPES for w in words) else None
-    if instruction.opcode not in ORDERS or {"async", "volatile", "mmio", "nc", "param", "const", "local", "bulk"} & set(
-        words
-    ):
+    if instruction.opcode == "barrier":
+        return "cluster" if {"cluster", "arrive"} <= set(words) else None
+    if instruction.opcode == "mbarrier":
+        arrives, waits = {"arrive", "arrive_drop"} & set(words), {"test_wait", "try_wait"} & set(words)
+        return "arrive" if arrives else "wait" if waits else None
+    if instruction.opcode not in ("ld", "st", "atom", "red") or {
+        "async",
+        "volatile",
+        "mmio",
+        "nc",
+        "param",
+        "const",
+        "local",
+        "bulk",
+    } & set(words):
         return None
     return instruction.opcode
 
@@ -63,6 +77,8 @@ def strength(instruction: Instruction, kind: str) -> Strength:
         return Strength("sc", _MEMBAR[instruction.modifiers[0]])
     order, scope = _ABSENT[kind]
     order = next((w for w in instruction.modifiers if w in _WORDS), order)
+    if kind == "cluster":  # the name of the barrier, and no scope
+        return Strength(order, "")
     return Strength(order, next((w for w in instruction.modifiers if w in SCOPES), scope))
 
 
@@ -80,7 +96,7 @@ def _at_most(orders: Mapping[str, tuple[str, ...]], one: str, other: str) -> boo
 def choices(kind: str, scopes: Sequence[str]) -> Iterator[Strength]:
     """Every order, in each of these scopes."""
     for order in ORDERS[kind]:
-        if order in ("", "weak"):
+        if order in ("", "weak") or kind == "cluster":
             yield Strength(order, "")
         else:
             yield from (Strength(order, scope) for scope in scopes)
@@ -92,14 +108,16 @@ def spelled(instruction: Instruction, kind: str, wanted: Strength) -> str:
         return f"fence.{wanted.name}"
     words = list(instruction.modifiers)
     old = next((w for w in words if w in _WORDS), None)
-    written = [w for w in words if w not in SCOPES]
+    written = [w for w in words if w not in SCOPES or kind == "cluster"]
     if wanted.order == "weak":
         written = [w if w not in _WORDS else "weak" for w in written]
         return ".".join((instruction.opcode, *written))
-    at = written.index(old) if old is not None else 0
+    at = next((i for i, w in enumerate(written) if w not in _BEFORE), len(written))
+    if old is not None:
+        at = written.index(old)
     if old is not None:
         del written[at]
-    return ".".join((instruction.opcode, *written[:at], wanted.order, wanted.scope, *written[at:]))
+    return ".".join((instruction.opcode, *written[:at], *filter(None, wanted), *written[at:]))
 
 
 def cost(kind: str, what: Strength) -> int:

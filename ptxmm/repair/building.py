@@ -10,6 +10,7 @@ from ptxcore.syntax.tree import Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.accesses import Strength, choices, cost, family, no_stronger, spelled, strength
 from ptxmm.repair.sites import Option, Site, TextEdit
+from ptxmm.repair.source_words import Source
 
 REPAIR, WEAKEN = "repair", "weaken"
 
@@ -65,6 +66,7 @@ def access_site(
     mode: str,
     gone: Callable[[Instruction], TextEdit | None],
     replaced: Callable[[int, int, str], TextEdit],
+    source: Source | None = None,
 ) -> Site | None:
     """What an access or a fence may become: stronger to repair, weaker to weaken. `gone` takes a statement away, `replaced`
     writes an opcode with its modifiers over another. None where there is nothing to choose."""
@@ -89,7 +91,9 @@ def access_site(
             if edit is None:
                 continue
         change = cost(kind, level) - (cost(kind, now) if mode == REPAIR else 0)
-        options.append(Option((edit,) if edit else (), change, (kind, level), words))
+        line = instruction.span.line
+        said = source.of_access(line, kind, level.order, level.scope, now.scope) if source and words else ""
+        options.append(Option((edit,) if edit else (), change, (kind, level), words, said))
     return site(f"{place.who}", instruction.span.line, options, lambda a, b: no_stronger(kind, a[1], b[1]), mode)  # type: ignore[arg-type]
 
 
@@ -133,27 +137,37 @@ def fence_levels(scopes: Iterable[str]) -> list[Strength]:
 
 
 def fence_site(
-    where: str, line: int, offset: int, scopes: Sequence[str], put: Callable[[str], str], loops: int
-) -> Site | None:
+    where: str, line: int, offset: int, scopes: Sequence[str], put: Callable[[str], str], loops: int,
+    source: Source | None = None,
+) -> Site | None:  # fmt: skip
     """A fence that may be put in at an offset; `put` makes the text there of a statement."""
     options = [Option((), 0, ("fence", Strength("", "")))]
     for level in fence_levels(scopes):
         name = f"fence.{level.name}"
         price = cost("fence", level) + loops * costs.IN_A_LOOP
-        options.append(Option((TextEdit(offset, offset, put(name)),), price, ("fence", level), f"{name} is put in"))
+        edit = TextEdit(offset, offset, put(name))
+        options.append(Option((edit,), price, ("fence", level), _before(name), _said(source, line, name)))
     return site(where, line, options, lambda a, b: no_stronger("fence", a[1], b[1]), REPAIR)  # type: ignore[arg-type]
 
 
 def alone_site(
-    where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int
-) -> list[Site]:
-    """For each statement with its cost, a site of its own at which it may be put in."""
+    where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int,
+    source: Source | None = None, meets: bool = False, alters: bool = False,
+) -> list[Site]:  # fmt: skip
+    """For each statement with its cost, a site of its own at which it may be put in. `meets`: threads wait for others there;
+    `alters`: and other barriers are met otherwise."""
     found = []
     for name, price in statements:
         edit = TextEdit(offset, offset, put(name))
-        options = (
-            Option((), 0, (0,)),
-            Option((edit,), price + costs.EDIT + loops * costs.IN_A_LOOP, (1,), f"{name} is put in"),
-        )
-        found.append(Site(where, line, options, (frozenset({0}), frozenset({0, 1}))))
+        cost_there = price + costs.EDIT + loops * costs.IN_A_LOOP
+        there = Option((edit,), cost_there, (1,), _before(name), _said(source, line, name), meets, alters)
+        found.append(Site(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
     return found
+
+
+def _before(name: str) -> str:
+    return f"{'; '.join(map(str.strip, name.split(';')))} is put in before this"
+
+
+def _said(source: Source | None, line: int, name: str) -> str:
+    return source.of_new(line, name) if source is not None else ""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.search import Judgement, Search, Solution
 from ptxmm.repair.sites import Option, Site, edited, edits_of
 from ptxmm.repair.subjects import Subject, judging
+
+#: How long a text is looked at that is only tried to rule out more: seconds, or so many times what the first check took.
+_SOON, _TIMES = 0.3, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,8 @@ class Need:
 @dataclass(kw_only=True)
 class Found:
     """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
-    hold within bounds of loops only; `minimal` that each step weaker was shown to fail; `larger` says what became of a larger
+    hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
+    nothing cheaper holds but what stands before it; `larger` says what became of a larger
     launch, where one was tried."""
 
     changes: tuple[Change, ...]
@@ -44,6 +50,7 @@ class Found:
     cost: int
     bounded: bool
     minimal: bool
+    cheapest: bool = True
     larger: str = ""
 
 
@@ -63,6 +70,7 @@ class Answer:
     sites: int = 0
     options: int = 0
     undecided: int = 0
+    reasons: list[str] = field(default_factory=list)
     upside_down: bool = False
 
     @property
@@ -82,14 +90,28 @@ def answered(
     What was found when the time ran out, or somebody interrupted, is in the answer."""
     try:
         base = subject.judge(subject.text)
+        start = time.perf_counter()
+        subject.judge(subject.text)  # again: the first one loads what it needs
     except OutOfTime:
         return Answer(mode=mode, subject=subject, base=Judgement(None), most=most, stopped="out of time")
+    seconds = time.perf_counter() - start
     answer = Answer(mode=mode, subject=subject, base=base, most=most, asked=1)
     if base.holds is None or base.holds == (mode == REPAIR):
         return answer
     sites = subject.sites(mode)
+    try:
+        sites = met(subject, sites)
+    except OutOfTime:
+        answer.stopped = "out of time"
+        return answer
     answer.sites, answer.options = len(sites), sum(len(s.options) - 1 for s in sites)
-    search = Search(sites, lambda vector: judging(subject, sites, vector), most if mode == REPAIR else None, told=told)
+    search = Search(
+        sites,
+        partial(judging, subject, sites),
+        max(_SOON, _TIMES * seconds),
+        most if mode == REPAIR else None,
+        told=told,
+    )
     try:
         for solution in search.solutions():
             if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
@@ -100,17 +122,38 @@ def answered(
         answer.stopped = "out of time"
     except KeyboardInterrupt:
         answer.stopped = "interrupted"
+    if search.best is not None:
+        answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
     answer.asked += search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
-    answer.upside_down = search.upside_down
+    answer.upside_down, answer.reasons = search.upside_down, search.reasons
     return answer
+
+
+def met(subject: Subject, sites: list[Site]) -> list[Site]:
+    """The sites without those barriers that, put in alone, leave threads waiting or have no meaning."""
+    kept, lost = [], 0
+    for number, site in enumerate(sites):
+        good = [0]
+        for option in range(1, len(site.options)):
+            if site.options[option].meets:
+                judged = judging(subject, sites, tuple(option if s == number else 0 for s in range(len(sites))))
+                if judged.holds is False and not judged.wrong:
+                    lost += 1
+                    continue
+            good.append(option)
+        left = site if len(good) == len(site.options) else site.kept(good)
+        kept += [left] if left is not None else []
+    if lost:
+        subject.left_out.append(f"barriers at {lost} places where not all threads come by, or wait for ever")
+    return kept
 
 
 def _chosen(sites: list[Site], solution: Solution) -> Iterator[Option]:
     return (site.options[o] for site, o in zip(sites, solution.vector, strict=True))
 
 
-def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str) -> Found:
+def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, cheapest: bool = True) -> Found:
     changes = tuple(
         Change(site.where, site.line, option.words, option.source_words)
         for site, option in zip(sites, _chosen(sites, solution), strict=True)
@@ -121,8 +164,19 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str) -
         for s in solution.needs
     )
     text = edited(subject.text, edits_of(sites, solution.vector))
+    try:
+        larger = subject.larger(text) if mode == REPAIR else ""
+    except OutOfTime:
+        larger = "a larger launch was not tried: out of time"
     return Found(
-        changes=changes, needs=needs, text=text, cost=solution.cost, bounded=solution.bounded, minimal=solution.minimal
+        changes=changes,
+        needs=needs,
+        text=text,
+        cost=solution.cost,
+        bounded=solution.bounded,
+        minimal=solution.minimal,
+        cheapest=cheapest,
+        larger=larger,
     )
 
 

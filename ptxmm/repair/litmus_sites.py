@@ -9,19 +9,15 @@ from math import prod
 from litmus.test import Test, Thread
 from ptxcore.diagnostics import InputError
 from ptxcore.places import SCOPES, includes
-from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Label
+from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
+from ptxmm.repair.order import BARRIERS, alters, gaps, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, edited
 
-_TOUCHES = frozenset(
-    {"ld", "st", "atom", "red", "tex", "suld", "sust", "sured", "tld", "cold", "suatom", "cp", "mbarrier"}
-)
-_BRANCHES = frozenset({"bra", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"})
-_BARRIERS = frozenset({"bar", "barrier"})
 #: So many ways to put a barrier into the threads of a CTA are tried; more would be a search of their own.
-MOST_BARRIERS = 64
+MOSTBARRIERS = 64
 
 
 def sites(test: Test, mode: str, left_out: list[str]) -> list[Site]:
@@ -88,43 +84,6 @@ def _put_in(test: Test, thread: Thread, i: int, place: Place, layout: Layout) ->
     yield from alone_site(place.who, line, offset, proxies, put, loops)
 
 
-def start_of(statement: AnyStatement) -> tuple[int, int]:
-    """Line and column where a statement begins, with its guard."""
-    return statement.start if isinstance(statement, Instruction) else (statement.span.line, statement.span.column)
-
-
-def gaps(statements: Sequence[AnyStatement]) -> list[int]:
-    """The statements before which something put in could order accesses: between the first and the last of them, once for
-    each stretch that touches no memory; around a loop also at its ends."""
-    looping = any(isinstance(s, Label) for s in statements)
-    touching = [i for i, s in enumerate(statements) if _orders(s)]
-    if not touching:
-        return []
-    first, last = (0, len(statements)) if looping else (touching[0] + 1, touching[-1] + 1)
-    return [i for i in range(first, last) if start_of(statements[i])[0] and _matters(statements[i])]
-
-
-def _orders(statement: AnyStatement) -> bool:
-    return isinstance(statement, Instruction) and statement.opcode in _TOUCHES | _BARRIERS | {"fence", "membar"}
-
-
-def _matters(statement: AnyStatement) -> bool:
-    if isinstance(statement, Instruction):
-        return statement.opcode in _TOUCHES | _BRANCHES | _BARRIERS
-    return isinstance(statement, Label)
-
-
-def loops_around(statements: Sequence[AnyStatement], i: int) -> int:
-    """How many backward branches lead over the place before a statement."""
-    labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}
-    count = 0
-    for k, s in enumerate(statements):
-        if isinstance(s, Instruction) and s.opcode in _BRANCHES:
-            target = next((labels[n] for o in s.operands if (n := getattr(o, "name", "")) in labels), None)
-            count += target is not None and target < i <= k
-    return count
-
-
 def _place(test: Test, thread: Thread) -> Place:
     """The scopes that tell the threads of a test apart, seen from one of them."""
     kinds: dict[frozenset[str], str] = {}
@@ -172,10 +131,14 @@ def _everywhere(
 ) -> Iterator[Site]:
     """One site: where the barrier stands in each thread. Each way excludes the others."""
     ways = [_meetings(t) for t in threads]
-    if prod(map(len, ways)) > MOST_BARRIERS:
-        left_out.append(f"{prod(map(len, ways)) - MOST_BARRIERS} more places of {statements[0]}, {what}")
+    if prod(map(len, ways)) > MOSTBARRIERS:
+        left_out.append(f"{prod(map(len, ways)) - MOSTBARRIERS} more places of {statements[0]}, {what}")
+    kind = "cluster" if len(statements) > 1 else "warp" if "warp" in statements[0] else "cta"
+    altered = kind != "cta" and any(
+        alters(t.statements, kind) for t in threads
+    )  # that of the CTA has a number of its own
     options = [Option((), 0, (0,))]
-    for chosen in islice(product(*ways), MOST_BARRIERS):
+    for chosen in islice(product(*ways), MOSTBARRIERS):
         edits = []
         loops = 0
         for thread, i in zip(threads, chosen, strict=True):
@@ -186,7 +149,11 @@ def _everywhere(
             loops += loops_around(thread.statements, i)
         places = " and ".join(_told(t, i) for t, i in zip(threads, chosen, strict=True))
         cost = price + costs.EDIT + loops * costs.IN_A_LOOP
-        options.append(Option(tuple(edits), cost, chosen, f"{'; '.join(statements)} is put in {places}"))
+        options.append(
+            Option(
+                tuple(edits), cost, chosen, f"{'; '.join(statements)} is put in {places}", meets=True, alters=altered
+            )
+        )
     if len(options) > 1:
         below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
         yield Site(",".join(t.name for t in threads), threads[0].span.line, tuple(options), below)
@@ -194,7 +161,7 @@ def _everywhere(
 
 def _meetings(thread: Thread) -> list[int]:
     """Where a thread may meet others at a barrier: before its accesses, between them, and at its end."""
-    places = [i for i, s in enumerate(thread.statements) if start_of(s)[0] and _matters(s)]
+    places = [i for i, s in enumerate(thread.statements) if start_of(s)[0] and matters(s)]
     last = thread.statements[-1] if thread.statements else None
     return [*places, *([len(thread.statements)] if isinstance(last, Instruction) and last.start[0] else [])]
 
@@ -218,7 +185,7 @@ def _numbers(threads: Sequence[Thread]) -> set[int]:
 
 
 def _number(statement: AnyStatement) -> int | None:
-    if isinstance(statement, Instruction) and statement.opcode in _BARRIERS and statement.operands:
+    if isinstance(statement, Instruction) and statement.opcode in BARRIERS and statement.operands:
         first = statement.operands[0]
         if isinstance(first, Immediate) and not {"warp", "cluster"} & set(statement.modifiers):
             return first.value
@@ -241,12 +208,7 @@ def _barriers_gone(test: Test, lines: Lines) -> Iterator[Site]:
 
 def _readable(test: Test, site: Site) -> Site | None:
     """The site with those options only that make another test of the text."""
-    kept = [i for i, option in enumerate(site.options) if not option.edits or _reads(test, option)]
-    if len(kept) < 2 or (0 not in kept):
-        return None
-    number = {old: new for new, old in enumerate(kept)}
-    below = tuple(frozenset(number[j] for j in site.below[i] if j in number) for i in kept)
-    return Site(site.where, site.line, tuple(site.options[i] for i in kept), below)
+    return site.kept([i for i, option in enumerate(site.options) if not option.edits or _reads(test, option)])
 
 
 def _reads(test: Test, option: Option) -> bool:

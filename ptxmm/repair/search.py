@@ -2,13 +2,15 @@
 
 A vector chooses an option at each site. One that fails because some execution is wrong rules out every vector that is nowhere
 stronger: what is weaker allows that execution too (docs/repair.md says why). The failing vector is first made as strong as it
-can be and still fails, so that it rules out much. What is left is searched for its cheapest vector (a minimal hitting set,
-by Z3); that one is checked, and when it holds, so is each vector that is one step weaker: none of them may hold. A vector that
-fails for another reason (a barrier that nobody passes) rules out itself alone.
+can be and still fails, so that it rules out much; barriers that change how others are met stay as they are. What is left is
+searched for its cheapest vector (a minimal hitting set, by Z3); that one is checked, and when it holds, so is each vector
+that is one step weaker: none of them may hold. A vector that fails for another reason (a barrier that nobody passes) rules
+out itself alone.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,6 +18,15 @@ from typing import NamedTuple
 import z3
 
 from ptxmm.repair.sites import Site, Vector
+
+#: So many times a vector that fails is tried to be made stronger. Small groups of sites that take too long are left alone.
+_TRIES, _FEW = 24, 4
+#: So many times as long as one such trial may take all of them together; seconds, where there is no limit.
+_PATIENCES, _LONG = 2, 60.0
+
+
+#: Of texts with more places single changes are not tried one after another.
+_MOST_SINGLE = 400
 
 
 class Judgement(NamedTuple):
@@ -56,41 +67,77 @@ class Search:
     `exhausted` is True once nothing more can be found and everything was decided; `undecided` counts vectors that were not."""
 
     sites: Sequence[Site]
-    check: Callable[[Vector], Judgement]
+    check: Callable[[Vector, float | None], Judgement]
+    #: Seconds for a vector that is only tried to rule out more; None: no limit.
+    patience: float | None = None
     most: int | None = None
     asked: int = 0
     undecided: int = 0
     exhausted: bool = False
+    single: bool = True
+    #: What holds, though something cheaper may hold, too.
+    best: Solution | None = None
+    #: Why vectors were not decided.
+    reasons: list[str] = field(default_factory=list)
     #: A weaker vector held where a stronger one failed: nothing is concluded from failures then.
     upside_down: bool = False
     told: Callable[[str], None] = lambda _: None
     _known: dict[Vector, Judgement] = field(default_factory=dict)
 
-    def judge(self, vector: Vector) -> Judgement:
-        """The judgement of a vector, once. Raises OutOfTime."""
+    def judge(self, vector: Vector, patience: float | None = None) -> Judgement:
+        """The judgement of a vector, once; None where it takes longer than `patience` seconds. Raises OutOfTime."""
         known = self._known.get(vector)
         if known is None:
             self.asked += 1
-            known = self._known[vector] = self.check(vector)
-            self.undecided += known.holds is None
+            known = self.check(vector, patience)
             self.told(f"{self.asked} texts checked")
+            if known.holds is not None or patience is None:
+                self.undecided += known.holds is None
+                if known.holds is None and known.reason not in self.reasons:
+                    self.reasons.append(known.reason)
+                self._known[vector] = known
         return known
 
     def solutions(self) -> Iterator[Solution]:
         """Each weakest vector that holds, as it is found, the cheapest first. Raises OutOfTime, KeyboardInterrupt: what came
         before counts."""
         self._choices()
+        if self.single:
+            self._look_at_single_ones()
         while (vector := self._next()) is not None:
+            best = self.best
+            if best is not None and self._cost(vector) >= best.cost:  # nothing is cheaper
+                self.best = None
+                self._rule_out_above(best.vector)
+                yield best
+                continue
             judged = self.judge(vector)
             if judged.holds:
                 found = self._descend(vector)
                 self._rule_out_above(found.vector)
                 yield found
             elif judged.wrong:
-                self._rule_out_below(self._grown(vector))
+                self._rule_out_below(self._grown(vector), vector)
             else:
                 self._rule_out(vector)
+        if self.best is not None:
+            yield self.best
+            self.best = None
         self.exhausted = not self.undecided and not self.upside_down
+
+    def _look_at_single_ones(self) -> None:
+        """Keeps the cheapest single change that holds as `best`, so that there is something to show when the time is over."""
+        if len(self.sites) > _MOST_SINGLE:
+            return
+        ones = [(site.options[o].cost, s, o) for s, site in enumerate(self.sites) for o in range(1, len(site.options))]
+        for _, s, o in sorted(ones):
+            vector = tuple(o if i == s else 0 for i in range(len(self.sites)))
+            if self.judge(vector).holds:
+                self.best = self._descend(vector)
+                return
+
+    def _cost(self, vector: Vector) -> int:
+        return sum(site.options[o].cost for site, o in zip(self.sites, vector, strict=True))
 
     # The formula: who is chosen at each site.
 
@@ -124,14 +171,20 @@ class Search:
         ]
         self._solver.add(z3.Or(different))
 
-    def _rule_out_below(self, vector: Vector) -> None:
-        """Some site must be stronger, or another way, than in a vector that fails."""
-        self._solver.add(z3.Or([
+    def _rule_out_below(self, vector: Vector, failed: Vector) -> None:
+        """Some site must be stronger, or another way, than in a vector that fails and was grown from `failed`; or what changes
+        how other barriers are met is not there."""
+        stronger = [
             self._literal(s, o)
             for s, site in enumerate(self.sites)
             for o in range(1, len(site.options))
             if not site.at_most(o, vector[s])
-        ]))  # fmt: skip
+        ]
+        away = [z3.Not(self._literal(s, o)) for s, o in enumerate(failed) if o and self._alters(s, o)]
+        self._solver.add(z3.Or(stronger + away))
+
+    def _alters(self, site: int, option: int) -> bool:
+        return self.sites[site].options[option].alters
 
     def _rule_out_above(self, vector: Vector) -> None:
         """What is as strong everywhere is no further answer."""
@@ -147,38 +200,52 @@ class Search:
     def _grown(self, vector: Vector) -> Vector:
         """A vector as strong that is wrong, and is as strong as can be, as far as whole groups of sites are tried."""
         current = list(vector)
-        waiting = [list(range(len(self.sites)))]
-        while waiting:
+        waiting = self._groups([s for s in range(len(self.sites)) if not self._alters(s, vector[s])])
+        left, end = _TRIES, time.perf_counter() + (self.patience or _LONG) * _PATIENCES
+        while waiting and left and time.perf_counter() < end:
             group = waiting.pop()
-            if len(group) == 1:
-                self._raised(current, group[0])
-                continue
             tried = list(current)
             for s in group:
-                tried[s] = next(
-                    (o for o in self.sites[s].highest() if self.sites[s].at_most(current[s], o)), current[s]
-                )
+                tried[s] = self._highest(s, current[s])
             if tried == current:
                 continue
-            if self._wrong(tuple(tried)):
+            left -= 1
+            judged = self.judge(tuple(tried), self.patience)
+            if judged.wrong:
                 current = tried
-            else:
+            elif len(group) > 1 and (judged.holds is not None or len(group) > _FEW):
                 half = len(group) // 2
                 waiting += [group[half:], group[:half]]
+            elif judged.holds is not None:
+                self._raised(current, group[0])
         return tuple(current)
 
-    def _raised(self, current: list[int], s: int) -> None:
-        """Makes one site as strong as can be, the strongest first."""
+    def _groups(self, sites: Sequence[int]) -> list[list[int]]:
+        """Sites by kind; those last that are tried first: barriers, then what is put in, then what is there already."""
+        kinds: list[list[int]] = [[], [], []]
+        for s in sites:
+            last = self.sites[s].options[-1]
+            kinds[2 if last.meets else all(e.start == e.end for e in last.edits)].append(s)
+        return [kind for kind in kinds if kind]
+
+    def _highest(self, s: int, now: int) -> int:
+        """The strongest option of a site that is stronger than one."""
         site = self.sites[s]
+        return next((o for o in site.highest() if site.at_most(now, o) and not self._alters(s, o)), now)
+
+    def _raised(self, current: list[int], s: int) -> None:
+        """Makes one site as strong as can be, but not as strong as possible: that was tried."""
+        site, highest = self.sites[s], self._highest(s, current[s])
         for option in sorted(range(len(site.options)), key=lambda o: -len(site.below[o])):
-            if option != current[s] and site.at_most(current[s], option):
+            if option not in (current[s], highest) and site.at_most(current[s], option) and not self._alters(s, option):
                 tried = [*current[:s], option, *current[s + 1 :]]
                 if self._wrong(tuple(tried)):
                     current[s] = option
                     return
 
     def _wrong(self, vector: Vector) -> bool:
-        return self.judge(vector).wrong
+        """Whether an execution is wrong, as far as that shows soon."""
+        return self.judge(vector, self.patience).wrong
 
     def _descend(self, vector: Vector) -> Solution:
         """The vector, or a weaker one that holds; each step weaker fails."""
@@ -200,5 +267,4 @@ class Search:
                 if again:
                     break
         final = tuple(current)
-        cost = sum(site.options[o].cost for site, o in zip(self.sites, final, strict=True))
-        return Solution(final, cost, tuple(needs), self.judge(final).bounded, known)
+        return Solution(final, self._cost(final), tuple(needs), self.judge(final).bounded, known)

@@ -18,13 +18,17 @@ class TextEdit(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Option:
     """What a statement may become. `edits` make it of the text; `cost` is what it costs on hardware, `level` what it is
-    compared by, `words` tell it. The first option of a site is no change."""
+    compared by, `words` tell it, `source_words` in the language that the text was compiled from. `meets`: threads wait
+    there for others; `alters`: it changes how other barriers are met, so that a stronger text may allow what a weaker
+    one does not. The first option of a site is no change, or where things are weakened the weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int
     level: tuple[object, ...]
     words: str = ""
     source_words: str = ""
+    meets: bool = False
+    alters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,14 @@ class Site:
     def at_most(self, one: int, other: int) -> bool:
         """Whether an option is as weak as another, or weaker."""
         return one in self.below[other]
+
+    def kept(self, options: Sequence[int]) -> Site | None:
+        """The site with these options only; None where that leaves no choice, or not the first one."""
+        if len(options) < 2 or 0 not in options:
+            return None
+        number = {old: new for new, old in enumerate(options)}
+        below = tuple(frozenset(number[j] for j in self.below[i] if j in number) for i in options)
+        return Site(self.where, self.line, tuple(self.options[i] for i in options), below)
 
     def under(self, option: int) -> list[int]:
         """The strongest of those that are weaker than an option."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from axioms.errors import EngineDefect
+from axioms.program import UnsupportedProgram
 from litmus.test import Literal
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
@@ -29,24 +31,25 @@ class How:
     deadline: float | None = None
     options: frozenset[str] = field(default_factory=frozenset)
 
-    @property
-    def left(self) -> float | None:
-        """Seconds that are left. Raises OutOfTime."""
+    def left(self, patience: float | None = None) -> float | None:
+        """Seconds that are left, at most `patience`. Raises OutOfTime."""
         if self.deadline is None:
-            return None
+            return patience
         left = self.deadline - time.perf_counter()
         if left <= 0:
             raise OutOfTime
-        return left
+        return left if patience is None else min(left, patience)
 
 
 class Subject(Protocol):
-    """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood."""
+    """`path` is the file whose `text` is changed, `claims` what must hold, `notes` how that was understood. `applies`: there is
+    such a file, and it may be written."""
 
     name: str
     path: str
     text: str
     claims: tuple[str, ...]
+    applies: bool
     notes: list[str]
     left_out: list[str]
 
@@ -54,20 +57,27 @@ class Subject(Protocol):
         """What may be changed."""
         ...
 
-    def judge(self, text: str) -> Judgement:
+    def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text. Raises OutOfTime."""
         ...
 
+    def larger(self, text: str) -> str:
+        """What becomes of a changed text in a larger launch, in words; empty where there is no such thing. Raises OutOfTime."""
+        ...
 
-def judging(subject: Subject, sites: list[Site], vector: Vector) -> Judgement:
-    """The judgement of what a vector makes of a subject's text."""
-    return subject.judge(edited(subject.text, edits_of(sites, vector)))
+
+def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float | None = None) -> Judgement:
+    """The judgement of what a vector makes of a subject's text; none where it takes longer than `patience` seconds. Raises
+    OutOfTime."""
+    try:
+        return subject.judge(edited(subject.text, edits_of(sites, vector)), patience)
+    except (EngineDefect, UnsupportedProgram) as error:  # of one text among many: nobody knows what holds of it
+        return Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
 
 
 def subject_of(path: str, how: How) -> Subject:
     """The test of a file, as what is repaired or weakened. Raises InputError, OSError where there is none."""
     from litmus.test import Test
-    from ptxcore.diagnostics import Diagnostic, Span
     from ptxmm.api import load, model_named
 
     if isinstance(how.model, str):
@@ -75,8 +85,9 @@ def subject_of(path: str, how: How) -> Subject:
     test = load(path)
     if isinstance(test, Test):
         return noted(LitmusSubject(test, how), how)
-    finding = Diagnostic(Span(0, 0, 0), "a kernel test is not repaired", "repair and weaken take litmus tests")
-    raise InputError([finding], test.path, test.text)
+    from ptxmm.repair.kernel_subject import KernelSubject
+
+    return noted(KernelSubject(test, how), how)
 
 
 def noted(subject: Subject, how: How) -> Subject:
@@ -93,12 +104,15 @@ def noted(subject: Subject, how: How) -> Subject:
 class LitmusSubject:
     """A litmus test. An outcome that it asks for by `exists` is one that must not be: `~exists` is what must hold."""
 
+    applies = True
+
     def __init__(self, test: Test, how: How) -> None:
         self.test, self._how = test, how
         self.name, self.path, self.text = test.name, test.path, test.text
         self.notes: list[str] = []
         self.left_out: list[str] = []
         self.claims = tuple(self._claims(test))
+        self._rule = ""  # that the test as it is breaks
         self._deadlocks: bool | None = None  # whether the test as it is may; asked where it matters
 
     def _claims(self, test: Test) -> Iterable[str]:
@@ -119,7 +133,7 @@ class LitmusSubject:
         self.left_out = []
         return sites(self.test, mode, self.left_out)
 
-    def judge(self, text: str) -> Judgement:
+    def judge(self, text: str, patience: float | None = None) -> Judgement:
         """Whether the checks hold of a changed text, and some execution still ends. Raises OutOfTime."""
         from litmus.formats import read
         from ptxmm.api import check
@@ -135,17 +149,23 @@ class LitmusSubject:
                 asking,
                 how.model,
                 unroll=how.unroll,
-                timeout=how.left,
+                timeout=how.left(patience),
                 checks=how.checks,
                 witnesses=False,
                 options=how.options,
             )
         except InputError as error:
             return Judgement(False, reason=error.diagnostics[0].message)
-        judged = of_result(result, asked=asking.condition.asked)
+        judged = of_result(result, asking.condition.asked, self._rule)
+        if text == self.text:
+            self._rule = judged.reason
         if judged.holds and text != self.text and _meets(test) and self._stuck(test) and not self._stuck_at_first():
             return Judgement(False, False, ("no_deadlock",))
         return judged
+
+    def larger(self, text: str) -> str:
+        """A litmus test has the threads that it has."""
+        return ""
 
     def _stuck_at_first(self) -> bool:
         if self._deadlocks is None:
@@ -164,7 +184,7 @@ class LitmusSubject:
             asking,
             how.model,
             unroll=how.unroll,
-            timeout=how.left,
+            timeout=how.left(),
             checks=["no_deadlock"],
             witnesses=False,
             options=how.options,
@@ -186,15 +206,18 @@ def _forbidden(condition: Condition) -> Condition:
 _BY_EXECUTION = frozenset({"not exists", "~exists", "never", "forall", "race_free", "no_trap", "assertions"})
 
 
-def of_result(result: Result, asked: bool = True) -> Judgement:
-    """What a result says of a changed text."""
+def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
+    """What a result says of a changed text. `rule`: the one that was broken by the text as it is."""
     checks = [c for c in result.checks if asked or c.kind in ("race_free", "no_deadlock", "terminates", "no_trap")]
     failed = tuple(dict.fromkeys(c.text for c in checks if c.holds is False))
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
     if failed:
         return Judgement(False, wrong, failed)
     if result.verdict == "undefined":
-        return Judgement(False, False, ("undefined",), reason=result.error or "undefined")
+        raced = result.undefined is not None and bool(
+            result.undefined.flag
+        )  # in an execution that weaker texts have, too
+        return Judgement(False, raced, ("undefined",), reason=result.error or "undefined")
     if result.stopped or result.verdict in ("undecided", "error") or any(c.holds is None for c in checks):
         return Judgement(None, reason=result.error or "undecided")
     if not result.of_kernel and not result.positive + result.negative:

@@ -64,7 +64,8 @@ def _title(answer: Answer, number: int, found: Found) -> str:
     proven = "holds within the bounds of loops, which is no proof" if found.bounded else "proven by check"
     if answer.mode == REPAIR:
         least = "; nothing of it can be left out or weaker" if found.minimal else "; whether less would do is not known"
-        return f"repair {number}: {edits}, cost {found.cost}, {proven}{least}"
+        first = "" if found.cheapest else "; there may be a cheaper one"
+        return f"repair {number}: {edits}, cost {found.cost}, {proven}{least}{first}"
     most = "; nothing more can be weaker" if found.minimal else "; whether more can be weaker is not known"
     return f"weakening {number}: {edits}, {proven}{most}"
 
@@ -82,8 +83,7 @@ def _fails(failed: tuple[str, ...]) -> str:
 
 
 def _end(answer: Answer) -> Iterator[str]:
-    places, texts = _counted(answer.sites, "place"), _counted(answer.asked, "text")
-    looked = f"({_counted(answer.options, 'change')} at {places} considered, {texts} checked)"
+    looked = f"({_counted(answer.options, 'change')} at {_counted(answer.sites, 'place')} considered)"
     what = answer.mode if answer.mode == REPAIR else "weakening"
     bound = f" of up to {_counted(answer.most, 'edit')}" if answer.most is not None and answer.mode == REPAIR else ""
     more = f"there may be other {what}s" if answer.found else f"there may be a {what}"
@@ -101,6 +101,8 @@ def _end(answer: Answer) -> Iterator[str]:
         yield f"no repair{bound}: of the changes considered no set is enough {looked}"
     else:
         yield f"nothing can be weaker {looked}"
+    for reason in answer.reasons:
+        yield f"undecided: {reason}"
     for left in answer.subject.left_out:
         yield f"not considered: {left}"
 
@@ -136,6 +138,7 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
         "cost": found.cost,
         "bounded": found.bounded,
         "minimal": found.minimal,
+        "cheapest": found.cheapest,
         "larger": found.larger,
         "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
         "needs": [{"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed)} for n in found.needs],

@@ -1,0 +1,171 @@
+"""The sites of a kernel: of its PTX, which every thread of the launch executes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from ptxcore.places import SCOPES
+from ptxcore.syntax.reader import read_module
+from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, Open
+from ptxmm.kernels.launch import Launch
+from ptxmm.repair import costs
+from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.layout import Layout
+from ptxmm.repair.order import alters, gaps, loops_around, start_of
+from ptxmm.repair.sites import Option, Site, TextEdit, edited
+from ptxmm.repair.source_words import Source
+
+_TWO = (frozenset({0}), frozenset({0, 1}))
+#: Barriers that may be put in: the statement, its cost, the scope whose threads meet, and the kind that it is of.
+_MEETINGS = (
+    ("bar.warp.sync 0xffffffff", costs.WARP_BARRIER, "cta", "warp"),
+    ("bar.sync 0", costs.CTA_BARRIER, "cta", "cta"),
+    ("barrier.cluster.arrive;\n\tbarrier.cluster.wait", costs.CLUSTER_BARRIER, "cluster", "cluster"),
+)
+#: What waits for copies, and costs as much.
+_WAIT = 4
+
+
+def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
+    """What may be changed in the module of these launches, in the kernels that they execute and in what these may call. What
+    the checker of PTX refuses is not there."""
+    text = launches[0].text
+    lines = Lines(text)
+    source = Source(text)
+    found: list[Site] = []
+    for name, body in bodies(text, {launch.entry for launch in launches}):
+        found += _of_body(name, body, lines, _place(name, launches), mode, source)
+    wrong = _errors(text)
+    return [kept for s in found if (kept := _accepted(text, s, wrong)) is not None]
+
+
+def bodies(text: str, entries: Collection[str]) -> Iterator[tuple[str, list[AnyStatement]]]:
+    """The statements of each of these kernels, and of each function."""
+    module, _ = read_module(text)
+    name, body, depth = "", list[AnyStatement](), 0
+    for statement in module.statements:
+        if isinstance(statement, Function):
+            name = statement.name if statement.kind == "func" or statement.name in entries else ""
+            body, depth = [], 0
+        elif isinstance(statement, Close):
+            depth -= 1
+            if not depth and name and body:
+                yield name, body
+                name = ""
+        elif isinstance(statement, Open):
+            depth += 1
+        elif depth:
+            body.append(statement)
+
+
+def _place(name: str, launches: Sequence[Launch]) -> Place:
+    """The scopes that take in further threads."""
+    useful = []
+    if any(launch.block != (1, 1, 1) for launch in launches):
+        useful.append("cta")
+    if any((launch.cluster or (1, 1, 1)) != (1, 1, 1) for launch in launches):
+        useful.append("cluster")
+    if len(launches) > 1 or any(launch.grid != (launch.cluster or (1, 1, 1)) for launch in launches):
+        useful.append("gpu")
+    if len({launch.device for launch in launches}) > 1:
+        useful.append("sys")
+    assert set(useful) <= set(SCOPES)
+    return Place(name, tuple(useful), tuple(dict.fromkeys(("cta", *useful))))
+
+
+def _of_body(
+    name: str, body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source
+) -> Iterator[Site]:
+    layout = Layout(lines, table=False)
+    for statement in body:
+        if not isinstance(statement, Instruction):
+            continue
+        made = access_site(statement, lines, place, mode, layout.gone, layout.replaced, source)
+        if made is not None:
+            yield made
+        elif mode == REPAIR:
+            yield from _waits(statement, lines, place, source)
+        else:
+            yield from _taken_away(statement, body, place, layout, source)
+    if mode == REPAIR:
+        for i in gaps(body):
+            yield from _put_in(body, i, place, layout, source)
+
+
+def _put_in(body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, source: Source) -> Iterator[Site]:
+    start = start_of(body[i])
+    offset = layout.put(start, "")[0]
+
+    def put(statement: str) -> str:
+        return layout.put(start, statement)[1]
+
+    loops = loops_around(body, i)
+    made = fence_site(place.who, start[0], offset, place.scopes, put, loops, source)
+    if made is not None:
+        yield made
+    yield from alone_site(place.who, start[0], offset, _alone(body), put, loops, source)
+    for name, price, level, kind in _MEETINGS:
+        if level in place.scopes:
+            there = ((name, price),)
+            altered = alters(body, kind)
+            yield from alone_site(place.who, start[0], offset, there, put, loops, source, meets=True, alters=altered)
+
+
+def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
+    """What else may be put in, by what the kernel does."""
+    done = [s for s in body if isinstance(s, Instruction)]
+    if any({"bulk", "tensor"} & set(s.modifiers) or s.opcode == "tensormap" for s in done):
+        yield "fence.proxy.async", costs.PROXY_FENCE
+    if any(s.opcode == "mbarrier" and "init" in s.modifiers for s in done):
+        yield "fence.mbarrier_init.release.cluster", costs.PROXY_FENCE
+    if any(s.opcode == "cp" and "async" in s.modifiers and "bulk" not in s.modifiers for s in done):
+        yield "cp.async.wait_all", _WAIT
+    if any(s.opcode == "cp" and "commit_group" in s.modifiers and "bulk" in s.modifiers for s in done):
+        yield "cp.async.bulk.wait_group 0", _WAIT
+
+
+def _waits(statement: Instruction, lines: Lines, place: Place, source: Source) -> Iterator[Site]:
+    """A wait for groups of copies may leave fewer of them open."""
+    if statement.opcode != "cp" or "wait_group" not in statement.modifiers or not statement.operands:
+        return
+    last = statement.operands[-1]
+    if not isinstance(last, Immediate) or not 0 < last.value <= 16:
+        return
+    start = lines.offset(*statement.start)
+    at = start + statement.text.rfind(str(last.value))
+    options = [Option((), 0, (0,))]
+    for number in range(last.value - 1, -1, -1):
+        words = f"{statement.name} {last.value} becomes {statement.name} {number}"
+        edit = TextEdit(at, at + len(str(last.value)), str(number))
+        price = costs.EDIT + last.value - number
+        options.append(Option((edit,), price, (number,), words, source.of_line(statement.span.line, words)))
+    below = tuple(frozenset(range(i + 1)) for i in range(len(options)))
+    yield Site(place.who, statement.span.line, tuple(options), below)
+
+
+def _taken_away(
+    statement: Instruction, body: Sequence[AnyStatement], place: Place, layout: Layout, source: Source
+) -> Iterator[Site]:
+    """A barrier, or a fence of proxies, that may be gone."""
+    words = set(statement.modifiers)
+    barrier = statement.opcode in ("bar", "barrier") and "sync" in words and not {"red", "cluster"} & words
+    if not barrier and not (statement.opcode == "fence" and {"proxy", "mbarrier_init"} & words):
+        return
+    edit = layout.gone(statement)
+    if edit is not None:
+        told = f"{statement.name} is taken away"
+        gone = Option((edit,), 0, (0,), told, source.of_line(statement.span.line, told))
+        altered = barrier and alters(body, "warp" if "warp" in words else "cta")
+        price = costs.WARP_BARRIER if "warp" in words else costs.CTA_BARRIER
+        yield Site(place.who, statement.span.line, (gone, Option((), price, (1,), alters=altered)), _TWO)
+
+
+def _errors(text: str) -> int:
+    from ptxmm.linting import lint_text
+
+    return len(lint_text(text, warnings=False))
+
+
+def _accepted(text: str, site: Site, wrong: int) -> Site | None:
+    """The site with those options only that the checker of PTX has no more to say of than of the text as it is."""
+    return site.kept([i for i, o in enumerate(site.options) if not o.edits or _errors(edited(text, o.edits)) <= wrong])

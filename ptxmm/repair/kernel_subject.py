@@ -1,0 +1,133 @@
+"""A kernel test as what is repaired or weakened: the module that all its launches are of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ptxcore.diagnostics import Diagnostic, InputError, Span
+from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.repair.search import Judgement
+from ptxmm.repair.sites import Site
+from ptxmm.repair.subjects import How, of_result
+
+if TYPE_CHECKING:
+    from ptxmm.result import Result
+
+
+class KernelSubject:
+    """A kernel test. What it says does not hold (`race_free = false`) must hold all the same."""
+
+    def __init__(self, test: KernelTest, how: How) -> None:
+        """Raises InputError for a test of several modules."""
+        texts = {launch.text for launch in test.launches}
+        if len(texts) != 1:
+            message = f"the launches of {test.name} are of {len(texts)} modules"
+            raise InputError([Diagnostic(Span(0, 0, 0), message, "repair and weaken change one")], test.path, test.text)
+        self.notes: list[str] = []
+        self.left_out: list[str] = []
+        if any(not check.wanted for check in test.checks):
+            self.notes.append("what the test says does not hold is taken as what must hold")
+        self.test = replace(test, checks=tuple(replace(check, wanted=True) for check in test.checks), expect=("ok",))
+        self._how, launch = how, test.launches[0]
+        self.name, self.path, self.text = test.name, launch.path, launch.text
+        self.claims = tuple(dict.fromkeys((*map(str, self.test.checks), *how.checks)))
+        self.applies = not launch.source and launch.path != test.path
+        if launch.source:
+            self.notes.append(f"nvcc made the PTX of {launch.source}: the diff is of the PTX, which is in no file")
+        self._rule = ""  # that the test as it is breaks
+        self._deadlocks: bool | None = None
+
+    def sites(self, mode: str) -> list[Site]:
+        """What may be changed."""
+        from ptxmm.repair.kernel_sites import sites
+
+        return sites(self.test.launches, mode)
+
+    def judge(self, text: str, patience: float | None = None) -> Judgement:
+        """Whether the checks hold of a changed module, and no barrier leaves threads waiting that did not. Raises OutOfTime."""
+        judged = self._judged(self.test, text, patience)
+        if text == self.text:
+            self._rule = judged.reason
+        if judged.holds and text != self.text and _meets(text) and self._stuck(text) and not self._stuck_at_first():
+            return Judgement(False, False, ("no_deadlock",))
+        return judged
+
+    def larger(self, text: str) -> str:
+        """What becomes of the changed module in the tests of the same file that launch more threads of it. Raises OutOfTime."""
+        told = [f"{other.name}: {_verdict(self._judged(other, text))}" for other in self._larger()]
+        return (
+            f"larger launches: {', '.join(told)}"
+            if told
+            else "a larger launch was not tried: no test of the file has one"
+        )
+
+    def _larger(self) -> list[KernelTest]:
+        from ptxmm.kernels.toml import read
+
+        found = []
+        for name in read(self.test.path).variants if self.test.variant else []:
+            if name == self.test.variant:
+                continue
+            try:
+                other = read(self.test.path).test(name)
+            except InputError:
+                continue
+            if self._same_code(other) and _threads(other) > _threads(self.test):
+                found.append(replace(other, checks=tuple(replace(check, wanted=True) for check in other.checks)))
+        return found
+
+    def _same_code(self, other: KernelTest) -> bool:
+        return [(l.text, l.entry) for l in other.launches] == [(l.text, l.entry) for l in self.test.launches]
+
+    def _judged(self, test: KernelTest, text: str, patience: float | None = None) -> Judgement:
+        try:
+            result = self._checked(test, text, self._how.checks, patience)
+        except InputError as error:
+            if text == self.text:
+                raise
+            return Judgement(False, reason=error.diagnostics[0].message)
+        return of_result(result, rule=self._rule)
+
+    def _checked(self, test: KernelTest, text: str, checks: tuple[str, ...], patience: float | None = None) -> Result:
+        from ptxmm.api import check
+
+        how = self._how
+        launches = tuple(replace(launch, text=text) for launch in test.launches)
+        return check(
+            replace(test, launches=launches), how.model, unroll=how.unroll, timeout=how.left(patience), checks=checks,
+            witnesses=False, options=how.options,
+        )  # fmt: skip
+
+    def _stuck_at_first(self) -> bool:
+        if self._deadlocks is None:
+            self._deadlocks = self._stuck(self.text)
+        return self._deadlocks
+
+    def _stuck(self, text: str) -> bool:
+        """Whether threads may wait for ever at a barrier. Raises OutOfTime."""
+        asking = replace(self.test, checks=(Check("no_deadlock"),))
+        result = self._checked(asking, text, ())
+        return any(c.kind == "no_deadlock" and c.holds is False for c in result.checks)
+
+
+def _meets(text: str) -> bool:
+    return any(word in text for word in ("bar.", "barrier."))
+
+
+def _verdict(judged: Judgement) -> str:
+    if judged.holds is None:
+        return f"undecided ({judged.reason})"
+    if not judged.holds:
+        return f"{', '.join(judged.failed) or judged.reason} fails"
+    return "holds within the bounds of loops" if judged.bounded else "holds"
+
+
+def _threads(test: KernelTest) -> int:
+    count = 0
+    for launch in test.launches:
+        each = 1
+        for size in (*launch.grid, *launch.block):
+            each *= size
+        count += each
+    return count

@@ -1,0 +1,69 @@
+"""Where something may be put between the statements of a thread, and how often that is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxcore.syntax.tree import AnyStatement, Instruction, Label
+
+_TOUCHES = frozenset(
+    {"ld", "st", "atom", "red", "tex", "suld", "sust", "sured", "tld", "cold", "suatom", "cp", "mbarrier", "multimem"}
+)
+_BRANCHES = frozenset({"bra", "goto", "beq", "bne", "blt", "bgt", "ble", "bge"})
+BARRIERS = frozenset({"bar", "barrier"})
+#: Spaces that no other thread sees.
+_OWN = frozenset({"param", "const", "local"})
+
+
+def start_of(statement: AnyStatement) -> tuple[int, int]:
+    """Line and column where a statement begins, with its guard."""
+    return statement.start if isinstance(statement, Instruction) else (statement.span.line, statement.span.column)
+
+
+def gaps(statements: Sequence[AnyStatement]) -> list[int]:
+    """The statements before which something put in could order accesses: between the first and the last of them, once for
+    each stretch that touches no memory; around a loop also at its ends."""
+    looping = any(loops_around(statements, i) for i in range(len(statements)))
+    touching = [i for i, s in enumerate(statements) if orders(s)]
+    if not touching:
+        return []
+    first = 0 if looping else touching[0] + 1
+    last = len(statements) if looping else touching[-1] + 1
+    return [i for i in range(first, last) if start_of(statements[i])[0] and matters(statements[i])]
+
+
+def orders(statement: AnyStatement) -> bool:
+    """Whether a statement accesses memory that others see, or orders what does."""
+    if not isinstance(statement, Instruction) or _OWN & set(statement.modifiers):
+        return False
+    return statement.opcode in _TOUCHES | BARRIERS | {"fence", "membar"}
+
+
+def matters(statement: AnyStatement) -> bool:
+    """Whether it makes a difference to put something before a statement or behind it."""
+    if isinstance(statement, Instruction):
+        return statement.opcode in _BRANCHES or (orders(statement) and statement.opcode not in ("fence", "membar"))
+    return isinstance(statement, Label)
+
+
+def loops_around(statements: Sequence[AnyStatement], i: int) -> int:
+    """How many backward branches lead over the place before a statement."""
+    labels = {s.name: k for k, s in enumerate(statements) if isinstance(s, Label)}
+    count = 0
+    for k, s in enumerate(statements):
+        if isinstance(s, Instruction) and s.opcode in _BRANCHES:
+            target = next((labels[n] for o in s.operands if (n := getattr(o, "name", "")) in labels), None)
+            count += target is not None and target < i <= k
+    return count
+
+
+def alters(statements: Sequence[AnyStatement], kind: str) -> bool:
+    """Whether one more barrier of a kind (`warp`, `cta`, `cluster`) may change how those that are there are met: where threads
+    arrive and go on, or not all come by."""
+    for s in statements:
+        if isinstance(s, Instruction) and s.opcode in BARRIERS:
+            own = next((k for k in ("warp", "cluster") if k in s.modifiers), "cta")
+            plain = "sync" in s.modifiers and s.guard is None and len(s.operands) == 1
+            if own == kind and not plain:
+                return True
+    return False

@@ -127,7 +127,7 @@ PLANTED = {
     "gemm, no wait_group": Planted(gemm, ((_WAIT, ""),), "undefined", "before 'wgmma.wait_group' has waited"),
     "gemm, box": Planted(gemm, (), "no", "forall", {"box": [32, 128]}),
     "gemm, smaller box": Planted(gemm, (), "no", "deadlock", {"box": [64, 32]}),
-    "gemm, swizzle": Planted(gemm, (), "no", "forall", {"swizzle": "64B", "box": [32, 128]}),
+    "gemm, swizzle": Planted(gemm, (), "no", "forall", {"swizzle": "none"}),
     "gemm, no commit_group": Planted(gemm, (("wgmma.commit_group.sync.aligned;", ""),), "undefined",
                                      "before 'wgmma.wait_group' has waited"),
     "matmul, no fence.proxy.async": Planted(matmul, (("fence.proxy.async.shared::cta;", ""),), "undefined", _UNORDERED),

@@ -15,7 +15,10 @@ import ptxmm
 from ptxcore.diagnostics import InputError
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
+from ptxmm.api import model_named
 from ptxmm.cli.main import main
+from ptxmm.kernels import whole
+from ptxmm.result import Checked, Result
 
 FENCE = "fence.proxy.async.shared::cta;"
 WAIT = "L: mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0; @!%p1 bra L;"
@@ -101,6 +104,20 @@ def test_mistakes_are_told(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
     told = capsys.readouterr().out
     assert told.split()[0] == verdict
     assert said in told
+
+
+def test_one_run_says_what_the_formula_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each change whose verdict by the formula is above."""
+    monkeypatch.setattr(whole, "FEWEST", 1)
+    by_runs = 0
+    for change, verdict in [(("", ""), "ok"), *((one[:2], one[2]) for one in WRONG.values())]:
+        test = ptxmm.load(judged(tmp_path, change))
+        result = Result(path="", name="", model="ptx-9.0", verdict="undecided",
+                        checks=[Checked(kind=c.kind, text=str(c)) for c in test.checks])  # fmt: skip
+        if not whole.decide_whole(test, result, None, model_named("ptx-9.0")):
+            assert result.verdict == verdict, (change, result.error)
+            by_runs += 1
+    assert by_runs == len(WRONG) - 1  # but for addresses, of which the formula tells
 
 
 def launched(tmp_path: Path, ptx: str = PTX, box: tuple[int, int] = (32, 4), count: int = 512, **map_: Any) -> Any:

@@ -1,0 +1,75 @@
+"""A project's defaults for `ptxmm check`: options by their names, each mistake told at its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ptxmm.cli.main import main
+
+TEST = "PTX t\n{ x = 0; }\n P0@cta 0 | P1@cta 1 ;\n st.weak.u32 [x], 1 | ld.weak.u32 %r0, [x] ;\nexists (1:r0 = 1)\n"
+
+
+@pytest.fixture
+def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project; the current folder is one below it."""
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    Path("t.litmus").write_text(TEST, encoding="utf-8")
+    return tmp_path
+
+
+def project(folder: Path, table: str) -> None:
+    (folder / "pyproject.toml").write_text(f"[project]\nname = 'x'\n\n[tool.ptxmm]\n{table}\n", encoding="utf-8")
+
+
+def test_the_project_says_how_tests_are_checked(below: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "t.litmus"]) == 0
+    project(below, 'check = ["race_free"]\nformat = "json"\njunit = "report.xml"\ntimeout = 60\nraces = false')
+    capsys.readouterr()
+    assert main(["check", "t.litmus"]) == 1  # it has a race
+    (test,) = json.loads(capsys.readouterr().out)["tests"]
+    assert test["races"] and (below / "report.xml").exists()
+    assert main(["check", "t.litmus", "--format", "text"]) == 1 and capsys.readouterr().out.startswith("no  t")
+    assert main(["check", "t.litmus", "--no-defaults"]) == 0 and capsys.readouterr().out.startswith("ok  t")
+
+
+def test_the_nearest_project_counts_and_others_are_left_alone(below: Path) -> None:
+    project(below, "races = true")
+    assert main(["check", "t.litmus"]) == 1
+    Path("pyproject.toml").write_text("[project]\nname = 'y'\n", encoding="utf-8")
+    assert main(["check", "t.litmus"]) == 0
+    Path("pyproject.toml").write_text("[project]\ndependencies = ['ptxmm']\n", encoding="utf-8")
+    assert main(["check", "t.litmus"]) == 0
+
+
+WRONG = [
+    ("tiemout = 60", "5:1", "has no default 'tiemout'", "did you mean 'timeout'?"),
+    ("bounded_ok = true", "5:1", "has no default 'bounded_ok'", "did you mean 'bounded-ok'?"),
+    ('shard = "1/2"', "5:1", "has no default 'shard'", "of one run"),
+    ("timeout = -1", "5:11", "must be a positive number", None),
+    ('format = "xml"', "5:10", "one of text,", None),
+    ('races = "yes"', "5:9", "true or false is wanted", None),
+    ("check = [true]", "5:9", "a string or a number is wanted", None),
+    ("model = {a = 1}", "5:9", "a string or a number is wanted", None),
+]
+
+
+@pytest.mark.parametrize(("table", "place", "message", "hint"), WRONG, ids=[table for table, *_ in WRONG])
+def test_mistakes_are_told_at_their_lines(
+    below: Path, table: str, place: str, message: str, hint: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(below, table)
+    assert main(["check", "t.litmus"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"../pyproject.toml:{place}: error: ") and message in said and (hint or "") in said
+    assert main(["check", "t.litmus", "--no-defaults"]) == 0
+
+
+def test_what_is_no_toml_is_told(below: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (below / "pyproject.toml").write_text("[tool.ptxmm\n", encoding="utf-8")
+    assert main(["check", "t.litmus"]) == 2 and "no TOML" in capsys.readouterr().err
+    (below / "pyproject.toml").write_text("[tool]\nptxmm = 1\n", encoding="utf-8")
+    assert main(["check", "t.litmus"]) == 2 and "a table is wanted" in capsys.readouterr().err

@@ -15,7 +15,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
-from ptxcore.clock import OutOfTime, deadline_after
+from ptxcore.clock import OutOfTime, deadline_after, limited
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
@@ -102,12 +102,13 @@ def check(
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         until = _earlier(deadline, _SHARE if later else SHARE * smaller)
-        question = Question(
-            test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
-            explain=explain, options=options,
-        )  # fmt: skip
-        _add_assertions(question, result)
-        result = _answer_for_all_contents(question, result)
+        with limited(_at_most(until) if until != deadline else None):
+            question = Question(
+                test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
+                explain=explain, options=options,
+            )  # fmt: skip
+            _add_assertions(question, result)
+            result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error, result.stopped = told(error), True
     except UnsupportedProgram:
@@ -140,6 +141,10 @@ def check(
 _SHARE = 0.5
 
 
+#: What of its time the formula may take where it does not look at its deadline.
+_PATIENCE = 1.1
+
+
 def _is_small(test: KernelTest, model: Model) -> bool:
     """Whether runs are tried only where the formula does not answer in time."""
     return may_be_run(test, model) and not may_be_whole(test, model)
@@ -155,6 +160,11 @@ def _decided_later(test: KernelTest, result: Result, deadline: float | None, mod
 
 def _decide_smaller(model: Model, unroll: int, options: frozenset[str], test: KernelTest, seconds: float) -> Result:
     return check(test, model, unroll=unroll, timeout=seconds, options=options)
+
+
+def _at_most(until: float | None) -> float | None:
+    """After how many seconds what does not end by itself is ended."""
+    return None if until is None else _PATIENCE * max(0.0, until - time.monotonic())
 
 
 def _earlier(deadline: float | None, share: float) -> float | None:

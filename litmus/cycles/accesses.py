@@ -124,6 +124,7 @@ class _Walker:
         self.fences: list[str] = []
         self.controls: frozenset[Access] = frozenset()
         self.marks: set[str] = set()  # of what synchronises, since the last access
+        self.mapped: dict[str, str] = {}  # locations by the registers with their addresses in another CTA
         self.ungrouped = {"CpAsync": 0, "Bulk": 0}  # copies that no group has yet
         self.crowded: set[str] = set()  # where a group has not one copy, but none or several
 
@@ -212,6 +213,8 @@ class _Walker:
 
     def _computed(self, one: Instruction, result: Name) -> None:
         sources = one.operands[1:]
+        if one.opcode == "mapa" and isinstance(sources[0], Name) and sources[0].name in self.locations:
+            self.mapped[_plain(result.name)] = sources[0].name
         known = [self._of(operand) for operand in sources]
         reads = frozenset(read for one in known for read in one.reads)
         self.registers[_plain(result.name)] = _Known(_value(one, sources, [k.value for k in known]), reads)
@@ -227,9 +230,11 @@ class _Walker:
 
     def _access(self, one: Instruction) -> None:
         told = ""
-        if one.opcode == "st" and one.modifiers[:1] == ("async",) and len(one.operands) == 3:
-            told = self._object(one.operands[2])
-            one = Instruction("st", ("async",), one.operands[:2])
+        if one.opcode in ("st", "red") and one.modifiers[:1] == ("async",):
+            if one.opcode == "red" or len(one.operands) != 3:
+                raise Unread(f"has {one.name}, which no edge is")
+            told = self._there(one.operands[2])
+            one = Instruction("st", ("async",), (Address(Name(self._there(one.operands[0]))), one.operands[1]))
         where = next((o for o in one.operands if isinstance(o, Address)), None)
         if where is None:
             raise Unread(f"has {one.name}, which no edge is")
@@ -247,12 +252,12 @@ class _Walker:
         if told:
             self.marks.add(f"stasync {told}")
 
-    def _object(self, operand: Operand) -> str:
-        """The mbarrier object that an operation tells of its end."""
-        known = self._of(operand.base).value if isinstance(operand, Address) else None
-        if not isinstance(known, tuple) or isinstance(known, _Sum):
+    def _there(self, operand: Operand) -> str:
+        """What `mapa` has made an address of, in another CTA."""
+        found = self.mapped.get(_plain(_base(operand)))
+        if found is None:
             raise Unread("accesses what only running it tells")
-        return known[0]
+        return found
 
     def _asynchronous(self, one: Instruction) -> None:
         """A copy, or what tells that it is over."""
@@ -378,8 +383,6 @@ def _value(one: Instruction, sources: Sequence[Operand], values: Sequence[_Value
         return 0
     if one.opcode == "and" and 0 in values:
         return 0
-    if one.opcode == "mapa" and len(values) == 2:
-        return values[0]
     if one.opcode == "add" and len(values) == 2:
         return _sum(values[0], values[1])
     return None

@@ -16,7 +16,7 @@ from litmus.cycles import generate
 from litmus.cycles.cycle import Layout, laid_out, resolved
 from litmus.cycles.edges import read_cycle
 from litmus.cycles.normal import normal
-from litmus.cycles.recognise import recognised
+from litmus.cycles.recognise import Unread, recognised
 from litmus.formats.printer import write
 from litmus.formats.reader import read
 from litmus.test import Test
@@ -114,6 +114,7 @@ def events_of(layout: Layout, witness: Witness) -> list[int]:
     return found
 
 
+LIBRARY = Path(ptxmm.__file__).parents[1] / "litmus" / "library"
 #: A location of a cycle, or the first word of one, in whichever CTA.
 FIRST = re.compile(r"[xyzabc](\[0(\.\.\d+)?\])?(@\w+)?$")
 
@@ -218,6 +219,19 @@ def test_the_search_for_what_tells_models_apart_sees_hand_overs_of_copies(capsys
     words = ["--find", "--edges", "Fre,CpAsyncMbars**,BulkMbars**", "--places", "cta", "--mode", "free", "--size", "2"]
     assert main(["compare", "--model", "ptx-9.0", "--model", "ptx-9.0/-causality", *words]) == 1
     assert "Mbars" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("model/st.async+release", "st.async.release.gpu.global"),
+        ("asynchronous/red.async+object", "red.async"),
+        ("asynchronous/bulk+reductions", "accessed elsewhere"),
+    ],
+)
+def test_operations_that_no_edge_makes_are_told_by_their_names(name: str, reason: str) -> None:
+    with pytest.raises(Unread, match=re.escape(reason)):
+        recognised(ptxmm.load(LIBRARY / f"{name}.litmus"))
 
 
 def test_names_tell_a_wait_from_none() -> None:

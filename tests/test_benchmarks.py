@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from campaigns import some
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 SCRIPT = FOLDER / "bench.py"
@@ -65,7 +66,7 @@ def ptx() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("what", MODULES)
+@pytest.mark.parametrize("what", some(3, MODULES))
 def test_reading_and_checking_take_less_than_a_hundred_bytes_for_each_of_the_source(ptx: ModuleType, what: str) -> None:
     text = MODULES[what]
     ptx.heap(KERNEL + "ret; }")  # what is imported on first use is no module's

@@ -13,6 +13,7 @@ from ptxmm import __version__
 if TYPE_CHECKING:
     from ptxmm.kernels.files import Item
     from ptxmm.repair.finding import Answer
+    from ptxmm.repair.subjects import Subject
 
 _FOUND, _NONE, _BAD_INPUT, _UNDECIDED = range(4)
 #: Which of them counts, of many tests: as for `ptxmm check`.
@@ -135,12 +136,8 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
             answer = answered(
                 subject, options.command, every=getattr(options, "all", True), most=most, told=telling.say
             )
-        if options.apply and answer.found and not subject.applies:
-            raise ValueError("the PTX is in no file: --apply writes none")
         if options.apply and answer.found:
-            with open(subject.path, "w", encoding="utf-8", newline="") as file:
-                file.write(answer.found[0].text)
-            subject.notes.append(f"the first one was written to {subject.path}")
+            _write(subject, answer.found[0].text)
     except InputError as error:
         sys.stderr.write(error.render() + "\n")
     except UnsupportedProgram as error:
@@ -150,6 +147,17 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
     else:
         return answer.status, answer
     return _BAD_INPUT, None
+
+
+def _write(subject: Subject, text: str) -> None:
+    """Writes a changed text where the old one stands, with its ends of lines. Raises OSError, ValueError where it is in none."""
+    if not subject.applies:
+        raise ValueError("what would change is in no file of its own: --apply writes none")
+    with open(subject.path, "rb") as file:
+        ends = "\r\n" if b"\r\n" in file.read() and "\r" not in text else ""
+    with open(subject.path, "w", encoding="utf-8", errors="surrogateescape", newline=ends) as file:
+        file.write(text)
+    subject.notes.append(f"the first one was written to {subject.path}")
 
 
 def _report(options: argparse.Namespace, answer: Answer, documents: list[dict[str, Any]]) -> None:

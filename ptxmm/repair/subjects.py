@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -104,11 +105,10 @@ def noted(subject: Subject, how: How) -> Subject:
 class LitmusSubject:
     """A litmus test. An outcome that it asks for by `exists` is one that must not be: `~exists` is what must hold."""
 
-    applies = True
-
     def __init__(self, test: Test, how: How) -> None:
         self.test, self._how = test, how
         self.name, self.path, self.text = test.name, test.path, test.text
+        self.applies = not test.instance and os.path.isfile(test.path)  # a template is the text of many
         self.notes: list[str] = []
         self.left_out: list[str] = []
         self.claims = tuple(self._claims(test))

@@ -227,6 +227,41 @@ def test_apply_writes_the_first_repair(tmp_path: Path, capsys: pytest.CaptureFix
     assert {need["line"] for need in document["weakens"][0]["needs"]} == {5, 6}
 
 
+def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mp.litmus"
+    path.write_bytes(MP.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["repair", str(path), "--apply"]) == 0
+    data = path.read_bytes()
+    assert b"st.release.gpu" in data and data.count(b"\n") == data.count(b"\r\n") > 4
+
+
+def test_what_is_in_no_file_is_not_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = LitmusSubject(ptxmm.parse(MP.read_text(encoding="utf-8")), How())
+    assert not subject.applies
+    monkeypatch.setattr("ptxmm.repair.subjects.subject_of", lambda *_: subject)
+    assert main(["repair", str(MP), "--apply"]) == 2
+    assert "--apply writes none" in capsys.readouterr().err
+
+
+def test_an_interruption_prints_what_was_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The single changes and the cheapest repair come first; the second one is where somebody stops it."""
+    from ptxmm.repair.search import Search
+
+    found = Search.solutions
+
+    def stopped(self: Search) -> Iterator[object]:
+        yield next(found(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "solutions", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        main(["repair", str(MP), "--all"])
+    out = capsys.readouterr().out
+    assert "repair 1: 2 edits, cost 13" in out and "interrupted: there may be other repairs" in out
+
+
 @pytest.mark.parametrize(
     ("text", "options", "says"),
     [

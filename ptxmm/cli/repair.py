@@ -150,7 +150,7 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
 
 
 def _write(subject: Subject, text: str) -> None:
-    """Writes a changed text where the old one stands, with its ends of lines. Raises OSError, ValueError where it is in none."""
+    """Writes a changed text where the old one stands, with its ends of lines. Raises OSError; ValueError where none does."""
     if not subject.applies:
         raise ValueError("what would change is in no file of its own: --apply writes none")
     with open(subject.path, "rb") as file:

@@ -122,7 +122,7 @@ def answered(
         answer.stopped = "out of time"
     except KeyboardInterrupt:
         answer.stopped = "interrupted"
-    if search.best is not None:
+    if search.best is not None and (every or not answer.found):
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
     answer.asked += search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided

@@ -142,6 +142,8 @@ class LitmusSubject:
         try:
             test = read(text, self.path, self.test.instance)
         except InputError as error:
+            if text == self.text:
+                raise
             return Judgement(False, reason=error.diagnostics[0].message)
         asking = replace(test, condition=_forbidden(test.condition), more=tuple(map(_forbidden, test.more)), meta=())
         try:
@@ -155,6 +157,8 @@ class LitmusSubject:
                 options=how.options,
             )
         except InputError as error:
+            if text == self.text:
+                raise
             return Judgement(False, reason=error.diagnostics[0].message)
         judged = of_result(result, asking.condition.asked, self._rule)
         if text == self.text:

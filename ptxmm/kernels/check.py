@@ -6,6 +6,7 @@ launches -> program (see `build`) -> outcomes -> each check on each outcome -> v
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -102,7 +103,7 @@ def check(
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         until = _earlier(deadline, _SHARE if later else SHARE * smaller)
-        with limited(_at_most(until) if until != deadline else None):
+        with limited(_at_most(until)) if until != deadline else nullcontext():
             question = Question(
                 test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
                 explain=explain, options=options,

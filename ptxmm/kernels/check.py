@@ -16,7 +16,8 @@ from axioms.errors import UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
-from ptxcore.clock import OutOfTime, deadline_after, limited
+from ptxcore import clock
+from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
@@ -103,7 +104,7 @@ def check(
             elif not (isinstance(open_, LeftOpen) and open_.what in UNTOLD) and shown_by_runs(test, result, deadline):
                 return result
         until = _earlier(deadline, _SHARE if later else SHARE * smaller)
-        with limited(_at_most(until)) if until != deadline else nullcontext():
+        with clock.limited(_at_most(until)) if until != deadline else nullcontext():
             question = Question(
                 test, model, engine=engine, backend=backend, deadline=until, all_elements=all_elements, why=why,
                 explain=explain, options=options,

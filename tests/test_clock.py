@@ -125,9 +125,8 @@ def test_a_run_that_never_ends_stops_in_its_time(body: str) -> None:
         path="k", name="k", model="ptx-9.0", verdict="undecided", checks=[Checked(kind="race_free", text="race_free")]
     )
     with limited(0.3):
-        assert whole.decide_whole(test, result, None, ptxmm.api.model_named("ptx-9.0")).endswith(
-            ("takes too long", "an error of the run")
-        )  # a livelock
+        left = whole.decide_whole(test, result, None, ptxmm.api.model_named("ptx-9.0"))
+    assert left.endswith("takes too long") or "an error of the run (deadlock: no thread can go on" in left
 
 
 #: So many calls of functions take about a tenth of a second.

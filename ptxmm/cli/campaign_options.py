@@ -35,7 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Decides litmus tests under each model and keeps what comes out in DATABASE, an SQLite file. What is in it "
         "is not decided again, so the same command goes on where it ended, whatever ended it. --report tells what the last "
         "command came to.",
-        epilog=shared._ending(
+        epilog=shared.ending(
             "0 every test has a whole answer, whatever it is; 2 bad input or usage, or an error in a test; 3 something is "
             "undecided, bounded, or not decided yet; 130 interrupted",
             "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "ptxmm campaign runs.db --report --html runs.html",
             "ptxmm campaign runs.db tests --dask tcp://10.0.0.1:8786",
         ),
-        formatter_class=shared._Help,
+        formatter_class=shared.Help,
         allow_abbrev=False,
     )
     commands._parser_class = usual

@@ -27,13 +27,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="tell the cycles of tests, and their names",
         description="Reads litmus tests, made by ptxmm generate or not, and tells the cycle that the condition of each asks "
         "for, the name that ptxmm generate gives to that cycle, and the classic name of its shape, under which it stands.",
-        epilog=shared._ending(
+        epilog=shared.ending(
             "0 each test has a cycle; 1 some have none; 2 bad input or usage; 130 interrupted",
             "ptxmm classify mp.litmus",
             "ptxmm classify tests --diyone > cycles",
             "ptxmm generate 'PodWW Rfe PodRR Fre' | ptxmm classify -",
         ),
-        formatter_class=shared._Help,
+        formatter_class=shared.Help,
         allow_abbrev=False,
     )
     classify.add_argument("paths", nargs="+", metavar="PATH", help="a *.litmus file, a folder, @list, or -")

@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ptxmm.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """The options of the command."""
+    explain = commands.add_parser(
+        "explain",
+        help="tell of a mistake, a race, an axiom, a verdict, a warning",
+        description="Tells of a topic: what it is, a small test that shows it, what mends it. Without a topic it lists all.",
+        allow_abbrev=False,
+    )
+    explain.add_argument("topic", nargs="?", metavar="TOPIC", help="such as data-race, causality, relaxed-spin, iriw")
+
 
 def explain(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for what is no topic."""

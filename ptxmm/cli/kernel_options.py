@@ -79,12 +79,12 @@ def add_init(commands: Commands) -> None:
         "init",
         help="write a kernel test to begin with",
         description="Writes a kernel test of a kernel in CUDA C++ or PTX: what its signature says, and comments for the rest.",
-        epilog=shared._ending(
+        epilog=shared.ending(
             "0 it is written; 2 bad input or usage",
             "ptxmm init lock.cu                      writes lock.toml",
             "ptxmm init lock.cu --entry weak -o tests/weak.toml",
         ),
-        formatter_class=shared._Help,
+        formatter_class=shared.Help,
         allow_abbrev=False,
     )
     init.add_argument("path", metavar="FILE.cu|FILE.ptx", help="where the kernel is")

@@ -8,6 +8,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from ptxmm.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """The options of the command."""
+    models = commands.add_parser(
+        "models",
+        help="list the models that ship",
+        description="Lists the models that ship, by the names that --model of ptxmm check takes: what each is, and where it "
+        "lies. With --show it prints one.",
+        allow_abbrev=False,
+    )
+    models.add_argument("--show", metavar="NAME", help="print the text of this one")
+
 
 def models(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for a name that is none of those that ship."""

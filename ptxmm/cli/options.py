@@ -36,7 +36,7 @@ def seconds(text: str) -> float:
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-class _Help(argparse.HelpFormatter):
+class Help(argparse.HelpFormatter):
     """Fills paragraphs; those that are indented stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -44,7 +44,7 @@ class _Help(argparse.HelpFormatter):
         return "\n\n".join(p if p.startswith(" ") else fill(p, width, indent) for p in text.split("\n\n"))
 
 
-def _ending(status: str, *examples: str) -> str:
+def ending(status: str, *examples: str) -> str:
     """What stands at the end of a command's help."""
     lines = "\n".join(f"  {example}" for example in examples)
     return f"exit status: {status}\n\nexamples:\n\n{lines}"
@@ -66,24 +66,15 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _add_models(commands: Commands) -> None:
-    models = commands.add_parser(
-        "models",
-        help="list the models that ship",
-        description="Lists the models that ship, by the names that --model of ptxmm check takes: what each is, and where it "
-        "lies. With --show it prints one.",
-        allow_abbrev=False,
-    )
-    models.add_argument("--show", metavar="NAME", help="print the text of this one")
+    from ptxmm.cli.models import add
+
+    add(commands)
 
 
 def _add_explain(commands: Commands) -> None:
-    explain = commands.add_parser(
-        "explain",
-        help="tell of a mistake, a race, an axiom, a verdict, a warning",
-        description="Tells of a topic: what it is, a small test that shows it, what mends it. Without a topic it lists all.",
-        allow_abbrev=False,
-    )
-    explain.add_argument("topic", nargs="?", metavar="TOPIC", help="such as data-race, causality, relaxed-spin, iriw")
+    from ptxmm.cli.explain import add
+
+    add(commands)
 
 
 def _add_classify(commands: Commands) -> None:
@@ -105,26 +96,9 @@ def _add_weaken(commands: Commands) -> None:
 
 
 def _add_library(commands: Commands) -> None:
-    library = commands.add_parser(
-        "library",
-        help="list the tests that ship, and print them",
-        description="Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
-        "that have all of them; with the name of one, its text. ptxmm check library:NAME decides one, library:FOLDER those "
-        "of a folder.",
-        epilog=_ending(
-            "0; 2 where no test has these words",
-            "ptxmm library                      all of them",
-            "ptxmm library proxies surface      those with these words",
-            "ptxmm library MP+rel+acq           prints one",
-            "ptxmm library MP+rel+acq --path    says where it is",
-            "ptxmm check library:message-passing",
-        ),
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-    library.add_argument("words", nargs="*", metavar="WORD", help="a test's name, or words in folder, name or text")
-    library.add_argument("--path", action="store_true", help="print paths")
-    library.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+    from ptxmm.cli.library import add
+
+    add(commands)
 
 
 def _add_campaign(commands: Commands) -> None:
@@ -176,7 +150,7 @@ def _add_check(commands: Commands) -> None:
         help="decide litmus tests and kernel tests",
         description="Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
         "whether what the test says of them holds.",
-        epilog=_ending(
+        epilog=ending(
             "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
             "3 nothing failed but something stayed undecided, or holds only within the bounds of loops; 130 interrupted",
             "ptxmm check mp.litmus                    one test, with its outcomes",
@@ -184,7 +158,7 @@ def _add_check(commands: Commands) -> None:
             "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
             "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
         ),
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     check.add_argument(
@@ -356,13 +330,13 @@ def _add_lint(commands: Commands) -> None:
         help="check PTX modules",
         description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
         "authors of concurrent code should know. Modules are taken as relocatable.",
-        epilog=_ending(
+        epilog=ending(
             "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
             "3 a file that was not checked to its end; 130 interrupted",
             "ptxmm lint kernel.ptx",
             "ptxmm lint *.ptx --as manual --format json",
         ),
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
@@ -413,12 +387,12 @@ def _add_run(commands: Commands) -> None:
         "run",
         help="run a PTX kernel",
         description="Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
-        epilog=_ending(
+        epilog=ending(
             "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
             "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
             "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
         ),
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     run.add_argument("path", metavar="FILE.ptx", help="the module")
@@ -464,7 +438,7 @@ def _add_generate(commands: Commands) -> None:
         description="Makes litmus tests: from a cycle of relaxations in the language of diy, from a list of them as diyone7 "
         "reads it, from all cycles of some edges, or of a family such as lock:cas. They go to standard output, or each into a "
         "file.",
-        epilog=_ending(
+        epilog=ending(
             "0; 2 what no test can be made of; 130 interrupted",
             "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
             "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
@@ -474,7 +448,7 @@ def _add_generate(commands: Commands) -> None:
             "ptxmm generate lock:cas 4",
             "ptxmm generate --families",
         ),
-        formatter_class=_Help,
+        formatter_class=Help,
         allow_abbrev=False,
     )
     generate.add_argument(

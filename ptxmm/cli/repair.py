@@ -30,7 +30,7 @@ def add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Finds the cheapest set of edits with which every check of a test holds: orders and scopes of accesses, "
         "fences, barriers, fences of proxies; each set is proven by check, and nothing of it can be left out. Prints a "
         "diff.",
-        epilog=shared._ending(
+        epilog=shared.ending(
             "0 a repair for each test, or nothing to repair; 1 there is none; 2 bad input or usage; 3 undecided; "
             "130 interrupted",
             "ptxmm repair mp.litmus                   the cheapest repair",
@@ -38,7 +38,7 @@ def add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
             "ptxmm repair mp.litmus --max-edits 1     or that there is none of one edit",
             "ptxmm repair mp.litmus --apply           change the file",
         ),
-        formatter_class=shared._Help,
+        formatter_class=shared.Help,
         allow_abbrev=False,
     )
     _add_shared(repair)
@@ -56,13 +56,13 @@ def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="find the orders, scopes, fences and barriers that no check needs",
         description="Finds every largest set of orders, scopes, fences and barriers that can be weaker, or gone, while every "
         "check still holds; each is proven by check, with what fails when anything more is weaker. The cheapest comes first.",
-        epilog=shared._ending(
+        epilog=shared.ending(
             "0 something can be weaker; 1 nothing can, or not everything holds as it is; 2 bad input or usage; "
             "3 undecided; 130 interrupted",
             "ptxmm weaken lock.litmus",
             "ptxmm weaken lock.toml:correct --apply",
         ),
-        formatter_class=shared._Help,
+        formatter_class=shared.Help,
         allow_abbrev=False,
     )
     _add_shared(weaken)

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -43,7 +42,7 @@ if "-MF" in words:
     open(words[words.index("-MF") + 1], "w").write("module.ptx: " + " \\\\\\n    ".join(escaped) + "\\n")
 open(words[words.index("-o") + 1], "w").write("// " + " ".join(text.split()) + " " + os.environ.get("CPATH", ""))
 """
-OLD = time.time() - 100
+OLD = 1_600_000_000  # long ago
 
 
 class Place:
@@ -138,7 +137,8 @@ def test_what_is_no_entry_does_not_count(place: Place, tmp_path: Path) -> None:
 def test_what_changes_while_it_is_compiled_is_not_kept(place: Place, tmp_path: Path) -> None:
     os.utime(place.folder / "inc" / "one.h")  # now: it may have changed since the compiler read it
     (place.folder / "inc" / "one.h").touch()
-    os.utime(place.folder / "inc" / "one.h", (time.time() + 50, time.time() + 50))
+    later = (place.folder / "inc" / "one.h").stat().st_mtime + 1_000_000_000  # in the future
+    os.utime(place.folder / "inc" / "one.h", (later, later))
     place.compile()
     assert not (tmp_path / "cache").exists()
     place.write("inc/one.h", "// __TIME__")

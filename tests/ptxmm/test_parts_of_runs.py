@@ -79,11 +79,8 @@ def test_a_budget_ends_the_run_and_is_no_success(folder: Path, capsys: pytest.Ca
 
 
 def test_a_budget_interrupts_what_takes_long() -> None:
-    begun = time.monotonic()
     with pytest.raises(Stopped), within(0.05):
-        while time.monotonic() - begun < 30:
-            time.sleep(30)
-    assert time.monotonic() - begun < 30
+        time.sleep(30)  # nothing is raised where it comes to its end
     with within(None) as budget:
         budget.look()
     with pytest.raises(Stopped), within(0.01) as budget:

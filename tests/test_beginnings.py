@@ -146,3 +146,17 @@ def test_of_random_streams() -> None:
 def test_of_many_random_streams() -> None:
     for seed in range(1000, 1000 + share(2000)):
         compare(seed, 4 * STEPS)
+
+
+@ENGINES
+def test_flags_of_one_name_are_looked_for_each_by_itself(engine: str) -> None:
+    """Of two threads each copies to an object of its own, with nothing between initialisation and copy; one waits for ever."""
+    copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [g], 16,"
+    waits = "w: mbarrier.try_wait.parity.shared.b64 p, [m], 0; @!p bra w; fence.proxy.async.global;"
+    test = ptxmm.parse(
+        "PTX two\n{ .shared .u64 m; .shared .u64 n; .shared .align 16 .u32 s[4]; .global .align 16 .u32 g[4]; }\n"
+        f"P0@cta 0 {{ .reg .pred p; mbarrier.init.shared.b64 [m], 1; {waits} {copy} [m]; }}\n"
+        f"P1@cta 0 {{ mbarrier.init.shared.b64 [n], 1; {copy} [n]; }}\nexists true\nrace_free\n"
+    )
+    result = ptxmm.check(test, engine=engine)
+    assert result.verdict == "undefined" and "initialisation" in str(result.error)

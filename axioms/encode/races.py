@@ -38,8 +38,8 @@ class Flags:
         """Pairs count only where something else holds, too."""
         self._only = only
         self._where = {
-            (flag.name, i, j): formula.conj(literal, truth(only(flag.name, program.events[i], program.events[j])), BOTH)
-            for flag, value in self.found
+            (at, i, j): formula.conj(literal, truth(only(flag.name, program.events[i], program.events[j])), BOTH)
+            for at, (flag, value) in enumerate(self.found)  # two flags may have one name
             for i, j, literal in value.pairs()
         }
 
@@ -49,9 +49,9 @@ class Flags:
         """Every race, each with its execution. `ask(new, literals)` gives a consistent execution in which one of the literals
         holds, `new` being a variable that is not used yet; None where there is none."""
         tellings = Tellings()
-        for flag, value in self.found:
+        for at, (flag, value) in enumerate(self.found):
             told = tellings.of(flag.name)
-            kinds = self._literals(program, flag, value)
+            kinds = self._literals(program, at, value)
             while True:
                 left = [literal for pair, literals in kinds.items() if pair not in told for literal in literals]
                 if not left:
@@ -67,12 +67,12 @@ class Flags:
                         told.add(pair)
                         yield race(flag.name, candidate, i, j)
 
-    def _literals(self, program: Program, flag: Axiom, value: Relation) -> dict[Pair, list[int]]:
-        """The literals of a flag's pairs, by the pairs of instructions."""
+    def _literals(self, program: Program, at: int, value: Relation) -> dict[Pair, list[int]]:
+        """The literals of the pairs of a flag, by its number, by the pairs of instructions."""
         found: dict[Pair, list[int]] = {}
         for i, j, literal in value.pairs():
             if self._only is not None:
-                literal = self._where[flag.name, i, j]
+                literal = self._where[at, i, j]
             if literal != FALSE:
                 found.setdefault(pair_of(program.events[i], program.events[j]), []).append(literal)
         return found

@@ -192,10 +192,12 @@ def test_twice_the_input_is_twice_the_work(name: str, frame: int, share: int, tm
     steep = {}
     for unit in units.split("¦")[frame % share :: share]:
         texts = [before + unit * (size // len(unit)) + after for size in (length, 2 * length)]
-        # what is imported and prepared on first use; other texts, since one that is read twice may be remembered
+        # What is imported and prepared on first use; another text, since one that is read twice may be remembered. Where all
+        # units are tried it is as long as the longer one: what is prepared for the first long name counts as work, too.
         other, short = (before + unit * (size // len(unit) - 1) + after for size in (2 * length, length // 8))
         _take(reader, other, tmp_path)
-        work(lambda short=short: _take(reader, short, tmp_path), PACKAGES)
+        first = other if share == 1 else short
+        work(lambda first=first: _take(reader, first, tmp_path), PACKAGES)
         small, large = (work(lambda text=text: _take(reader, text, tmp_path), PACKAGES) for text in texts)
         if large > MOST * small:
             steep[unit] = small, large

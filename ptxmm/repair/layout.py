@@ -8,6 +8,8 @@ from ptxmm.repair.sites import TextEdit
 
 #: What ends a cell.
 _EDGES = "|;"
+#: What a label marks stands within so many lines.
+_NEAR = 8
 
 
 class Layout:
@@ -53,9 +55,17 @@ class Layout:
         column = start - first
         if not self._table:
             if not text[first:start].strip():
-                return first, f"{text[first:start]}{statement};\n"
+                return first, f"{self._indent(line, text[first:start])}{statement};\n"
             return start, f"{statement}; "
         return first, self._row(whole, column, statement)
+
+    def _indent(self, line: int, own: str) -> str:
+        """The blanks before what is put on a line of its own: those of the line, or where it is a label, of what it marks."""
+        if not self._lines.of(line).rstrip().endswith(":"):
+            return own
+        near = self._lines.text[self._lines.start(line) :].split("\n", _NEAR + 1)[1 : _NEAR + 1]
+        marked = next((text for text in near if text.strip() and not text.rstrip().endswith(":")), "")
+        return marked[: len(marked) - len(marked.lstrip())]
 
     def put_behind(self, last: Instruction, statement: str) -> tuple[int, str]:
         """What puts a statement behind the last one of a thread."""

@@ -15,8 +15,10 @@ from ptxmm.cli.main import main
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import read
 from ptxmm.repair.accesses import Strength, family, spelled, strength
+from ptxmm.repair.building import Lines
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import sites
+from ptxmm.repair.layout import Layout
 from ptxmm.repair.subjects import How, LitmusSubject, subject_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -144,3 +146,10 @@ def test_sites_of_a_launch_of_one_thread_put_no_fence_in(lock: Path) -> None:
     assert isinstance(test, KernelTest)
     launches = [replace(launch, grid=(1, 1, 1)) for launch in test.launches]
     assert not [o for s in sites(launches, "repair") for o in s.options if "put in" in o.words]
+
+
+def test_what_is_put_before_a_label_is_indented_as_what_it_marks() -> None:
+    text = "{\n\tmov.u32 %r1, 0;\n$L__1:\n\n\tbar.sync 0;\n\tret;\n}\n"
+    layout = Layout(Lines(text), table=False)
+    assert layout.put((3, 1), "fence.sc.gpu") == (text.index("$L__1"), "\tfence.sc.gpu;\n")
+    assert layout.put((5, 2), "fence.sc.gpu") == (text.index("\tbar"), "\tfence.sc.gpu;\n")

@@ -54,8 +54,8 @@ class Agent(NamedTuple):
     time: int
     parts: tuple[Part, ...]
     #: Of a product of a warpgroup: what each of its threads knew at its last fence, and what this said of other accesses.
-    tables: tuple[Table, ...] = ()
-    known: dict[tuple[int, int, int], bool] = {}  # noqa: RUF012
+    tables: tuple[Table, ...]
+    known: dict[tuple[int, int, int], bool]
 
 
 class Groups:
@@ -102,17 +102,19 @@ class Copies:
             parts = (
                 Part(how.scope or "cta", number, self._known(number, (self._own(number), self._counts.get(number, 0)))),
             )
-            return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts)
+            return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, (), {})
         if copy is None and (how.form.run is not st_async or how.sem == "release" or how.space != "shared::cluster"):
             raise self.run.leaves(thread, "asynchronous")
         if copy is not None and copy.after is None and not how.words["bulk"]:
             time = self._counts[number] = self._counts.get(number, 0) + 1
             own = self._own(number)
-            return self._noted(thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, ()))
+            return self._noted(
+                thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), (), {})
+            )
         proxy = "generic" if copy is None else "async"
         first = self._numbered(number, proxy)
         parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
-        agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts)
+        agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})
         if copy is None:
             return agent
         self.maps.reads(agent)

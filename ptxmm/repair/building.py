@@ -94,7 +94,18 @@ def access_site(
         line = instruction.span.line
         said = source.of_access(line, kind, level.order, level.scope, now.scope) if source and words else ""
         options.append(Option((edit,) if edit else (), change, (kind, level), words, said))
-    return site(f"{place.who}", instruction.span.line, options, lambda a, b: no_stronger(kind, a[1], b[1]), mode)  # type: ignore[arg-type]
+    return site(place.who, instruction.span.line, options, _at_most(kind), mode)
+
+
+def _at_most(kind: str) -> Callable[[tuple[object, ...], tuple[object, ...]], bool]:
+    """Compares levels of options of one kind: their orders and scopes, which stand second."""
+
+    def compared(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+        a, b = one[1], other[1]
+        assert isinstance(a, Strength) and isinstance(b, Strength)
+        return no_stronger(kind, a, b)
+
+    return compared
 
 
 def told(instruction: Instruction, kind: str, level: Strength, now: Strength) -> str:
@@ -147,7 +158,7 @@ def fence_site(
         price = cost("fence", level) + loops * costs.IN_A_LOOP
         edit = TextEdit(offset, offset, put(name))
         options.append(Option((edit,), price, ("fence", level), _before(name), _said(source, line, name)))
-    return site(where, line, options, lambda a, b: no_stronger("fence", a[1], b[1]), REPAIR)  # type: ignore[arg-type]
+    return site(where, line, options, _at_most("fence"), REPAIR)
 
 
 def alone_site(

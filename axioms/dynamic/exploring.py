@@ -35,26 +35,26 @@ class Done(NamedTuple):
             yield from events
 
 
-def explore(run: Callable[[Known, Script], Sequence[Sequence[Event]]]) -> int:
-    """Runs until no run shows anything new; gives the number of runs that stand for all executions. `run` begins as a script
-    says, and raises Again where more is known. Raises TooMany."""
+def explore(run: Callable[[Known, Script], Sequence[Sequence[Event]]], most: int = MOST) -> int:
+    """Runs until no run shows anything new; gives the number of runs that stand for all executions, at most so many. `run`
+    begins as a script says, and raises Again where more is known. Raises TooMany."""
     known = Known()
     for _ in range(_MOST_AGAIN):
         try:
-            return _explored(run, known)
+            return _explored(run, known, most)
         except Again:
             continue
     raise TooMany
 
 
-def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known) -> int:
+def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known, most: int) -> int:
     waiting, met = [Script()], set()
     begun: list[Script] = []
     while waiting:
         script = waiting.pop()
         if any(_begins(done, script) for done in begun):
             continue
-        if len(begun) >= MOST:
+        if len(begun) >= most:
             raise TooMany
         events = Done(tuple(tuple(of) for of in run(known, script)))
         begun.append(_shown(events))
@@ -66,12 +66,12 @@ def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: 
     return len(begun)
 
 
-def wander(run: Callable[[Script], Sequence[Sequence[Event]]]) -> None:
+def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST) -> None:
     """Runs that begin otherwise than those before them, drawn at random from what these show; they stand for nothing, but one
-    of them may show something wrong. `run` ends it by raising."""
+    of them may show something wrong. `run` ends it by raising, `most` runs do."""
     draw = random.Random(0)
     waiting, met = [Script()], set()
-    for _ in range(MOST):
+    for _ in range(most):
         if not waiting:
             return
         at = draw.randrange(len(waiting))

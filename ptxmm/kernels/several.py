@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.dynamic.exact import Exact
-from axioms.dynamic.exploring import TooMany, explore, wander
+from axioms.dynamic.exploring import MOST, TooMany, explore, wander
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.noted import Again
 from axioms.dynamic.open_operations import OneOfSeveral
@@ -17,7 +17,7 @@ from ptxmm.kernels.runs import Runs, State, Watchers
 
 if TYPE_CHECKING:
     from axioms.dynamic.noted import Event
-    from axioms.dynamic.plan import Known, Script
+    from axioms.dynamic.plan import Known, Name, Script
     from ptxcore.machine.lower.ops import Program
     from ptxmm.kernels.launch import Launch
 
@@ -40,9 +40,11 @@ class Several(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The final values of an execution that are not as a check wants them; None where it does not terminate."""
+    """The final values of an execution that are not as a check wants them; None where it does not terminate. `steps`: its
+    open operations in their order."""
 
     state: State | None
+    steps: tuple[Name, ...] = ()
 
 
 class OpenIn(NamedTuple):
@@ -53,11 +55,12 @@ class OpenIn(NamedTuple):
 
 
 class RaceOf(NamedTuple):
-    """A race, in the launch of a number, and who watched that."""
+    """A race, in the launch of a number, and who watched that. `steps`: the open operations before it in their order."""
 
     race: Race
     launch: int
     watcher: Exact
+    steps: tuple[Name, ...] = ()
 
 
 def race_of(runs: Runs) -> RaceOf | None:
@@ -84,47 +87,57 @@ def race_of(runs: Runs) -> RaceOf | None:
     return None
 
 
-def hunt(runs: Runs, broken: Callable[[State], bool]) -> RaceOf | Failed | None:
-    """Something wrong in one of many runs that begin otherwise than those before them: a race, final values that are against
-    a check, or threads that wait for ever; None where none was seen. What they do not show is not known."""
+def hunt(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -> RaceOf | Failed | None:
+    """Something wrong in one of many runs that begin otherwise than those before it: a race, final values that are against
+    a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs."""
 
     def run(script: Script) -> Sequence[Sequence[Event]]:
-        watchers: list[Exact] = []
-
-        def watch(launch: Launch, _: Program) -> Watchers:
-            def single() -> Exact:
-                watchers.append(Exact(prod(launch.block), len(watchers), script))
-                return watchers[-1]
-
-            return Watchers(None, single)
-
-        try:
-            state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
-            if not any(w.stale for w in watchers) and broken(state):
-                raise _Broken(state)
-        except Stopped as stopped:
-            if isinstance(stopped.why, Race):
-                raise _Raced(RaceOf(stopped.why, len(watchers) - 1, watchers[-1])) from None
-            if stopped.why == Open("time"):
-                raise
-        except KernelError as error:
-            if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
-                raise _Broken(None) from None
-        return [w.events for w in watchers]
+        return one_run(runs, lambda size, launch: Exact(size, launch, script), broken)
 
     try:
-        wander(run)
-    except _Raced as raced:
-        return raced.race
-    except _Broken as failed:
-        return Failed(failed.state)
+        wander(run, most)
+    except Wrong as wrong:
+        return wrong.found
     except (Stopped, UsageError):
         pass
     return None
 
 
-def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed | OpenIn:
-    """Runs a test as often as its open operations need it. `broken`: whether final values are against a check."""
+def one_run(
+    runs: Runs, make: Callable[[int, int], Exact], broken: Callable[[State], bool]
+) -> Sequence[Sequence[Event]]:
+    """A run watched for races of its own: its open operations, by launch. `make` gives who watches a launch, by the threads of
+    its CTAs and its number. Raises Wrong, Stopped where the time is over, and UsageError."""
+    watchers: list[Exact] = []
+
+    def watch(launch: Launch, _: Program) -> Watchers:
+        def single() -> Exact:
+            watchers.append(make(prod(launch.block), len(watchers)))
+            return watchers[-1]
+
+        return Watchers(None, single)
+
+    def steps() -> tuple[Name, ...]:
+        return tuple(event.name for watcher in watchers for event in watcher.events)
+
+    try:
+        state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
+        if not any(w.stale for w in watchers) and broken(state):
+            raise Wrong(Failed(state, steps()))
+    except Stopped as stopped:
+        if isinstance(stopped.why, Race):
+            raise Wrong(RaceOf(stopped.why, len(watchers) - 1, watchers[-1], steps())) from None
+        if stopped.why == Open("time"):
+            raise
+    except KernelError as error:
+        if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
+            raise Wrong(Failed(None, steps())) from None
+    return [w.events for w in watchers]
+
+
+def run_several(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -> Several | Failed | OpenIn:
+    """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
+    check."""
     found: list[tuple[State, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
@@ -163,7 +176,7 @@ def run_several(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed
         return [w.events for w in watchers]
 
     try:
-        count = explore(run)
+        count = explore(run, most)
         if circles:
             return circles[0]
     except _Broken as failed:
@@ -193,10 +206,12 @@ def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:
         circles.append(OpenIn(launch, stopped.why))
 
 
-class _Raced(Exception):
-    def __init__(self, race: RaceOf) -> None:
-        super().__init__(race)
-        self.race = race
+class Wrong(Exception):
+    """A run shows that a test fails."""
+
+    def __init__(self, found: RaceOf | Failed) -> None:
+        super().__init__(found)
+        self.found = found
 
 
 class _Broken(Exception):

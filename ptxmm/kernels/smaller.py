@@ -28,15 +28,14 @@ SHARE = 0.2
 
 def may_be_smaller(test: KernelTest) -> bool:
     """Whether a test has smaller launches to look at, and checks that do not speak of values, which hang on the size."""
-    large = sum(prod(launch.grid) * prod(launch.block) for launch in test.launches) > _LARGE
-    return large and any(check.expression is None for check in test.checks) and next(_smaller(test), None) is not None
+    return any(check.expression is None for check in test.checks) and next(smaller_of(test), None) is not None
 
 
 def told_of_smaller(test: KernelTest, decide: Callable[[KernelTest, float], Result], deadline: float) -> list[str]:
     """What a smaller launch shows: of the first that is wrong, else of the largest that is decided. `decide` answers a test
     within so many seconds."""
     right: str = ""
-    for small in _smaller(test):
+    for small in smaller_of(test):
         left = deadline - time.monotonic()
         if left <= 0:
             break
@@ -53,11 +52,13 @@ def told_of_smaller(test: KernelTest, decide: Callable[[KernelTest, float], Resu
     return [right] if right else []
 
 
-def _smaller(test: KernelTest) -> Iterator[KernelTest]:
-    """The test with fewer CTAs, or with fewer threads in each, and only with checks that do not speak of values."""
+def smaller_of(test: KernelTest) -> Iterator[KernelTest]:
+    """A large test with fewer CTAs, or with fewer threads in each, and only with checks that do not speak of values."""
     if len(test.launches) != 1 or test.launches[0].cluster is not None:
         return
     launch = test.launches[0]
+    if prod(launch.grid) * prod(launch.block) <= _LARGE:
+        return
     checks = tuple(check for check in test.checks if check.expression is None)
     seen = {(launch.grid, launch.block)}
     for ctas, threads in _SIZES:
@@ -86,4 +87,4 @@ def _wrong(result: Result) -> str:
     return checked.message or checked.text
 
 
-__all__ = ["SHARE", "may_be_smaller", "told_of_smaller"]
+__all__ = ["SHARE", "may_be_smaller", "smaller_of", "told_of_smaller"]

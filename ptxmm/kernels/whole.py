@@ -25,8 +25,9 @@ from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
+from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, State, Watchers, all_beside, truth
-from ptxmm.kernels.several import Failed, OpenIn, hunt, race_of, run_several
+from ptxmm.kernels.several import Failed, OpenIn, RaceOf, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.kernels.whole_findings import Findings
@@ -63,6 +64,8 @@ _TELLING = _MISUSED | {_STUCK}
 _SHARE = 0.5
 #: Seconds that many runs may take to find something wrong where nothing is proven.
 _HUNTING = 10.0
+#: Where more runs than these are needed for all executions, something wrong is looked for before they are made.
+_FEW = 32
 #: Readings of the manual that runs know; under others the formula decides.
 READINGS = frozenset(("war-ok",))
 
@@ -266,17 +269,17 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
     """Answers all checks by several runs, or by a race or a failed check of one; gives what is open, and in
     which launch."""
     test = runs.test
-    if (found := race_of(runs)) is not None:
-        Findings(runs, places, found.launch, found.watcher.indices, result).race(
-            found.race, synchronized=not found.watcher.exact
-        )
-        if result.verdict == "no":
-            return None
+    if (found := race_of(runs)) is not None and _tell_wrong(runs, result, places, found):
+        return None
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
     broken = partial(_breaks, test, safe)
-    several = run_several(runs, broken)
+    several = run_several(runs, broken, _FEW)
     if isinstance(several, OpenIn):
-        return None if _hunted(runs, result, places, broken) else several
+        if _hunted(runs, result, places, broken):
+            return None
+        several = run_several(runs, broken) if several.open.what == "runs" else several
+    if isinstance(several, OpenIn):
+        return several
     if isinstance(several, Failed):
         _tell_failed(test, result, several.state)
         return None if result.verdict == "no" else (0, Open("error"))
@@ -292,15 +295,25 @@ def _breaks(test: KernelTest, safe: list[Check], state: State) -> bool:
 
 
 def _hunted(runs: Runs, result: Result, places: Places, broken: Callable[[State], bool]) -> bool:
-    """Whether one of many runs shows that the test fails; then it is told."""
+    """Whether one of many runs, or one that does what goes wrong in a smaller launch, shows that the test fails; then it is
+    told."""
+    with limited(_HUNTING):
+        again = replayed(runs, broken)
+    if again is not None and _tell_wrong(runs, result, places, again.found):
+        result.notes.append(told.replayed(again.ctas, again.threads))
+        return True
     with limited(_HUNTING):
         wrong = hunt(runs, broken)
+    return wrong is not None and _tell_wrong(runs, result, places, wrong)
+
+
+def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | Failed) -> bool:
+    """Tells what a run shows that is wrong; whether the test fails by it."""
     if isinstance(wrong, Failed):
         _tell_failed(runs.test, result, wrong.state)
-    elif wrong is not None:
-        Findings(runs, places, wrong.launch, wrong.watcher.indices, result).race(
-            wrong.race, synchronized=not wrong.watcher.exact
-        )
+    else:
+        findings = Findings(runs, places, wrong.launch, wrong.watcher.indices, result)
+        findings.race(wrong.race, synchronized=not wrong.watcher.exact)
     return result.verdict == "no"
 
 

@@ -87,6 +87,15 @@ def several(runs: int, threads: int, accesses: int) -> str:
     )
 
 
+def replayed(ctas: int, threads: int) -> str:
+    """The note of a test of which a run shows that it fails, made from one of a smaller launch."""
+    size = f"{ctas:,} CTA{'s' * (ctas != 1)} of {threads:,} thread{'s' * (threads != 1)}"
+    return (
+        f"found in a smaller launch, {size}: as many threads of this one took the same steps, and what is told is a run of all "
+        "its threads"
+    )
+
+
 def by_runs_alone(open_: str) -> str:
     """Why a test is not decided whose instructions only runs follow."""
     return f"products of warpgroups (wgmma) are followed by runs of all threads alone, and {open_}"

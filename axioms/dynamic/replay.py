@@ -1,0 +1,68 @@
+"""A run of a launch in which some threads take the steps that others took in a run of a smaller launch.
+
+Their operations whose order is open come in the order that they had there; all else goes on as it can. What such a run shows
+is shown, since it is a run like any other; where the threads do not get on in that order, they go on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from axioms.dynamic.exact import Exact
+from axioms.dynamic.noted import Event, Spot
+from axioms.dynamic.plan import Name, Script
+from ptxcore.machine.run.watched import WatchedThread
+
+#: When the other threads come to their open operations: whenever they do, before the steps, or behind them.
+Others = Literal["beside", "first", "last"]
+#: Rounds that threads wait for their turn in which no open operation is executed: behind them it is no order that gets on.
+_PATIENCE = 6
+
+
+class Replay(Exact):
+    """Watches one launch in which some threads take the steps of others."""
+
+    def __init__(self, size: int, launch: int, steps: Sequence[Name], others: Others) -> None:
+        """`steps`: open operations in their order, by the threads that take them here."""
+        super().__init__(size, launch, Script())
+        self._numbers = {name: at for at, name in enumerate(steps)}
+        self._chosen = {number for _, number, _ in steps}
+        self._next, self._others = 0, others
+        #: How many operations there were when the last one had to wait, and how many had to since then.
+        self._stood, self._waited = -1, 0
+
+    def _turn(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+        self._hold(thread, self._waits(name))
+
+    def _awaits(self, thread: WatchedThread, spot: Spot, name: Name) -> None:
+        self._hold(thread, self._waits(name))
+
+    def _waits(self, name: Name) -> bool:
+        """Whether it is the turn of somebody else."""
+        over = self._next >= len(self._numbers)
+        if over:
+            return False
+        if name[1] in self._chosen:
+            waits = self._others == "first" or self._numbers.get(name, self._next) > self._next
+        else:
+            waits = self._others == "last"
+        return waits and not self._stands()
+
+    def _stands(self) -> bool:
+        """Whether nobody gets on this way: then the others come now, and if they have, the steps are given up."""
+        if self._stood != len(self.events):
+            self._stood, self._waited = len(self.events), 0
+        self._waited += 1
+        if self._waited <= _PATIENCE * max(1, len(self.held)):
+            return False
+        self._waited = 0
+        if self._others == "beside":
+            self._next = len(self._numbers)
+        self._others = "beside"
+        return True
+
+    def _done(self, thread: WatchedThread, event: Event) -> None:
+        super()._done(thread, event)
+        if self._next < len(self._numbers) and self._numbers.get(event.name) == self._next:
+            self._next += 1

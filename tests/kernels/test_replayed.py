@@ -1,0 +1,82 @@
+"""What goes wrong in a smaller launch, shown in the full one by the same steps."""
+
+from __future__ import annotations
+
+import pytest
+from by_runs import by_runs
+
+from ptxmm.kernels import replayed as replaying
+from ptxmm.kernels.replayed import Replayed, replayed
+from ptxmm.kernels.runs import Runs
+from ptxmm.kernels.several import RaceOf
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import KernelFile
+
+#: In each round one CTA is the first. One that was first in just every second round stores: two CTAs do in very few orders.
+_LOCK = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 seq)
+{{
+ .reg .pred %p<4>; .reg .b32 %r<12>; .reg .b64 %rd<9>;
+ ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [seq]; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mov.u32 %r3, 0; mov.u32 %r4, 0;
+ bar.sync 0; setp.ne.u32 %p1, %r2, 0; @%p1 bra END;
+ROUND:
+ {taken} selp.u32 %r5, 1, 0, %p2;
+ shl.b32 %r3, %r3, 1; or.b32 %r3, %r3, %r5; add.u64 %rd2, %rd2, 4; add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, {rounds};
+ @%p2 bra ROUND;
+ {meant}
+ setp.eq.u32 %p2, %r3, {one}; setp.eq.u32 %p3, %r3, {other}; or.pred %p2, %p2, %p3; not.pred %p2, %p2; @%p2 bra END;
+ st.global.u32 [%rd1], %r1;
+END: ret;
+}}"""
+_ROUNDS = 6
+_FIRST = "atom.relaxed.gpu.global.exch.b32 %r5, [%rd2], 1; setp.eq.u32 %p2, %r5, 0;"
+_NUMBER = "mov.u32 %r6, %nctaid.x; sub.u32 %r6, %r6, 1;"
+_LAST = "atom.relaxed.gpu.global.inc.u32 %r5, [%rd2], 9; " + _NUMBER + " setp.eq.u32 %p2, %r5, %r6;"
+
+
+def _test(grid: int, block: int, meant: str = "", taken: str = _FIRST) -> KernelTest:
+    tree = {
+        "ptx": "k.ptx", "entry": "k", "grid": grid, "block": block,
+        "params": {"x": {"type": "u32", "elements": 1}, "seq": {"type": "u32", "elements": _ROUNDS}},
+        "check": {"race_free": True},
+    }  # fmt: skip
+    text = _LOCK.format(rounds=_ROUNDS, one=0b101010, other=0b010101, meant=meant, taken=taken)
+    return KernelFile.of(tree, "k.toml", {"k.ptx": text}).test()
+
+
+def test_a_race_of_a_smaller_launch_is_shown_in_the_full_one() -> None:
+    open_, found = by_runs(_test(8, 64))
+    assert not open_ and found.verdict == "no" and len(found.races) == 1
+    assert [event["thread"].split(" thread ")[0] for event in found.races[0]["events"]] != ["CTA 0"] * 2
+    assert any("2 CTAs of 32 threads: as many threads of this one took the same steps" in note for note in found.notes)
+
+
+#: Of a grid of two CTAs alone.
+_OF_TWO = "mov.u32 %r6, %nctaid.x; setp.ne.u32 %p2, %r6, 2; @%p2 bra END;"
+
+
+def test_what_goes_wrong_in_smaller_launches_alone_is_no_answer() -> None:
+    test = _test(6, 64, _OF_TWO)
+    assert replayed(Runs(test, watched=True), lambda _: False) is None
+
+
+@pytest.mark.parametrize("others", ["beside", "first", "last"])
+def test_other_threads_come_before_behind_or_beside_the_steps(others: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is to be the first one in a round must not come behind others, nor before them who is to be the last one."""
+    monkeypatch.setattr(replaying, "get_args", lambda _: (others,))
+    found = replayed(Runs(_test(6, 64), watched=True), lambda _: False)
+    assert (found is None) == (others != "last")
+    found = replayed(Runs(_test(6, 64, taken=_LAST), watched=True), lambda _: False)
+    assert others == "beside" or (found is None) == (others != "first")
+    if isinstance(found, Replayed):
+        assert isinstance(found.found, RaceOf) and (found.ctas, found.threads) == (2, 32)
+
+
+def test_threads_of_a_smaller_launch_have_the_same_coordinates() -> None:
+    small, full = _test(2, 32).launches[0], _test(6, 64).launches[0]
+    steps = ((0, 0, 0), (0, 33, 1), (0, 2, 0))
+    assert list(replaying._taken(steps, small, full)) == [
+        ((0, 0, 0), (0, 65, 1), (0, 2, 0)), ((0, 4 * 64, 0), (0, 5 * 64 + 1, 1), (0, 4 * 64 + 2, 0)),
+    ]  # fmt: skip

@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from ptxcore.isa.form import Form
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENT = ROOT / "tests" / "patience.py"
+PATIENT = ROOT / "tests" / "support" / "patience.py"
 GATE = ROOT / "tests" / "kernels" / "gate"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), GATE / "README.md"]
+
+for _where in ("support", "axioms/models"):  # what tables are made by
+    sys.path.append(str(ROOT / "tests" / _where))
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _GENERATED = re.compile(

@@ -96,6 +96,48 @@ def _says(line: ast.stmt) -> bool:
     )
 
 
+# Where tests stand.
+
+#: Folders of tests that are not named for a room: what they look at is in several, or is not code.
+_ACROSS = {"engines", "gpu", "grammars", "kernels", "project", "support", "tensors"}
+#: The meanings of instructions, which are in `ptxcore/isa`, with tables of second meanings.
+_MEANINGS = HERE / "ptxcore" / "semantics"
+
+
+def test_folders_of_tests_are_rooms_of_the_code() -> None:
+    folders = {
+        path.parent.relative_to(HERE)
+        for path in FILES
+        if path.name.startswith("test_") and not path.is_relative_to(_MEANINGS)
+    }
+    rooms = {folder for folder in folders if folder.parts and folder.parts[0] not in _ACROSS}
+    assert len(rooms) > 20
+    assert sorted(str(room) for room in rooms if not (HERE.parent / room).is_dir()) == []
+
+
+def test_helpers_stand_beside_their_users_or_in_support() -> None:
+    """So that each file of tests runs alone, too: pytest looks in its folder and in `support`."""
+    homes: dict[str, set[Path]] = {}
+    for path in FILES:
+        homes.setdefault(path.stem, set()).add(path.parent)
+    far = [
+        (str(path.relative_to(HERE)), name)
+        for path in FILES
+        if path.name.startswith("test_") and "sys.path" not in path.read_text(encoding="utf-8")
+        for name in _imported(path)
+        if name in homes and not homes[name] & {HERE, HERE / "support", path.parent}
+    ]
+    assert far == []
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+
+
 # Files of the product.
 
 PRODUCT = [path for folder in ("axioms", "ptxcore", "ptxmm", "litmus") for path in (HERE.parent / folder).rglob("*.py")]
@@ -147,7 +189,7 @@ def project(tmp_path: Path) -> Path:
 
 def said(project: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:ptxmm", *arguments]
-    environment = {"PYTHONPATH": f"{HERE}:{HERE.parent}", "PATH": "", "PYTEST_XDIST_AUTO_NUM_WORKERS": "2"}
+    environment = {"PYTHONPATH": f"{HERE / 'support'}:{HERE.parent}", "PATH": "", "PYTEST_XDIST_AUTO_NUM_WORKERS": "2"}
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True).stdout
 
 

@@ -29,7 +29,7 @@ from importlib import import_module
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-for folder in (TESTS.parent, TESTS, TESTS / "ptxcore" / "semantics"):
+for folder in (TESTS.parent, TESTS, TESTS / "support", TESTS / "ptxcore" / "semantics"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

@@ -1,4 +1,4 @@
-// Kernels whose results are easily said otherwise: they are run, and compared (tests/ptxcore/machine/test_compiled_kernels.py).
+// Kernels whose results are easily said otherwise: they are run, and compared (tests/ptxcore/machine/run/test_compiled_kernels.py).
 
 extern "C" __global__ void saxpy(int n, float a, const float* x, float* y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,0 +1,290 @@
+"""Repairs and weakenings of litmus tests: proven, minimal as all combinations tell, and written where they belong."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from campaigns import some
+
+import ptxmm
+from litmus.formats.printer import write
+from litmus.relaxations import relaxations
+from litmus.test import Test
+from ptxmm.cli.main import main
+from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.sites import Vector, edited, edits_of
+from ptxmm.repair.subjects import How, LitmusSubject, judging, subject_of
+
+LIBRARY = Path(__file__).resolve().parents[3] / "litmus" / "library"
+MP = LIBRARY / "message-passing" / "MP+rlx.litmus"
+#: Tests whose texts can all be tried, at one text each.
+SMALL = (
+    "message-passing/MP+rlx",
+    "message-passing/MP+rel+rlx",
+    "load-buffering/LB+rlx",
+    "iriw/IRIW+acq",
+    "barriers/MP+bar.sync-other-barrier",
+    "proxies/CoRR+alias",
+    "coherence/CoRW2+weak",
+)
+#: Tests that hold, of which orders and scopes are taken away.
+CORRECT = (
+    "message-passing/MP+rel+acq",
+    "message-passing/MP+fence.acq_rel.gpu",
+    "message-passing/MP+rel-rlx+fence.acq_rel",
+    "message-passing/MP+exch.rel+or.acq",
+    "store-buffering/SB+fence.sc.gpu",
+    "load-buffering/LB+acq+rel",
+    "isa2/ISA2+rel+acq-rel+acq",
+    "isa2/ISA2+rel+fence.acq_rel+acq",
+    "iriw/IRIW+fence.sc.gpu",
+    "locks/lock+cas.rlx-fence+fence-st.rlx",
+    "locks/hand-shake+rel+acq",
+)
+
+
+def of_library(name: str) -> Test:
+    test = ptxmm.load(LIBRARY / f"{name}.litmus")
+    assert isinstance(test, Test)
+    return test
+
+
+def answer(test: Test, mode: str = "repair", every: bool = True, most: int | None = None) -> Answer:
+    return answered(LitmusSubject(test, How()), mode, every=every, most=most)
+
+
+def by_trying(test: Test, mode: str) -> tuple[set[Vector], int]:
+    """The weakest vectors that hold, of all there are, and how many these are."""
+    subject = LitmusSubject(test, How())
+    sites = subject.sites(mode)
+    vectors = list(product(*(range(len(site.options)) for site in sites)))
+    good = [v for v in vectors if judging(subject, sites, v).holds]
+    least = {
+        v for v in good if not any(w != v and all(s.at_most(a, b) for s, a, b in zip(sites, w, v, strict=True)) for w in good)
+    }  # fmt: skip
+    return least, len(vectors)
+
+
+@pytest.mark.parametrize("name", some(2, SMALL))
+def test_the_repairs_are_those_that_trying_everything_finds(name: str) -> None:
+    test = of_library(name)
+    least, tried = by_trying(test, "repair")
+    found = answer(test)
+    subject = LitmusSubject(test, How())
+    sites = subject.sites("repair")
+    assert {f.text for f in found.found} == {edited(subject.text, edits_of(sites, v)) for v in least}
+    assert len(found.found) == len(least) and tried >= 2
+    assert found.complete and not found.upside_down
+    assert [f.cost for f in found.found] == sorted(f.cost for f in found.found)
+
+
+@pytest.mark.parametrize("name", ["message-passing/MP+rel+acq", "message-passing/MP+fence.acq_rel.gpu"])
+def test_the_weakenings_are_those_that_trying_everything_finds(name: str) -> None:
+    test = of_library(name)
+    least, tried = by_trying(test, "weaken")
+    found = answer(test, "weaken")
+    unchanged = [
+        v
+        for v in least
+        if not any(
+            o.words for s, i in zip(LitmusSubject(test, How()).sites("weaken"), v, strict=True) for o in [s.options[i]]
+        )
+    ]
+    assert len(found.found) == len(least) - len(unchanged) and tried > 8
+    assert found.complete
+    for one in found.found:
+        assert LitmusSubject(test, How()).judge(one.text).holds
+        assert all(need.failed for need in one.needs)
+
+
+def spoilt(test: Test, number: int, draw: random.Random) -> Test | None:
+    """The test with some orders and scopes weaker, asking what it asked; None where it is none."""
+    kept = test
+    for _ in range(number):
+        ways = [r.test for r in relaxations(kept) if " becomes " in r.what]
+        if not ways:
+            return None
+        kept = replace(draw.choice(ways), condition=test.condition, observed=test.observed)
+    named = replace(kept, name="spoilt", comments=())
+    return ptxmm.parse(write(named), "spoilt.litmus")
+
+
+def spoilt_tests() -> Iterator[Test]:
+    draw = random.Random(18)
+    for name in CORRECT:
+        test = spoilt(of_library(name), draw.choice((1, 2, 3)), draw)
+        if test is not None and not LitmusSubject(test, How()).judge(test.text).holds:
+            yield test
+
+
+def test_what_was_taken_away_is_found_again() -> None:
+    """The repair is proven by a check of its own, and costs no more than the orders that were there."""
+    count = 0
+    for test in spoilt_tests():
+        found = answer(test, every=False)
+        assert found.found, write(test)
+        mended = ptxmm.parse(found.found[0].text, "mended.litmus")
+        quantifier = "~exists" if mended.condition.quantifier == "exists" else mended.condition.quantifier
+        mended = replace(mended, condition=replace(mended.condition, quantifier=quantifier), meta=())
+        assert ptxmm.check(mended).verdict == "ok"
+        assert found.found[0].minimal and not found.upside_down
+        count += 1
+    assert count >= 9
+
+
+def test_no_repair_of_so_many_edits() -> None:
+    test = of_library("message-passing/MP+rlx")
+    none = answer(test, most=1)
+    assert (none.found, none.complete, none.status) == ([], True, 1)
+    assert len(answer(test, most=2).found) == 4
+
+
+def test_what_holds_needs_no_repair() -> None:
+    found = answer(of_library("message-passing/MP+rel+acq"))
+    assert found.base.holds and found.status == 0 and found.asked == 1
+
+
+def test_nothing_of_a_fence_is_a_repair_where_nothing_is_ordered() -> None:
+    """Two grids that nothing orders: no edit of the kinds that there are helps."""
+    found = answer(of_library("kernels/grids+no-wait"))
+    assert found.complete and not found.found and found.status == 1
+
+
+def test_a_barrier_that_nobody_passes_is_no_repair() -> None:
+    """In a branch that one thread takes: what is put in must be met by all."""
+    text = """PTX once
+{ x=0; }
+P0@cta 0,gpu 0 {
+  st.weak.u32 [x], 1;
+}
+P1@cta 0,gpu 0 {
+  bra END;
+  st.weak.u32 [x], 2;
+END:
+  ld.weak.u32 %r0, [x];
+}
+~exists (1:r0 = 0)
+"""
+    test = ptxmm.parse(text, "once.litmus")
+    assert isinstance(test, Test)
+    found = answer(test)
+    assert found.found
+    for one in found.found:
+        checked = ptxmm.parse(one.text, "mended.litmus")
+        result = ptxmm.check(checked, checks=["no_deadlock"])
+        assert result.verdict == "ok" and result.states, one.text
+
+
+def test_a_barrier_that_some_executions_do_not_pass_is_no_repair() -> None:
+    """Who reads 0 would go past it: the answer would be right for those only that end."""
+    text = """PTX sometimes
+{ x=0; y=0; }
+P0@cta 0,gpu 0 {
+  st.relaxed.cta.u32 [x], 1;
+  st.relaxed.cta.u32 [y], 1;
+}
+P1@cta 0,gpu 0 {
+  ld.relaxed.cta.u32 %r0, [y];
+  setp.ne.u32 %p0, %r0, 1;
+  @%p0 bra END;
+  ld.relaxed.cta.u32 %r1, [x];
+END:
+}
+~exists (1:r0 = 1 /\\ 1:r1 = 0)
+"""
+    test = ptxmm.parse(text, "sometimes.litmus")
+    assert isinstance(test, Test)
+    found = answer(test)
+    assert found.found and found.complete
+    for one in found.found:
+        assert ptxmm.check(ptxmm.parse(one.text), checks=["no_deadlock"]).verdict == "ok", one.text
+
+
+def test_the_table_keeps_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mp.litmus"
+    path.write_text(MP.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["repair", str(path), "--all"]) == 0
+    out = capsys.readouterr().out
+    assert "+ st.release.gpu.u32 [f], 1 | ld.relaxed.gpu.u32 %r1, [x] ;" in out
+    assert "+ fence.acq_rel.gpu         |                             ;" in out
+    assert out.count("proven by check") == 4 and "there is no other repair" in out
+
+
+def test_apply_writes_the_first_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mp.litmus"
+    path.write_text(MP.read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["repair", str(path), "--apply"]) == 0
+    assert main(["repair", str(path)]) == 0
+    assert "nothing to repair" in capsys.readouterr().out
+    assert main(["weaken", str(path), "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)["tests"][0]
+    assert document["complete"] and len(document["weakens"]) == 1
+    assert {need["line"] for need in document["weakens"][0]["needs"]} == {5, 6}
+
+
+def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mp.litmus"
+    path.write_bytes(MP.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["repair", str(path), "--apply"]) == 0
+    data = path.read_bytes()
+    assert b"st.release.gpu" in data and data.count(b"\n") == data.count(b"\r\n") > 4
+
+
+def test_what_is_in_no_file_is_not_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = LitmusSubject(ptxmm.parse(MP.read_text(encoding="utf-8")), How())
+    assert not subject.applies
+    monkeypatch.setattr("ptxmm.repair.subjects.subject_of", lambda *_: subject)
+    assert main(["repair", str(MP), "--apply"]) == 2
+    assert "--apply writes none" in capsys.readouterr().err
+
+
+def test_an_interruption_prints_what_was_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The single changes and the cheapest repair come first; the second one is where somebody stops it."""
+    from ptxmm.repair.search import Search
+
+    found = Search.solutions
+
+    def stopped(self: Search) -> Iterator[object]:
+        yield next(found(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "solutions", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        main(["repair", str(MP), "--all"])
+    out = capsys.readouterr().out
+    assert "repair 1: 2 edits, cost 13" in out and "interrupted: there may be other repairs" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says"),
+    [
+        ("hello", [], "error: a test starts with"),
+        (None, [], "no such file"),
+        (MP.read_text(encoding="utf-8"), ["--model", "nothing"], "unknown model"),
+    ],
+)
+def test_bad_input(
+    text: str | None, options: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.litmus"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    assert main(["repair", str(path), *options]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_time_that_runs_out_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repair", str(MP), "--timeout", "0.000001"]) == 3
+    assert "nobody knows" in capsys.readouterr().out
+
+
+def test_a_path_is_read_as_what_is_there() -> None:
+    assert subject_of(str(MP), How()).claims == ("~exists (1:r0 == 1 /\\ 1:r1 == 0)",)

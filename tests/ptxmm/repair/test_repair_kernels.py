@@ -1,0 +1,155 @@
+"""Repairs and weakenings of kernels: those after public bug reports are mended at no more cost than by the known fix."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxcore.syntax.reader import read_module
+from ptxcore.syntax.tree import Instruction
+from ptxmm.cli.main import main
+from ptxmm.kernels.test import KernelTest
+from ptxmm.kernels.toml import read
+from ptxmm.repair.accesses import Strength, family, spelled, strength
+from ptxmm.repair.building import Lines
+from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.kernel_sites import sites
+from ptxmm.repair.layout import Layout
+from ptxmm.repair.subjects import How, LitmusSubject, subject_of
+
+ROOT = Path(__file__).resolve().parents[3]
+MUSEUM = ROOT / "tests" / "kernels" / "museum"
+#: What the cheapest repair changes in each.
+BUGS = {
+    "16-lamport-counter-relaxed-red": ["red.global.gpu.add.u32 becomes red.release.gpu.global.add.u32"],
+    "42-cluster-barrier-relaxed": ["barrier.cluster.arrive.relaxed becomes barrier.cluster.arrive.release"],
+    "22-caslock-block-scope": [
+        "atom.cas.acquire.cta.b32 becomes atom.cas.acquire.gpu.b32",
+        "st.release.cta.b32 becomes st.release.gpu.b32",
+    ],
+}
+
+
+def answer(path: str, mode: str = "repair") -> Answer:
+    return answered(subject_of(path, How()), mode, every=False, most=None)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_kernel_after_a_bug_report_is_mended(name: str) -> None:
+    path = MUSEUM / f"{name}.toml"
+    ptx = next(v for v in read(path).document.tree["variant"] if v["name"] == "buggy")["ptx"]
+    if not os.path.exists(MUSEUM / ptx):
+        pytest.skip("the collection of kernels is not here")
+    found = answer(f"{path}:buggy")
+    assert [change.words for change in found.found[0].changes] == BUGS[name]
+    assert found.found[0].minimal and found.found[0].cheapest and not found.undecided
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    for name in ("lock.toml", "lock.ptx", "lock.cu"):
+        shutil.copy(ROOT / "examples" / name, tmp_path)
+    return tmp_path / "lock.toml"
+
+
+def test_the_lock_is_mended_in_its_file(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a diff of the PTX and, for it has line information, in the words of CUDA C++; then the file is right."""
+    assert main(["repair", f"{lock}:weak", "--apply"]) == 0
+    out = capsys.readouterr().out
+    assert "+\tst.release.gpu.b32 [%rd2],%r2;" in out and "lock.cu:12: store with cuda::memory_order_release" in out
+    assert "a larger launch was not tried" in out
+    assert ptxmm.check(ptxmm.load(f"{lock}:weak")).verdict == "ok"
+    assert ptxmm.check(ptxmm.load(f"{lock}:correct")).verdict == "ok"
+
+
+def test_a_larger_launch_of_the_file_is_tried(lock: Path) -> None:
+    lock.write_text(
+        lock.read_text(encoding="utf-8")
+        + '\n[[variant]]\nname = "three"\nentry = "weak"\ngrid = [3, 1, 1]\ncheck.forall = "counter[0] == 3"\nexpect = "no"\n',
+        encoding="utf-8",
+    )
+    assert answer(f"{lock}:weak").found[0].larger == "larger launches: lock.toml:three: holds"
+
+
+def test_nothing_of_the_correct_lock_can_be_weaker(lock: Path) -> None:
+    found = answer(f"{lock}:correct", "weaken")
+    assert found.complete and not found.found and found.status == 1
+
+
+def test_what_is_stronger_than_needed_is_found(lock: Path) -> None:
+    """An order and a scope too many go, and a fence; what is left fails when it is weaker."""
+    ptx = lock.with_suffix(".ptx")
+    text = ptx.read_text(encoding="utf-8")
+    head, tail = text.split(".entry weak(", 1)
+    head = head.replace("st.release.gpu.b32 [%rd2]", "fence.acq_rel.gpu;\n\tst.release.sys.b32 [%rd2]")
+    head = head.replace("atom.cas.acquire.gpu.b32", "atom.cas.acq_rel.gpu.b32")
+    ptx.write_text(f"{head}.entry weak({tail}", encoding="utf-8")
+    found = answer(f"{lock}:correct", "weaken")
+    assert found.complete and found.found
+    for one in found.found:
+        assert one.minimal and all(need.failed for need in one.needs)
+        ptx.write_text(one.text, encoding="utf-8")
+        assert ptxmm.check(ptxmm.load(f"{lock}:correct")).verdict == "ok"
+    least = found.found[0].text.split(".entry weak(")[0]
+    assert "atom.cas.acquire.gpu.b32" in least and "st.release.gpu.b32 [%rd2]" in least and "fence" not in least
+
+
+def test_the_checker_of_ptx_refuses_no_option(lock: Path) -> None:
+    from ptxmm.linting import lint_text
+    from ptxmm.repair.sites import edited
+
+    subject = subject_of(f"{lock}:weak", How())
+    assert not isinstance(subject, LitmusSubject)
+    tried = 0
+    for site in subject.sites("repair"):
+        for option in site.options:
+            assert lint_text(edited(subject.text, option.edits), warnings=False) == []
+            tried += 1
+    assert tried > 20
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted", "text"),
+    [
+        ("ld.global.u32 %r, [%rd]", Strength("acquire", "gpu"), "ld.acquire.gpu.global.u32"),
+        ("st.relaxed.cta.global.u32 [%rd], 1", Strength("release", "sys"), "st.release.sys.global.u32"),
+        ("st.relaxed.cta.global.u32 [%rd], 1", Strength("weak", ""), "st.weak.global.u32"),
+        ("atom.cas.acquire.cta.b32 %r, [%rd], 0, 1", Strength("acq_rel", "gpu"), "atom.cas.acq_rel.gpu.b32"),
+        ("membar.gl", Strength("acq_rel", "gpu"), "fence.acq_rel.gpu"),
+        ("barrier.cluster.arrive.aligned", Strength("relaxed", ""), "barrier.cluster.arrive.relaxed.aligned"),
+        ("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%rd], 1", Strength("relaxed", "cluster"),
+         "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cta.b64"),
+    ],
+)  # fmt: skip
+def test_an_instruction_is_spelled_with_another_order(written: str, wanted: Strength, text: str) -> None:
+    module, _ = read_module(f".version 9.0\n.target sm_90\n.address_size 64\n.entry k() {{ {written}; }}\n")
+    one = next(s for s in module.statements if isinstance(s, Instruction))
+    kind = family(one)
+    assert kind is not None and spelled(one, kind, wanted) == text and strength(one, kind) != wanted
+
+
+def test_a_bad_kernel_test_is_refused_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.toml").write_text("grid = 0\n", encoding="utf-8")
+    assert main(["repair", str(tmp_path / "bad.toml")]) == 2
+    assert "bad.toml:1" in capsys.readouterr().err
+
+
+def test_sites_of_a_launch_of_one_thread_put_no_fence_in(lock: Path) -> None:
+    """Nobody else is there to be ordered with."""
+    from dataclasses import replace
+
+    test = ptxmm.load(f"{lock}:weak")
+    assert isinstance(test, KernelTest)
+    launches = [replace(launch, grid=(1, 1, 1)) for launch in test.launches]
+    assert not [o for s in sites(launches, "repair") for o in s.options if "put in" in o.words]
+
+
+def test_what_is_put_before_a_label_is_indented_as_what_it_marks() -> None:
+    text = "{\n\tmov.u32 %r1, 0;\n$L__1:\n\n\tbar.sync 0;\n\tret;\n}\n"
+    layout = Layout(Lines(text), table=False)
+    assert layout.put((3, 1), "fence.sc.gpu") == (text.index("$L__1"), "\tfence.sc.gpu;\n")
+    assert layout.put((5, 2), "fence.sc.gpu") == (text.index("\tbar"), "\tfence.sc.gpu;\n")

@@ -1,0 +1,130 @@
+"""Pages that fit: the cause first with its text, nothing twice, and everything with `--all`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+
+from ptxmm.checker import Checker, Outcome, Settings
+from ptxmm.cli.main import main
+from ptxmm.kernels.files import expand
+from ptxmm.report.brief import LINES, WIDTH, wrapped
+from ptxmm.report.text import TextReport
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples").glob("*.toml"))
+_MORE = re.compile(r"and (\d+) more steps? \(--all tells them\)")
+
+
+def decided() -> list[Outcome]:
+    checker = Checker(Settings(timeout=60, races=True))
+    return [checker(item) for item, problem in expand((path, None) for path in EXAMPLES) if not problem]
+
+
+def pages(outcome: Outcome) -> tuple[list[str], list[str]]:
+    """A page as wide as it may be, and one with everything."""
+    fits = TextReport("ptx-9.0", colour=False, unroll=4, width=WIDTH).page(outcome).splitlines()
+    whole = TextReport("ptx-9.0", colour=False, unroll=4, everything=True).page(outcome).splitlines()
+    return fits, whole
+
+
+def test_a_page_about_one_cause_fits_and_says_nothing_that_the_whole_one_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    failing = [outcome for outcome in decided() if outcome.result.verdict == "no"]
+    assert len(failing) >= 4
+    folded = 0
+    for outcome in failing:
+        lines, whole = pages(outcome)
+        fits = [part for line in lines for part in wrapped(line, WIDTH)]
+        stories = {tuple(check.story) for check in outcome.result.checks if check.story}
+        assert len(fits) <= (LINES + 2) * max(1, len(stories)), "\n".join(fits)  # two steps at least, however long
+        assert not any("--all" in line for line in whole)
+        text = " ".join(" ".join(whole).split())
+        for line in lines:
+            assert "--all" in line or " ".join(line.split()) in text, line
+        for cause in (cause for check in outcome.result.checks for cause in check.causes):
+            at = next(i for i, line in enumerate(lines) if f"{cause.spot}: {cause.what}" in line)
+            assert (
+                lines[at + 1].strip() == (ROOT / cause.spot.path).read_text().splitlines()[cause.spot.line - 1].strip()
+            )
+        left = sum(int(found[1]) for line in fits if (found := _MORE.search(line)))
+        shown = sum(line.startswith("      CTA") for line in fits)
+        steps = {tuple(check.story): len(check.steps) for check in outcome.result.checks}
+        folded += bool(left)
+        assert not left or left + shown == sum(steps.values())
+    assert folded  # there is something to fold
+
+
+def test_lines_are_wrapped_at_words_and_indented() -> None:
+    line = "    the store to x is not ordered before the load of x"
+    assert wrapped(line, 80) == [line]
+    found = wrapped(line, 30)
+    assert all(len(part) <= 30 for part in found) and all(part.startswith("        ") for part in found[1:])
+    assert " ".join(" ".join(found).split()) == line.strip()
+    assert wrapped("    " + "x" * 50, 20) == ["    " + "x" * 50]  # a word is one
+
+
+def test_all_is_an_option_of_check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    main(["check", "examples/lock.toml:weak"])
+    short = capsys.readouterr().out
+    main(["check", "examples/lock.toml:weak", "--all"])
+    whole = capsys.readouterr().out
+    assert "--all" in short and "--all" not in whole and whole.count("\n") > short.count("\n")
+    assert whole.count("data race between") == 2 and "2 data races for the same reason" in short
+
+
+def test_gates_get_the_execution_step_by_step_and_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    sarif, junit = tmp_path / "found.sarif", tmp_path / "found.xml"
+    text = (ROOT / "examples/lock.toml").read_text()
+    unexpected = text.replace('"lock.', f'"{ROOT}/examples/lock.').replace('expect = "no"\n', "")
+    (tmp_path / "lock.toml").write_text(unexpected)
+    assert main(["check", str(tmp_path / "lock.toml"), "--sarif", str(sarif), "--junit", str(junit)]) == 1
+    flows = 0
+    for found in json.loads(sarif.read_text())["runs"][0]["results"]:
+        for flow in found.get("codeFlows", ()):
+            steps = [
+                (step["executionOrder"], thread["id"], step["location"])
+                for thread in flow["threadFlows"]
+                for step in thread["locations"]
+            ]
+            assert sorted(order for order, _, _ in steps) == [*range(1, len(steps) + 1)] and steps
+            flows += 1
+            for _, who, location in steps:
+                physical = location["physicalLocation"]
+                lines = (ROOT / unquote(physical["artifactLocation"]["uri"])).read_text().splitlines()
+                assert lines[physical["region"]["startLine"] - 1].strip()
+                assert location["message"]["text"].startswith(who) and who.startswith("CTA ")
+    assert flows == 3  # the condition, and two races
+    bad, good = sorted(ElementTree.parse(junit).iter("testcase"), key=lambda case: not len(case.findall("failure")))
+    assert bad.attrib["file"].endswith("lock.cu") and bad.attrib["line"] == "12"
+    assert good.attrib["file"].endswith("lock.toml")
+
+
+def test_a_row_tells_one_cause_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    waits = """PTX {name}
+{{ x=0; }}
+P0@cta 0,gpu 0 {{
+    .reg .pred p;
+    L: ld.relaxed.gpu.u32 %r0, [x];
+    setp.eq.u32 p, %r0, 0;
+    @p bra L;
+}}
+exists true
+terminates
+no_trap
+race_free
+"""
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.litmus").write_text(waits.format(name=name))
+    main(["check", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert out.count("waits for ever here") == 2 and out.count("for the same reason") == 2 * 3

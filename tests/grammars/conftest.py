@@ -1,0 +1,6 @@
+"""Tests of grammars find what the tests share."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))

@@ -11,6 +11,9 @@ from by_runs import by_formula
 from test_waiting_launches import _kernel
 
 import ptxmm
+import ptxmm.api
+from ptxcore.clock import OutOfTime
+from ptxmm.kernels import check as checking
 from ptxmm.kernels.counterexamples import shown_by_runs
 from ptxmm.kernels.extent import extent
 from ptxmm.kernels.question import Question
@@ -111,3 +114,29 @@ def test_what_was_not_decided_in_time_says_how_large_it_is() -> None:
     assert extent(test, program) == ran_out_deciding(3, events, 3, f"k.toml:{line}")
     result = ptxmm.check(test, timeout=1e-9)
     assert result.verdict == "undecided" and any("the time ran out while" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("body", "verdict"), [(_LOST, "no"), ("red.relaxed.gpu.global.add.u32 [%rd1], 1;", "ok")])
+def test_few_threads_with_many_events_are_run_before_the_formula_is_asked(
+    body: str, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = _test(body, 4, forall="x[0] == 4")
+    asked = Counter[str]()
+
+    def decide(*_: object, **__: object) -> None:
+        asked["formula"] += 1
+        raise OutOfTime
+
+    monkeypatch.setattr(Question, "decide", decide)
+    assert checking.check(test, ptxmm.api.model_named("ptx-9.0")).verdict == "undecided" and asked.total() == 1
+    monkeypatch.setattr(checking, "_MANY_EVENTS", 1)
+    assert checking.check(test, ptxmm.api.model_named("ptx-9.0")).verdict == verdict and asked.total() == 1
+
+
+def test_what_runs_do_not_settle_is_asked_of_the_formula_however_many_events_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checking, "_MANY_EVENTS", 1)
+    body = "mov.u32 %r2, %clock; and.b32 %r2, %r2, 1; st.relaxed.gpu.global.u32 [%rd1], %r2;"
+    found = checking.check(_test(body, 2, forall="x[0] < 2"), ptxmm.api.model_named("ptx-9.0"))
+    assert found.verdict == "ok" and found.complete and not found.runs

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ptxmm.report.notes import followed
 from ptxmm.report.undefined import place as place_of
-from ptxmm.result import Checked, Result, Spot, Step
+from ptxmm.result import Checked, RaceEvent, Result, Spot, Step
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
 KINDS = {
@@ -190,7 +189,7 @@ def _undefined(result: Result) -> Finding:
 
 def undefined_by_race(result: Result) -> bool:
     """Whether one of its races is why a test is undefined: whoever tells of that race tells why."""
-    return result.undefined is not None and any(race["kind"] == result.undefined.flag for race in result.races)
+    return result.undefined is not None and any(race.kind == result.undefined.flag for race in result.races)
 
 
 def _condition(result: Result, check: Checked) -> Finding:
@@ -219,31 +218,30 @@ def _races(result: Result) -> Iterator[Finding]:
     """A finding for each pair of instructions that race, whichever threads execute them; none where races are right."""
     if any(check.kind == "race_free" and check.holds for check in result.checks):
         return
-    seen: set[tuple[Any, ...]] = set()
+    seen: set[tuple[object, ...]] = set()
     for race in result.races:
-        events = race["events"]
-        pair = (race["kind"], *sorted((str(e.get("file")), str(e.get("line")), e["instruction"]) for e in events))
+        pair = (race.kind, *sorted((str(e.file), str(e.line), e.instruction) for e in race.events))
         if pair in seen:
             continue
         seen.add(pair)
-        spots = [(_event_spot(result, e), event_text(e)) for e in events]
-        place = " / ".join(sorted(shape(e["instruction"]) for e in events))
-        message = f"{race['kind']} race between {' and '.join(event_text(e) for e in events)}"
-        if result.verdict == "undefined" and race["kind"] in _MEANINGLESS:
+        spots = [(_event_spot(result, e), event_text(e)) for e in race.events]
+        place = " / ".join(sorted(shape(e.instruction) for e in race.events))
+        message = f"{race.kind} race between {' and '.join(event_text(e) for e in race.events)}"
+        if result.verdict == "undefined" and race.kind in _MEANINGLESS:
             message += "; the behaviour is undefined"
-        details = [text for text in (*race.get("execution", ()), race.get("reason")) if text]
-        steps = _steps(race.get("execution", ()), race.get("steps", ()))
-        yield _of(result, f"{race['kind']}-race", message, spots=spots, place=place, details=details, steps=steps)
+        details = [text for text in (*race.execution, race.reason) if text]
+        steps = _steps(race.execution, race.steps)
+        yield _of(result, f"{race.kind}-race", message, spots=spots, place=place, details=details, steps=steps)
 
 
-def event_text(event: Mapping[str, Any]) -> str:
-    where = f" at {event['source']}" if event.get("source") else ""
-    return f"{event['thread']}, line {event['line']}{where}: {event['instruction']}"
+def event_text(event: RaceEvent) -> str:
+    where = f" at {event.source}" if event.source else ""
+    return f"{event.thread}, line {event.line}{where}: {event.instruction}"
 
 
-def _event_spot(result: Result, event: Mapping[str, Any]) -> Spot:
-    at = event.get("at") or event
-    return Spot(at.get("file") or file_of(result), at.get("line") or 0)
+def _event_spot(result: Result, event: RaceEvent) -> Spot:
+    at = event.at or Spot(event.file or "", event.line)
+    return Spot(at.path or file_of(result), at.line)
 
 
 _REGISTER = re.compile(r"%(r|rd|rs|rc|f|fd|p|h|hh|b)\d+\b")

@@ -2,51 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptxmm.report.story import Cast, Story
+from ptxmm.result import RaceEntry, RaceEvent
 
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from axioms.witness.result import Race, Site
 
 
-def entry(race: Race, cast: Cast) -> dict[str, Any]:
-    """A dictionary of `kind`, two `events` (`thread`, `line`, `instruction`, `file`, `source`, and
-    `at`: where to look), `reason`, `execution`; `causes` (`Cause`), and the `steps` of the execution and how many are
-    `left` out, as `Checked` has them."""
+def entry(race: Race, cast: Cast) -> RaceEntry:
+    """A race of the model in the words of a test: `cast` names its threads and its places."""
     story = Story(race.execution, cast)
-    found = _events(race, story)
-    a, b = found
+    a, b = _events(race, story)
+    first, second = race.events
     reason = story.unordered(a.index, b.index) if a and b and a is not b else None
     reasons = [reason] if reason else []
     steps = story.steps_for(reasons)
-    return {
-        "kind": race.kind,
-        "events": [_written(r, e, cast) for r, e in zip(race.events, found, strict=True)],
-        "reason": reason.text if reason else "",
-        "execution": steps.lines,
-        "causes": story.causes(reasons),
-        "steps": steps.steps,
-        "left": steps.left,
-    }
+    return RaceEntry(
+        race.kind,
+        (_told(first, a, cast), _told(second, b, cast)),
+        reason.text if reason else "",
+        steps.lines,
+        story.causes(reasons),
+        steps.steps,
+        steps.left,
+    )
 
 
-def _events(race: Race, story: Story) -> list[ExecutedEvent | None]:
+def _events(race: Race, story: Story) -> tuple[ExecutedEvent | None, ExecutedEvent | None]:
     """The two events of the execution, in the order in which the race names them."""
     pairs = race.execution.relations.get("race", ())
-    return [story.events[i] for i in sorted(pairs[0])] if pairs else [None, None]
+    if not pairs:
+        return None, None
+    first, second = sorted(pairs[0])
+    return story.events[first], story.events[second]
 
 
-def _written(site: Site, found: ExecutedEvent | None, cast: Cast) -> dict[str, Any]:
-    spot = cast.spot(found) if found else None
-    source = cast.source(found) if found else None
-    at = cast.at(found) if found else None
-    return {
-        "thread": cast.name(found.thread) if found else site.name,
-        "line": site.line,
-        "instruction": site.instruction,
-        "file": spot.path if spot else None,
-        "source": str(source) if source else None,
-        "at": {"file": at.path, "line": at.line} if at else None,
-    }
+def _told(site: Site, found: ExecutedEvent | None, cast: Cast) -> RaceEvent:
+    if found is None:
+        return RaceEvent(site.name, site.line, site.instruction)
+    spot = cast.spot(found)
+    return RaceEvent(
+        cast.name(found.thread),
+        site.line,
+        site.instruction,
+        spot.path if spot else None,
+        cast.source(found),
+        cast.at(found),
+    )

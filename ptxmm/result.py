@@ -53,6 +53,41 @@ class Step(NamedTuple):
     rank: int
 
 
+@dataclass(frozen=True, slots=True)
+class RaceEvent:
+    """One of two instructions that race: the `thread` that executes it, the `line` of the litmus test or of the PTX, of kernels
+    also the `file` of the PTX, what that was compiled from (`source`), and where to look (`at`)."""
+
+    thread: str
+    line: int
+    instruction: str
+    file: str | None = None
+    source: Spot | None = None
+    at: Spot | None = None
+
+    def __getitem__(self, field: str) -> Any:
+        """A field by its name, as in the JSON of a report."""
+        return getattr(self, field)
+
+
+@dataclass(frozen=True, slots=True)
+class RaceEntry:
+    """A race: its `kind`, its two `events`, the `reason` (why nothing orders them), and what is at the bottom of that
+    (`causes`). The lines of `execution`, in which nothing orders them, are `steps`, of which `left` are left out."""
+
+    kind: str
+    events: tuple[RaceEvent, RaceEvent]
+    reason: str = ""
+    execution: Sequence[str] = ()
+    causes: Sequence[Cause] = ()
+    steps: Sequence[Step] = ()
+    left: int = 0
+
+    def __getitem__(self, field: str) -> Any:
+        """A field by its name, as in the JSON of a report."""
+        return getattr(self, field)
+
+
 class Refusal(NamedTuple):
     """Why a test has no answer: a `message`, where it says so at a `spot` of its own, and further lines."""
 
@@ -216,9 +251,8 @@ class Result:
     test says it should have; where several are right, `|` stands between them. `own` is the verdict of what the test
     itself asks, where more was asked besides; that must be expected too.
 
-    `races` are dictionaries: `kind`, two `events` (each with `thread`, `line`, `instruction`, `file`, `source`, `at`), the
-    `reason`, and the steps of the `execution` in which nothing orders them; `race_witnesses` are these executions. `why` is
-    what was asked by that name, as words by section, and `why_witness` the execution that it is about.
+    `races` are those that were found, `race_witnesses` the executions in which nothing orders them. `why` is what was asked by
+    that name, as words by section, and `why_witness` the execution that it is about.
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last iterations. `checks` has what
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
@@ -244,7 +278,7 @@ class Result:
     listed_all: bool = True
     seconds: float = 0.0
     error: str | None = None
-    races: list[dict[str, Any]] = field(default_factory=list)
+    races: list[RaceEntry] = field(default_factory=list)
     race_witnesses: list[Witness] = field(default_factory=list)
     why: dict[str, Any] | None = None
     why_witness: Witness | None = None

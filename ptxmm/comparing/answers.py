@@ -60,7 +60,7 @@ def answer_of(result: Result, of: str) -> Answer:
         kind=result.kind,
         states=tuple(result.states),
         exact=exact,
-        races=tuple(sorted({race["kind"] for race in result.races})),
+        races=tuple(sorted({race.kind for race in result.races})),
         observation=result.observation,
         message=result.trouble or ("" if exact else _why_not(result)),
         seconds=result.seconds,

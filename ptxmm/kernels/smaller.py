@@ -77,10 +77,8 @@ def _at_most(launch: Launch, ctas: int, threads: int) -> Launch:
 def _wrong(result: Result) -> str:
     """What is wrong, and where."""
     if result.races:
-        events = result.races[0]["events"]
-        return f"{result.races[0]['kind']} race between " + " and ".join(
-            f"{e['thread']} at {e['at']['file']}:{e['at']['line']}" for e in events
-        )
+        race = result.races[0]
+        return f"{race.kind} race between " + " and ".join(f"{e.thread} at {e.at}" for e in race.events)
     if result.undefined is not None:
         return result.error or result.undefined.rule
     checked = next(check for check in result.checks if check.holds is False)

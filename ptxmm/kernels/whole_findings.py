@@ -19,7 +19,7 @@ from ptxmm.kernels.runs import Runs, all_beside
 from ptxmm.report import checks as words
 from ptxmm.report import whole as told
 from ptxmm.report.undefined import sentence
-from ptxmm.result import Result, Spot
+from ptxmm.result import RaceEntry, RaceEvent, Result, Spot
 
 #: Checks that fail where a thread waits for ever.
 _ENDING = ("terminates", "no_deadlock")
@@ -35,9 +35,9 @@ class Findings:
     def race(self, race: Race, *, synchronized: bool) -> None:
         """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
-        events = [self._event(party) for party in (race.before, race.after)]
+        events = (self._event(race.before), self._event(race.after))
         reason = told.unordered(race.kind, race.where, race.first, race.last, synchronized=synchronized)
-        found = [{"kind": race.kind, "events": events, "reason": reason, "execution": []}]
+        found = [RaceEntry(race.kind, events, reason)]
         if race.kind in UNDEFINED:
             self._undefined(UNDEFINED[race.kind], race.kind, (race.before, race.after))
         else:
@@ -93,9 +93,9 @@ class Findings:
         sites = []
         for party in parties:
             event = self._event(party)
-            sites.append(Site(party.thread, event["thread"], event["line"], event["instruction"]))
-            at = event["at"]
-            self.result.places.append((Spot(at["file"], at["line"]), f"{event['thread']}: {event['instruction']}"))
+            sites.append(Site(party.thread, event.thread, event.line, event.instruction))
+            if event.at is not None:
+                self.result.places.append((event.at, f"{event.thread}: {event.instruction}"))
         self._without_meaning(Undefined(rule, tuple(sites), flag))
 
     def _without_meaning(self, undefined: Undefined) -> None:
@@ -109,7 +109,7 @@ class Findings:
         ends = accumulate(prod(launch.grid) for launch in self.runs.test.launches)
         return next(number for number, end in enumerate(ends) if cta < end)
 
-    def _event(self, party: Party) -> dict[str, Any]:
+    def _event(self, party: Party) -> RaceEvent:
         launch, line = self.runs.test.launches[self.number], party.op.instruction.span.line
         bx, by, _ = launch.block
         cta, thread = divmod(party.thread, prod(launch.block))
@@ -120,11 +120,4 @@ class Findings:
         found = self.runs.devices[launch.loaded].program.locations[location] if location >= 0 else None
         source = self.places.source_spot(self.number, found) if found else None
         at = self.places.look(self.number, line, source)
-        return {
-            "thread": name,
-            "line": line,
-            "instruction": print_statement(party.op.instruction),
-            "file": spot.path,
-            "source": str(source) if source else None,
-            "at": {"file": at.path, "line": at.line},
-        }
+        return RaceEvent(name, line, print_statement(party.op.instruction), spot.path, source, at)

@@ -6,12 +6,11 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ptxcore.sources import read_bytes
 from ptxmm.findings import event_text
 from ptxmm.report import plain
-from ptxmm.result import Cause, Checked, Result, Spot, Step
+from ptxmm.result import Cause, Checked, RaceEntry, Result, Spot, Step
 
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100
@@ -87,7 +86,7 @@ def causes(result: Result) -> list[Cause]:
     """What to look at first, each once: what caused checks to fail, or the first race where these name none."""
     found = dict.fromkeys(c for check in failing(result) for c in check.causes)
     if not found and result.races:
-        found = dict.fromkeys(result.races[0].get("causes", ()))
+        found = dict.fromkeys(result.races[0].causes)
     return list(found)
 
 
@@ -142,13 +141,13 @@ def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[st
     others: dict[tuple[object, ...], int] = {}
     known = {line for check in result.checks if check.holds is False for line in check.story}
     causes = {cause.spot for cause in told}
-    folded: dict[tuple[object, ...], dict[str, Any]] = {}
+    folded: dict[tuple[object, ...], RaceEntry] = {}
     for race in result.races:
-        pair = (race["kind"], *sorted((e["line"], e["instruction"]) for e in race["events"]))
+        pair: tuple[object, ...] = (race.kind, *sorted((e.line, e.instruction) for e in race.events))
         others[pair] = others.get(pair, -1) + 1
         if pair in found or pair in folded:
             continue
-        own = {cause.spot for cause in race.get("causes", ())}
+        own = {cause.spot for cause in race.causes}
         if own and own <= causes and (known or found) and not limits.everything:
             folded[pair] = race
             continue
@@ -164,22 +163,20 @@ def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[st
     return [*lines, *_folded(list(folded.values()))]
 
 
-def _race(race: dict[str, Any], known: set[str], limits: Limits) -> tuple[list[str], set[str]]:
-    first, second = (plain(event_text(event)) for event in race["events"])
+def _race(race: RaceEntry, known: set[str], limits: Limits) -> tuple[list[str], set[str]]:
+    first, second = (plain(event_text(event)) for event in race.events)
     between = f"{first} and {second}" if first != second else f"{first} and itself"
-    steps = race.get("execution", [])
-    lines = [] if known else limits.story(steps, race.get("steps", ()), race.get("left", 0))
-    reason = race.get("reason")
-    lines += [reason] if reason and reason not in known else []
-    told = {*known, *steps, *([reason] if reason else [])}
-    return [f"{race['kind']} race between {between}", *(f"    {plain(line)}" for line in lines)], told
+    lines = [] if known else limits.story(race.execution, race.steps, race.left)
+    lines += [race.reason] if race.reason and race.reason not in known else []
+    told = {*known, *race.execution, *([race.reason] if race.reason else [])}
+    return [f"{race.kind} race between {between}", *(f"    {plain(line)}" for line in lines)], told
 
 
-def _folded(races: Sequence[dict[str, Any]]) -> list[str]:
+def _folded(races: Sequence[RaceEntry]) -> list[str]:
     if not races:
         return []
-    places = ", ".join(" and ".join(str(event["line"]) for event in race["events"]) for race in races[:_MOST_RACES])
+    places = ", ".join(" and ".join(str(event.line) for event in race.events) for race in races[:_MOST_RACES])
     more = ", ..." if len(races) > _MOST_RACES else ""
-    kinds = "/".join(dict.fromkeys(race["kind"] for race in races))
+    kinds = "/".join(dict.fromkeys(race.kind for race in races))
     count = f"{len(races)} {kinds} race{'s' * (len(races) != 1)}"
     return [f"{count} for the same reason, of lines {places}{more} (--all tells them)"]

@@ -115,7 +115,7 @@ def _block(outcome: Outcome, name: str, asked: Asked, answer: str) -> list[str]:
 
 def flags(result: Result) -> list[str]:
     """What is wrong beside the condition: kinds of races, checks that do not hold."""
-    found = [f"{race['kind']}-race" for race in result.races]
+    found = [f"{race.kind}-race" for race in result.races]
     found += [c.kind for c in result.checks if c.holds is False and c.kind not in _OF_STATES]
     return list(dict.fromkeys(legal(flag) for flag in found if flag != "race_free"))
 

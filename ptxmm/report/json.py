@@ -10,7 +10,7 @@ from ptxmm import __version__
 from ptxmm.checker import Outcome
 from ptxmm.findings import Finding
 from ptxmm.report.files import print_document
-from ptxmm.result import Cause, Checked, Executions, Loop, Result, Spot
+from ptxmm.result import Cause, Checked, Executions, Loop, RaceEntry, RaceEvent, Result, Spot
 
 
 class JsonReport:
@@ -104,9 +104,25 @@ def _cause(cause: Cause) -> dict[str, Any]:
     return {**_place(cause.spot, cause.what), "instruction": cause.text}
 
 
-def _race(race: dict[str, Any]) -> dict[str, Any]:
-    shown = {key: value for key, value in race.items() if key not in ("steps", "left")}
-    return shown | {"causes": [_cause(cause) for cause in race.get("causes", ())]}
+def _race(race: RaceEntry) -> dict[str, Any]:
+    return {
+        "kind": race.kind,
+        "events": [_race_event(event) for event in race.events],
+        "reason": race.reason,
+        "execution": list(race.execution),
+        "causes": [_cause(cause) for cause in race.causes],
+    }
+
+
+def _race_event(event: RaceEvent) -> dict[str, Any]:
+    return {
+        "thread": event.thread,
+        "line": event.line,
+        "instruction": event.instruction,
+        "file": event.file,
+        "source": str(event.source) if event.source else None,
+        "at": {"file": event.at.path, "line": event.at.line} if event.at else None,
+    }
 
 
 def _loop(loop: Loop) -> dict[str, Any]:

@@ -24,7 +24,7 @@ WITHOUT_MEANING = {
 
 def told(result: Result) -> tuple[object, ...]:
     """Everything in an answer that does not hang on which execution was found first."""
-    races = sorted((race["kind"], *sorted((e["thread"], e["line"]) for e in race["events"])) for race in result.races)
+    races = sorted((race.kind, *sorted((e.thread, e.line) for e in race.events)) for race in result.races)
     axiom = result.why["axiom"] if result.why else None
     return result.verdict, result.states, result.error if result.verdict == "undefined" else "", races, axiom
 

@@ -96,7 +96,7 @@ def test_a_race_fails_a_test_that_is_otherwise_right() -> None:
     assert ptxmm.check(ptxmm.parse(text)).verdict == "ok"
     result = ptxmm.check(ptxmm.parse(text), races=True)
     assert result.verdict == "no"
-    assert [(race["kind"], [e["line"] for e in race["events"]]) for race in result.races] == [("data", [3, 4])]
+    assert [(race.kind, [e.line for e in race.events]) for race in result.races] == [("data", [3, 4])]
     assert result.race_witnesses[0].svg().startswith("<svg")
 
 
@@ -124,7 +124,7 @@ def test_a_users_flag_is_a_kind_of_race(tmp_path: object) -> None:
     text = "PTX race\n{ x=0; }\nP0@cta 0 { st.weak.u32 [x], 1; }\nP1@cta 1 { ld.weak.u32 %r0, [x]; }\nexists (1:r0 = 1)"
     for engine in ("solve", "enumerate"):
         result = ptxmm.check(ptxmm.parse(text), model, races=True, engine=engine)
-        assert {race["kind"] for race in result.races} == {"communicates"}
+        assert {race.kind for race in result.races} == {"communicates"}
 
 
 PAIR = "PTX race\n{ x=0; }\nP0@cta 0 { st.weak.u32 [x], 1; }\nP1@cta 1 { ld.weak.u32 %r0, [x]; }\nexists (1:r0 = 1)"
@@ -137,7 +137,7 @@ def test_a_pair_is_told_of_under_every_flag_that_it_raises(engine: str) -> None:
     flags = ["seen", "data", "heard", "seen", "proxy"]
     text = "empty rf \\ loc as sane\n" + "\n".join(f"flag ~empty [W]; (rf & ext); [R] as {f}" for f in flags)
     result = ptxmm.check(ptxmm.parse(PAIR), compile_model("mine", text), races=True, engine=engine)
-    of_pair = [r["kind"] for r in result.races if all(e["line"] for e in r["events"])]
+    of_pair = [r.kind for r in result.races if all(e.line for e in r.events)]
     assert of_pair == ["seen", "data", "heard"], (
         "one flag of two names is one kind; of the kinds of races a pair has the first"
     )
@@ -150,7 +150,7 @@ def test_a_flag_of_another_shape_is_told_of_each_event_of_an_execution_that_rais
     text = "PTX race\n{ x=0; }\nP0@cta 0 { st.weak.u32 [x], 1; }\nexists (x = 1)"
     assert ptxmm.check(ptxmm.parse(text), model).verdict == "ok"
     result = ptxmm.check(ptxmm.parse(text), model, races=True)
-    assert result.verdict == "no" and {race["kind"] for race in result.races} == {"strange"}
-    assert all(first == second for first, second in (race["events"] for race in result.races))
+    assert result.verdict == "no" and {race.kind for race in result.races} == {"strange"}
+    assert all(first == second for first, second in (race.events for race in result.races))
     other = compile_model("mine", "empty 0\nflag ~acyclic po | rf as strange")
     assert ptxmm.check(ptxmm.parse(text), other, races=True).verdict == "ok"

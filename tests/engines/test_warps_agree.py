@@ -60,6 +60,6 @@ def test_masks_that_come_from_memory(first: int, again: str, others: str) -> Non
     exists (1:%r1 = 0)
     """
     found = [ptxmm.check(ptxmm.parse(text), engine=engine, races=True) for engine in ("solve", "enumerate")]
-    told = [(r.verdict, r.error, r.states, [race["kind"] for race in r.races]) for r in found]
+    told = [(r.verdict, r.error, r.states, [race.kind for race in r.races]) for r in found]
     assert told[0] == told[1]
     assert (found[0].verdict == "undefined") == (first < 2)

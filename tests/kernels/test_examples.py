@@ -25,7 +25,7 @@ def test_examples_answer_as_they_say(path: Path, variant: str) -> None:
     if result.verdict != "ok":
         places = [str(spot) for check in result.checks for spot, _ in check.spots]
         places += [str(spot) for spot, _ in result.places]
-        places += [str(event["source"]) for race in result.races for event in race["events"]]
+        places += [str(event.source) for race in result.races for event in race.events]
         assert any(re.search(rf"{path.stem}\.cu:\d+$", place) for place in places)  # in the source, not only in the PTX
 
 

@@ -72,7 +72,7 @@ def test_races_asked_for_fail_a_kernel_that_says_nothing_of_them() -> None:
     result = kernel().check(races=True)
     assert result.verdict == "no"
     race = result.races[0]
-    assert [e["thread"] for e in race["events"]] == ["CTA 0 thread 0", "CTA 1 thread 0"]
+    assert [e.thread for e in race.events] == ["CTA 0 thread 0", "CTA 1 thread 0"]
     assert kernel(race_free=False).check(races=True).verdict == "ok"
 
 

@@ -53,8 +53,8 @@ def test_brute_force_finds_the_same(name: str, variant: str) -> None:
     ours, theirs = (ptxmm.check(test, engine=engine) for engine in ("solve", "enumerate"))
 
     def raced(result: ptxmm.Result) -> set[tuple[object, ...]]:
-        pairs = (race["events"] for race in result.races)
-        return {tuple(sorted((e["thread"], e["line"]) for e in pair)) for pair in pairs}
+        pairs = (race.events for race in result.races)
+        return {tuple(sorted((e.thread, e.line) for e in pair)) for pair in pairs}
 
     assert (ours.verdict, raced(ours)) == (theirs.verdict, raced(theirs))
     if ours.verdict == "ok":
@@ -67,7 +67,7 @@ def test_every_bug_is_told_with_its_reason() -> None:
         if "buggy" not in read(path).variants:
             continue
         result = ptxmm.check(load(path, "buggy"))
-        told = [line for check in result.checks for line in check.story] + [r["reason"] for r in result.races]
+        told = [line for check in result.checks for line in check.story] + [r.reason for r in result.races]
         told.append(result.error or "")
         said = ("is not ordered before", "both read", "does not certainly come")
         assert any(words in line for line in told for words in said), path.stem

@@ -49,7 +49,7 @@ def _test(grid: int, block: int, meant: str = "", taken: str = _FIRST) -> Kernel
 def test_a_race_of_a_smaller_launch_is_shown_in_the_full_one() -> None:
     open_, found = by_runs(_test(8, 64))
     assert not open_ and found.verdict == "no" and len(found.races) == 1
-    assert [event["thread"].split(" thread ")[0] for event in found.races[0]["events"]] != ["CTA 0"] * 2
+    assert [event.thread.split(" thread ")[0] for event in found.races[0].events] != ["CTA 0"] * 2
     assert any("2 CTAs of 32 threads: as many threads of this one took the same steps" in note for note in found.notes)
 
 

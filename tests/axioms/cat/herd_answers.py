@@ -57,7 +57,7 @@ def our_answer(record: dict[str, Any], engine: str) -> tuple[list[State], list[s
     flags = "flags" in record
     result = ptxmm.check(ptxmm.parse(record["ptx"]), model_of(record["model"]), engine=engine, races=flags, timeout=60)
     assert result.verdict not in ("undecided", "error"), (record["name"], result.error)
-    told = {race["kind"] for race in result.races} if flags else set()
+    told = {race.kind for race in result.races} if flags else set()
     undefined = ["*undef*"] if flags and result.verdict == "undefined" else []
     return sorted(tuple(sorted(s.items())) for s in result.states), sorted([*told, *undefined])
 

@@ -133,7 +133,7 @@ def test_each_mistake_in_a_ring_of_bulk_copies_is_found_at_its_line(
     open_, result = by_runs(test)
     assert not open_ and result.verdict == verdict, (open_, result.verdict, result.error)
     places = [spot.line for spot, _ in result.places] + [s.line for c in result.checks for s, _ in c.spots]
-    places += [event["line"] for race in result.races for event in race["events"]]
+    places += [event.line for race in result.races for event in race.events]
     text = test.launches[0].text.splitlines()
     assert verdict == "ok" or any(line in text[place - 1] for place in places if place), (result.error, places)
 

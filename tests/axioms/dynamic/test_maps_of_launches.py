@@ -97,7 +97,7 @@ def test_maps_that_are_released_and_acquired_may_be_used(changes: tuple[tuple[st
 def test_maps_without_both_fences_race(changes: tuple[tuple[str, str], ...]) -> None:
     open_, result = told(copied(*changes))
     assert (open_, result.verdict) == ("", "undefined")
-    assert result.races[0]["events"][1]["instruction"].startswith("cp.async.bulk.tensor")
+    assert result.races[0].events[1].instruction.startswith("cp.async.bulk.tensor")
 
 
 def test_an_acquire_that_the_release_does_not_come_before_leaves_it_open() -> None:

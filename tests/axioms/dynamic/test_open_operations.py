@@ -299,7 +299,7 @@ def test_a_race_of_launches_at_the_same_time_names_both() -> None:
         "check": {"race_free": True}, "kernel": [{"name": f"k{i}", "args": ["x"], "stream": f"s{i}"} for i in range(2)],
     }  # fmt: skip
     open_, found = by_runs(KernelFile.of(tree, "k.toml", {"k.ptx": text}).test())
-    assert not open_ and [event["thread"].split()[-1] for event in found.races[0]["events"]] == ["k0", "k1"]
+    assert not open_ and [event.thread.split()[-1] for event in found.races[0].events] == ["k0", "k1"]
 
 
 def _at_size(text: str, grid: int, **changed: str) -> KernelTest:
@@ -357,7 +357,7 @@ def test_a_mistake_in_a_launch_with_open_operations_is_found_at_its_line(name: s
     open_, found = by_runs(test)
     assert not open_ and found.verdict == "no" and len(found.races) == 1
     lines = test.launches[0].text.splitlines()
-    assert all("global" in lines[event["line"] - 1] for event in found.races[0]["events"])
+    assert all("global" in lines[event.line - 1] for event in found.races[0].events)
 
 
 def test_few_threads_are_decided_by_runs_where_the_formula_is_not_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

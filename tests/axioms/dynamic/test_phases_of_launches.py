@@ -108,5 +108,5 @@ def test_each_mistake_in_a_ring_is_found_at_its_line(changed: dict[str, str], ve
     assert result.verdict == verdict
     text = _RING.format(**{**_RIGHT, **changed}).splitlines()
     places = [spot.line for spot, _ in result.places] + [s.line for c in result.checks for s, _ in c.spots]
-    places += [event["line"] for race in result.races for event in race["events"]]
+    places += [event.line for race in result.races for event in race.events]
     assert any(line in text[place - 1] for place in places if place), (result.error, places)

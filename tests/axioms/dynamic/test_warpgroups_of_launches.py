@@ -85,7 +85,7 @@ def told(result: Result) -> str:
 def lines(result: Result, text: str) -> list[str]:
     """The lines of the module that are told."""
     spots = [spot.line for spot, _ in result.places] + [s.line for c in result.checks for s, _ in c.spots]
-    spots += [event["line"] for race in result.races for event in race["events"]]
+    spots += [event.line for race in result.races for event in race.events]
     return [text.splitlines()[line - 1] for line in spots if line]
 
 

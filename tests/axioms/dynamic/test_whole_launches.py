@@ -140,7 +140,7 @@ def test_each_barrier_that_is_left_out_is_found_at_256_threads(without: int) -> 
     assert result.verdict == "no" and [c.holds for c in result.checks if c.kind == "race_free"] == [False]
     [race] = result.races
     lines = _reduction(256, without).splitlines()
-    assert all("shared" in lines[event["line"] - 1] for event in race["events"])
+    assert all("shared" in lines[event.line - 1] for event in race.events)
 
 
 _ARRIVALS = """.version 8.0

@@ -24,7 +24,7 @@ Answer = tuple[object, ...]
 
 def answer(result: Result) -> Answer:
     asked = [(c.text, c.holds, c.bounded) for c in result.checks]
-    races = sorted({race["kind"] for race in result.races})
+    races = sorted({race.kind for race in result.races})
     found = result.verdict, result.complete, result.error, races, asked
     return *found, result.states, result.positive, result.negative
 

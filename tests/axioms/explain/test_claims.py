@@ -238,7 +238,7 @@ def test_nothing_is_said_twice_in_one_sentence() -> None:
     """Under a model that knows of no kernels, many steps lack the same."""
     path = LIBRARY / "kernels" / "host+sync-stream.litmus"
     result = ptxmm.check(ptxmm.load(str(path)), "ptx-7.5", races=True)
-    lines = [race["reason"] for race in result.races] + (
+    lines = [race.reason for race in result.races] + (
         ptxmm.check(ptxmm.load(str(path)), "ptx-7.5", why=True).why or {}
     )["text"]
     assert any("which the model makes nothing of" in line for line in lines)

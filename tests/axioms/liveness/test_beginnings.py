@@ -36,7 +36,7 @@ def asked(text: str, engine: str, tail: str = "exists (true)") -> ptxmm.Result:
 def test_a_race_counts_that_is_only_where_somebody_never_ends(engine: str, behind: str) -> None:
     first = f"P0@cta 0 {{ {IF_SEEN} st.weak.u32 [x], 1; {behind} E: ret; }}"
     result = asked(f"{first}\nP1@cta 1 {{ st.weak.u32 [x], 2; {SAYS} }}", engine, "exists (true)\nrace_free")
-    assert (result.verdict, [r["kind"] for r in result.races]) == ("no", ["data"])
+    assert (result.verdict, [r.kind for r in result.races]) == ("no", ["data"])
 
 
 @ENGINES

@@ -154,7 +154,7 @@ def answer(name: str, cut: str = "") -> tuple[object, ...] | None:
     result = ptxmm.check(test, model, races=True, options=pin.options)
     if result.verdict in ("error", "undecided"):
         return None
-    return result.verdict, result.positive > 0, tuple(sorted({race["kind"] for race in result.races}))
+    return result.verdict, result.positive > 0, tuple(sorted({race.kind for race in result.races}))
 
 
 @cache

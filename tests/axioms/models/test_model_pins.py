@@ -26,7 +26,7 @@ LONG = {"discard": pytest.mark.mutation}
 
 def races(result: ptxmm.Result) -> str:
     """The races of a result as the tables name them."""
-    kinds = {race["kind"] for race in result.races}
+    kinds = {race.kind for race in result.races}
     if result.verdict != "undefined":
         return "race" if kinds else "-"
     return next((kind for kind in ("async", "mixed-size") if kind in kinds), "misuse")

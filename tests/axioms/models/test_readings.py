@@ -35,7 +35,7 @@ def test_each_option_stands_at_its_clause() -> None:
 
 
 def answer(result: ptxmm.Result) -> tuple[object, ...]:
-    return result.verdict, result.positive > 0, sorted({race["kind"] for race in result.races})
+    return result.verdict, result.positive > 0, sorted({race.kind for race in result.races})
 
 
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])

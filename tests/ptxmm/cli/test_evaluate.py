@@ -202,4 +202,4 @@ def test_a_model_of_flags_alone_allows_all_and_tells(tmp_path: Path) -> None:
     result = ptxmm.check(ptxmm.parse(LB), flags, races=True)
     every = ptxmm.check(ptxmm.parse(LB), written(tmp_path, "empty 0"))
     assert result.states == every.states and len(every.states) == 4
-    assert {race["kind"] for race in result.races} == {"seen"}
+    assert {race.kind for race in result.races} == {"seen"}

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,18 +24,18 @@ from ptxmm.findings import KINDS, Finding, findings, shape
 from ptxmm.report.github import GithubReport, annotation
 from ptxmm.report.junit import JunitReport
 from ptxmm.report.sarif import SarifReport, fingerprint
-from ptxmm.result import Checked, Loop, Refusal, Result, Spot
+from ptxmm.result import Checked, Loop, RaceEntry, RaceEvent, Refusal, Result, Spot
 
 LOOP = Loop("bounded", Spot("lock.ptx", 31), Spot("lock.cu", 7), "$L__BB0_1", 3, ("c0", "c1"))
-RACE = {
-    "kind": "data",
-    "events": [
-        {"thread": "CTA 0", "line": 9, "instruction": "st.u32 [%rd1], %r1", "file": "lock.ptx", "source": "lock.cu:4"},
-        {"thread": "CTA 1", "line": 12, "instruction": "ld.u32 %r2, [%rd1]", "file": "lock.ptx", "source": None},
-    ],
-    "reason": "nothing orders them",
-    "execution": ["step 1", "step 2"],
-}
+RACE = RaceEntry(
+    "data",
+    (
+        RaceEvent("CTA 0", 9, "st.u32 [%rd1], %r1", "lock.ptx", Spot("lock.cu", 4)),
+        RaceEvent("CTA 1", 12, "ld.u32 %r2, [%rd1]", "lock.ptx"),
+    ),
+    "nothing orders them",
+    ["step 1", "step 2"],
+)
 
 
 def result(**changes: Any) -> Result:
@@ -105,7 +106,7 @@ def test_what_is_wrong_with_each_test() -> None:
 def test_a_race_that_leaves_no_meaning_is_one_finding() -> None:
     sites = Site(0, "P0", 3, "st.u8 [x], 1"), Site(1, "P1", 4, "ld.u32 %r0, [x]")
     why = Undefined(UNDEFINED["mixed-size"], sites, "mixed-size")
-    races = [RACE | {"kind": "mixed-size"}, RACE]
+    races = [replace(RACE, kind="mixed-size"), RACE]
     (mixed, data) = findings(result(verdict="undefined", error=why.rule, undefined=why, observation=None, races=races))
     assert (mixed.kind, data.kind) == ("mixed-size-race", "data-race")
     assert mixed.message.endswith("; the behaviour is undefined") and not data.message.endswith("undefined")
@@ -127,7 +128,7 @@ def test_races_that_are_right_are_no_findings() -> None:
 
 
 def test_the_same_race_of_other_threads_is_told_once() -> None:
-    other = RACE | {"events": [{**e, "thread": "CTA 7"} for e in reversed(RACE["events"])]}  # type: ignore[arg-type, call-overload]
+    other = replace(RACE, events=tuple(replace(e, thread="CTA 7") for e in reversed(RACE.events)))
     assert (
         len(findings(kernel(checks=[Checked(kind="race_free", text="race_free", holds=False)], races=[RACE, other])))
         == 1

@@ -17,7 +17,7 @@ def races(memory: str, *threads: str, places: tuple[str, ...] = ("cta 0,gpu 0", 
     """The reasons of the races of threads."""
     body = "\n".join(f"P{i}@{place} {{ {text} }}" for i, (place, text) in enumerate(zip(places, threads, strict=True)))
     test = ptxmm.parse(f"PTX t\n{{ {memory} }}\n{body}\nforall (true)\n")
-    return [race["reason"] for race in ptxmm.check(test, races=True).races]
+    return [race.reason for race in ptxmm.check(test, races=True).races]
 
 
 def reason(memory: str, *threads: str, places: tuple[str, ...] = ("cta 0,gpu 0", "cta 1,gpu 0")) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -124,9 +125,9 @@ class Expressions(Builder, Evaluator):
             self.from_library[name] = self.library_function(name)
         return self.from_library[name]
 
+    @abstractmethod
     def library_function(self, name: str) -> Value:
         """A function or a procedure of the standard library."""
-        raise NotImplementedError
 
     def named(self, e: Expression, env: Env) -> Value:
         if e.op == "tag":

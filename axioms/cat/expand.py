@@ -7,6 +7,7 @@ The same rules hold for a model that is compiled (sets and relations are nodes) 
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,37 +46,37 @@ class Evaluator(Operators):
 
     # What the two kinds of evaluation do in their own way.
 
+    @abstractmethod
     def named(self, e: Expression, env: Env) -> Value:
         """What a name means."""
-        raise NotImplementedError
 
+    @abstractmethod
     def primitive(self, name: str, value: Value, span: Span) -> Value:
         """A function of the language, applied."""
-        raise NotImplementedError
 
+    @abstractmethod
     def recursion(self, e: Expression, env: Env) -> Env:
         """`let rec` in an expression: the environment of its body."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, e: Expression, empty: Value, then: Value, otherwise: Value) -> Value:
         """`then` where a set or a relation holds nothing, else `otherwise`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def split(self, e: Expression, value: Value) -> tuple[list[Value], Any] | None:
         """The members of a set in their order, and what makes a set of some of them again; None where it is empty."""
-        raise NotImplementedError
 
     def function(self, closure: Closure, argument: Value, span: Span) -> Value | None:
         """What a function that is known gives; None where its text says it."""
         return None
 
+    @abstractmethod
     def close(self, names: Names, body: Expression, env: Env, name: str) -> Closure:
         """A function."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_option(self, name: str) -> bool:
         """Whether the model is read with an option."""
-        raise NotImplementedError
 
     # Evaluation.
 

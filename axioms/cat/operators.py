@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ _POSTFIX = {"plus": "'+'", "star": "'*'", "opt": "'?'", "inverse": "'^-1'"}
 _ASSOCIATIVE = frozenset({"sequence", "union", "intersection"})
 
 
-class Operators:
+class Operators(ABC):
     """`algebra` makes sets and relations of others; `size` is the number of events, where there are any."""
 
     algebra: Algebra
@@ -236,9 +237,9 @@ class Operators:
             raise fail(e.span, f"'~' takes a set or a relation, this is {kind_of(value)}")
         return self.algebra.difference(self.algebra.everything(value.kind), value)
 
+    @abstractmethod
     def tags(self, tag: Value) -> tuple[Value, ...]:
         """All tags of a tag's `enum`."""
-        raise NotImplementedError
 
     def read_add(self, e: Expression, env: Env) -> Steps:
         """`a ++ b`: b with a for one more member."""

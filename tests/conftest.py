@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
 import signal
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -23,6 +27,8 @@ settings.register_profile("always", _PATIENT, derandomize=True, database=None, m
 settings.register_profile("campaign", _PATIENT)
 #: What a compiler made is made again by each run: a test is about what stands in the repository.
 os.environ["PTXMM_CACHE"] = "none"
+#: After so many new objects the collector looks for circles, as in the command: tests make many, of which few are in circles.
+_OBJECTS = 100000
 #: Where a report keeps what its test compared: how much, of how much.
 _COMPARED = "compared"
 
@@ -49,10 +55,30 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # As where a shell runs it in the background. The processes that tests start would ignore it too.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    _keep_byte_code(config)
+    gc.set_threshold(_OBJECTS)
     patience.endless()
     sources.PATIENCE = 1.0  # of pipes that nobody writes to there are many
     campaign = "campaign" in config.option.markexpr.replace("not campaign", "")
     settings.load_profile("campaign" if campaign and campaigns.SHARE == 1 else "always")
+
+
+def _keep_byte_code(config: pytest.Config) -> None:
+    """Where the tree is to stay free of byte code, what tests start would compile every module anew, some hundred times:
+    until the run ends its processes share a folder for it."""
+    if not sys.dont_write_bytecode or sys.pycache_prefix is not None:
+        return
+    folder = tempfile.mkdtemp(prefix="ptxmm-tests-")
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
+    sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves stay until the end: no need to look for circles among them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -29,22 +29,19 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     from ptxmm.cli.cycles import add_cycle_options
 
     usual, commands._parser_class = commands._parser_class, _Intermixed
-    campaign = commands.add_parser(
+    campaign = shared.command(
+        commands,
         "campaign",
-        help="decide many tests under several models, into a database",
-        description="Decides litmus tests under each model and keeps what comes out in DATABASE, an SQLite file. What is in it "
+        "decide many tests under several models, into a database",
+        "Decides litmus tests under each model and keeps what comes out in DATABASE, an SQLite file. What is in it "
         "is not decided again, so the same command goes on where it ended, whatever ended it. --report tells what the last "
         "command came to.",
-        epilog=shared.ending(
-            "0 every test has a whole answer, whatever it is; 2 bad input or usage, or an error in a test; 3 something is "
-            "undecided, bounded, or not decided yet; 130 interrupted",
-            "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
-            "ptxmm campaign runs.db --edges 'Pod**,Rfe,Fre,Coe,Fence.sc.*' --size 4 --places all",
-            "ptxmm campaign runs.db --report --html runs.html",
-            "ptxmm campaign runs.db tests --dask tcp://10.0.0.1:8786",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "0 every test has a whole answer, whatever it is; 2 bad input or usage, or an error in a test; 3 something is "
+        "undecided, bounded, or not decided yet; 130 interrupted",
+        "ptxmm campaign runs.db tests --model ptx-7.5 --model ptx-9.0",
+        "ptxmm campaign runs.db --edges 'Pod**,Rfe,Fre,Coe,Fence.sc.*' --size 4 --places all",
+        "ptxmm campaign runs.db --report --html runs.html",
+        "ptxmm campaign runs.db tests --dask tcp://10.0.0.1:8786",
     )
     commands._parser_class = usual
     campaign.add_argument("database", metavar="DATABASE", help="an SQLite file, which is made where there is none")

@@ -22,19 +22,16 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     from ptxmm.cli import options as shared
 
-    classify = commands.add_parser(
+    classify = shared.command(
+        commands,
         "classify",
-        help="tell the cycles of tests, and their names",
-        description="Reads litmus tests, made by ptxmm generate or not, and tells the cycle that the condition of each asks "
+        "tell the cycles of tests, and their names",
+        "Reads litmus tests, made by ptxmm generate or not, and tells the cycle that the condition of each asks "
         "for, the name that ptxmm generate gives to that cycle, and the classic name of its shape, under which it stands.",
-        epilog=shared.ending(
-            "0 each test has a cycle; 1 some have none; 2 bad input or usage; 130 interrupted",
-            "ptxmm classify mp.litmus",
-            "ptxmm classify tests --diyone > cycles",
-            "ptxmm generate 'PodWW Rfe PodRR Fre' | ptxmm classify -",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "0 each test has a cycle; 1 some have none; 2 bad input or usage; 130 interrupted",
+        "ptxmm classify mp.litmus",
+        "ptxmm classify tests --diyone > cycles",
+        "ptxmm generate 'PodWW Rfe PodRR Fre' | ptxmm classify -",
     )
     classify.add_argument("paths", nargs="+", metavar="PATH", help="a *.litmus file, a folder, @list, or -")
     classify.add_argument(

@@ -35,23 +35,20 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     from litmus.cycles.search import MODES
     from ptxmm.cli.cycles import mode
 
-    compare = commands.add_parser(
+    compare = shared.command(
+        commands,
         "compare",
-        help="tell models apart, over tests or by searching for one",
-        description="Decides tests under several models, and tells where they disagree: states that one allows and another "
+        "tell models apart, over tests or by searching for one",
+        "Decides tests under several models, and tells where they disagree: states that one allows and another "
         "forbids, with the axiom. With --find it searches for the smallest tests that tell the models apart. A model is a "
         "name of ptxmm models or a file.cat, less axioms (ptx-9.0/-atomicity) and with readings (behind it, or as one word: "
         "'ptx-9.0 --dep data'), or a log of herd7, of litmus7 or of ptxmm check --format herd.",
-        epilog=shared.ending(
-            "0 the models say the same; 1 they differ; 2 bad input or usage; 3 they do not differ as far as is known, and "
-            "something stayed undecided or bounded; 130 interrupted",
-            "ptxmm compare --model ptx-7.5 --model ptx-9.0 litmus",
-            "ptxmm compare --model ptx-9.0 --model herd.log mp.litmus",
-            "ptxmm compare --model ptx-9.0 --model ptx-9.0/-atomicity --find --minimal",
-            "ptxmm compare --model ptx-9.0 --model ptx-9.0 --dep data --find --svg pictures",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "0 the models say the same; 1 they differ; 2 bad input or usage; 3 they do not differ as far as is known, and "
+        "something stayed undecided or bounded; 130 interrupted",
+        "ptxmm compare --model ptx-7.5 --model ptx-9.0 litmus",
+        "ptxmm compare --model ptx-9.0 --model herd.log mp.litmus",
+        "ptxmm compare --model ptx-9.0 --model ptx-9.0/-atomicity --find --minimal",
+        "ptxmm compare --model ptx-9.0 --model ptx-9.0 --dep data --find --svg pictures",
     )
     compare.add_argument("paths", nargs="*", metavar="PATH", help="tests, as for ptxmm check")
     compare.add_argument(

@@ -75,17 +75,14 @@ def add_init(commands: Commands) -> None:
     """The command `init`."""
     from ptxmm.cli import options as shared
 
-    init = commands.add_parser(
+    init = shared.command(
+        commands,
         "init",
-        help="write a kernel test to begin with",
-        description="Writes a kernel test of a kernel in CUDA C++ or PTX: what its signature says, and comments for the rest.",
-        epilog=shared.ending(
-            "0 it is written; 2 bad input or usage",
-            "ptxmm init lock.cu                      writes lock.toml",
-            "ptxmm init lock.cu --entry weak -o tests/weak.toml",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "write a kernel test to begin with",
+        "Writes a kernel test of a kernel in CUDA C++ or PTX: what its signature says, and comments for the rest.",
+        "0 it is written; 2 bad input or usage",
+        "ptxmm init lock.cu                      writes lock.toml",
+        "ptxmm init lock.cu --entry weak -o tests/weak.toml",
     )
     init.add_argument("path", metavar="FILE.cu|FILE.ptx", help="where the kernel is")
     init.add_argument("--entry", metavar="NAME", help="the kernel (default: the only one)")

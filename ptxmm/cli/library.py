@@ -14,24 +14,21 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """The options of the command."""
-    from ptxmm.cli.options import Help, ending
+    from ptxmm.cli.options import command
 
-    library = commands.add_parser(
+    library = command(
+        commands,
         "library",
-        help="list the tests that ship, and print them",
-        description="Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
+        "list the tests that ship, and print them",
+        "Lists the litmus tests that ship, by folders: name, what is asked, what it is about. With words, those "
         "that have all of them; with the name of one, its text. ptxmm check library:NAME decides one, library:FOLDER those "
         "of a folder.",
-        epilog=ending(
-            "0; 2 where no test has these words",
-            "ptxmm library                      all of them",
-            "ptxmm library proxies surface      those with these words",
-            "ptxmm library MP+rel+acq           prints one",
-            "ptxmm library MP+rel+acq --path    says where it is",
-            "ptxmm check library:message-passing",
-        ),
-        formatter_class=Help,
-        allow_abbrev=False,
+        "0; 2 where no test has these words",
+        "ptxmm library                      all of them",
+        "ptxmm library proxies surface      those with these words",
+        "ptxmm library MP+rel+acq           prints one",
+        "ptxmm library MP+rel+acq --path    says where it is",
+        "ptxmm check library:message-passing",
     )
     library.add_argument("words", nargs="*", metavar="WORD", help="a test's name, or words in folder, name or text")
     library.add_argument("--path", action="store_true", help="print paths")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import TypeAlias
 
 from ptxmm import __version__
@@ -34,6 +35,7 @@ def seconds(text: str) -> float:
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Command: TypeAlias = argparse.ArgumentParser
 
 
 class Help(argparse.HelpFormatter):
@@ -61,62 +63,24 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"ptxmm {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in [command] if command in _COMMANDS else _COMMANDS:
-        _COMMANDS[name](commands)
+        add = _COMMANDS[name]
+        if isinstance(add, tuple):
+            file, function = add
+            add = getattr(import_module(f"ptxmm.cli.{file}"), function)
+        add(commands)
     return top
 
 
-def _add_models(commands: Commands) -> None:
-    from ptxmm.cli.models import add
-
-    add(commands)
-
-
-def _add_explain(commands: Commands) -> None:
-    from ptxmm.cli.explain import add
-
-    add(commands)
-
-
-def _add_classify(commands: Commands) -> None:
-    from ptxmm.cli.classify import add
-
-    add(commands)
-
-
-def _add_repair(commands: Commands) -> None:
-    from ptxmm.cli.repair import add_repair
-
-    add_repair(commands)
-
-
-def _add_weaken(commands: Commands) -> None:
-    from ptxmm.cli.repair import add_weaken
-
-    add_weaken(commands)
-
-
-def _add_library(commands: Commands) -> None:
-    from ptxmm.cli.library import add
-
-    add(commands)
-
-
-def _add_campaign(commands: Commands) -> None:
-    from ptxmm.cli.campaign_options import add
-
-    add(commands)
-
-
-def _add_init(commands: Commands) -> None:
-    from ptxmm.cli.kernel_options import add_init
-
-    add_init(commands)
-
-
-def _add_compare(commands: Commands) -> None:
-    from ptxmm.cli.compare_options import add_compare
-
-    add_compare(commands)
+def command(commands: Commands, name: str, what: str, description: str, status: str, *examples: str) -> Command:
+    """A command with its page of help: `what` it does in a few words, then in sentences, its exit `status`, and examples."""
+    return commands.add_parser(
+        name,
+        help=what,
+        description=description,
+        epilog=ending(status, *examples),
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
 
 
 def add_folders(command: argparse.ArgumentParser) -> None:
@@ -145,21 +109,18 @@ def _add_check(commands: Commands) -> None:
     from litmus.test import PROPERTIES
     from ptxmm.cli.kernel_options import add_kernel, add_parts
 
-    check = commands.add_parser(
+    check = command(
+        commands,
         "check",
-        help="decide litmus tests and kernel tests",
-        description="Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
+        "decide litmus tests and kernel tests",
+        "Decides litmus tests (*.litmus) and kernel tests (*.toml): which outcomes a memory model allows, and "
         "whether what the test says of them holds.",
-        epilog=ending(
-            "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
-            "3 nothing failed but something stayed undecided, or holds only within the bounds of loops; 130 interrupted",
-            "ptxmm check mp.litmus                    one test, with its outcomes",
-            "ptxmm check tests --format junit         all tests below a folder, for a CI system",
-            "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
-            "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
-        ),
-        formatter_class=Help,
-        allow_abbrev=False,
+        "0 every test answers as it says it should; 1 at least one does not; 2 bad input or usage; "
+        "3 nothing failed but something stayed undecided, or holds only within the bounds of loops; 130 interrupted",
+        "ptxmm check mp.litmus                    one test, with its outcomes",
+        "ptxmm check tests --format junit         all tests below a folder, for a CI system",
+        "ptxmm check lock.toml:weak --svg graphs  one variant of a kernel test, with pictures",
+        "ptxmm check lock.cu --grid 2 --block 1 --arg lock=u32[1] --arg n=u32[1] --forall 'n[0] == 2'",
     )
     check.add_argument(
         "paths",
@@ -325,19 +286,16 @@ def _reading(option: str, value: str) -> Callable[[str], str]:
 
 
 def _add_lint(commands: Commands) -> None:
-    lint = commands.add_parser(
+    lint = command(
+        commands,
         "lint",
-        help="check PTX modules",
-        description="Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
+        "check PTX modules",
+        "Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
         "authors of concurrent code should know. Modules are taken as relocatable.",
-        epilog=ending(
-            "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
-            "3 a file that was not checked to its end; 130 interrupted",
-            "ptxmm lint kernel.ptx",
-            "ptxmm lint *.ptx --as manual --format json",
-        ),
-        formatter_class=Help,
-        allow_abbrev=False,
+        "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
+        "3 a file that was not checked to its end; 130 interrupted",
+        "ptxmm lint kernel.ptx",
+        "ptxmm lint *.ptx --as manual --format json",
     )
     lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
     lint.add_argument(
@@ -383,17 +341,14 @@ def seed(text: str) -> int:
 
 
 def _add_run(commands: Commands) -> None:
-    run = commands.add_parser(
+    run = command(
+        commands,
         "run",
-        help="run a PTX kernel",
-        description="Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
-        epilog=ending(
-            "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
-            "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
-            "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
-        ),
-        formatter_class=Help,
-        allow_abbrev=False,
+        "run a PTX kernel",
+        "Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
+        "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
+        "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
+        "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
     )
     run.add_argument("path", metavar="FILE.ptx", help="the module")
     run.add_argument("--entry", required=True, metavar="NAME", help="the kernel")
@@ -432,24 +387,21 @@ def _add_run(commands: Commands) -> None:
 def _add_generate(commands: Commands) -> None:
     from ptxmm.cli.cycles import add_cycle_options
 
-    generate = commands.add_parser(
+    generate = command(
+        commands,
         "generate",
-        help="make litmus tests from cycles and families",
-        description="Makes litmus tests: from a cycle of relaxations in the language of diy, from a list of them as diyone7 "
+        "make litmus tests from cycles and families",
+        "Makes litmus tests: from a cycle of relaxations in the language of diy, from a list of them as diyone7 "
         "reads it, from all cycles of some edges, or of a family such as lock:cas. They go to standard output, or each into a "
         "file.",
-        epilog=ending(
-            "0; 2 what no test can be made of; 130 interrupted",
-            "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
-            "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
-            "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
-            "ptxmm generate --cross 'PodWW,Fence.*.gpudWW' Rfe 'PodRR,DpAddrdR' Fre",
-            "ptxmm generate @cycles -o DIR",
-            "ptxmm generate lock:cas 4",
-            "ptxmm generate --families",
-        ),
-        formatter_class=Help,
-        allow_abbrev=False,
+        "0; 2 what no test can be made of; 130 interrupted",
+        "ptxmm generate 'PodWW.rel.gpu Rfe PodRR.acq.gpu Fre'",
+        "ptxmm generate 'PodWW Rfe PodRR Fre' --places all --model ptx-9.0 -o DIR",
+        "ptxmm generate --edges 'Pod**,Rfe,Fre,Coe,Fence.*.*' --size 4..6 --threads 4 --places all -o DIR",
+        "ptxmm generate --cross 'PodWW,Fence.*.gpudWW' Rfe 'PodRR,DpAddrdR' Fre",
+        "ptxmm generate @cycles -o DIR",
+        "ptxmm generate lock:cas 4",
+        "ptxmm generate --families",
     )
     generate.add_argument(
         "words",
@@ -467,19 +419,19 @@ def _add_generate(commands: Commands) -> None:
     generate.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
 
 
-#: What adds each command, in the order of `ptxmm --help`.
-_COMMANDS: dict[str, Callable[[Commands], None]] = {
+#: What adds each command, in the order of `ptxmm --help`: a function here, or one of another file, read when it is asked for.
+_COMMANDS: dict[str, Callable[[Commands], None] | tuple[str, str]] = {
     "check": _add_check,
-    "init": _add_init,
+    "init": ("kernel_options", "add_init"),
     "lint": _add_lint,
-    "models": _add_models,
-    "library": _add_library,
-    "explain": _add_explain,
+    "models": ("models", "add"),
+    "library": ("library", "add"),
+    "explain": ("explain", "add"),
     "run": _add_run,
     "generate": _add_generate,
-    "classify": _add_classify,
-    "campaign": _add_campaign,
-    "compare": _add_compare,
-    "repair": _add_repair,
-    "weaken": _add_weaken,
+    "classify": ("classify", "add"),
+    "campaign": ("campaign_options", "add"),
+    "compare": ("compare_options", "add_compare"),
+    "repair": ("repair", "add_repair"),
+    "weaken": ("repair", "add_weaken"),
 }

@@ -24,22 +24,19 @@ def add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Adds `ptxmm repair`."""
     from ptxmm.cli import options as shared
 
-    repair = commands.add_parser(
+    repair = shared.command(
+        commands,
         "repair",
-        help="find the smallest edits that make every check hold",
-        description="Finds the cheapest set of edits with which every check of a test holds: orders and scopes of accesses, "
+        "find the smallest edits that make every check hold",
+        "Finds the cheapest set of edits with which every check of a test holds: orders and scopes of accesses, "
         "fences, barriers, fences of proxies; each set is proven by check, and nothing of it can be left out. Prints a "
         "diff.",
-        epilog=shared.ending(
-            "0 a repair for each test, or nothing to repair; 1 there is none; 2 bad input or usage; 3 undecided; "
-            "130 interrupted",
-            "ptxmm repair mp.litmus                   the cheapest repair",
-            "ptxmm repair lock.toml:weak --all        all of which nothing can be left out",
-            "ptxmm repair mp.litmus --max-edits 1     or that there is none of one edit",
-            "ptxmm repair mp.litmus --apply           change the file",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "0 a repair for each test, or nothing to repair; 1 there is none; 2 bad input or usage; 3 undecided; "
+        "130 interrupted",
+        "ptxmm repair mp.litmus                   the cheapest repair",
+        "ptxmm repair lock.toml:weak --all        all of which nothing can be left out",
+        "ptxmm repair mp.litmus --max-edits 1     or that there is none of one edit",
+        "ptxmm repair mp.litmus --apply           change the file",
     )
     _add_shared(repair)
     repair.add_argument("--all", action="store_true", help="every repair of which nothing can be left out")
@@ -51,19 +48,16 @@ def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Adds `ptxmm weaken`."""
     from ptxmm.cli import options as shared
 
-    weaken = commands.add_parser(
+    weaken = shared.command(
+        commands,
         "weaken",
-        help="find the orders, scopes, fences and barriers that no check needs",
-        description="Finds every largest set of orders, scopes, fences and barriers that can be weaker, or gone, while every "
+        "find the orders, scopes, fences and barriers that no check needs",
+        "Finds every largest set of orders, scopes, fences and barriers that can be weaker, or gone, while every "
         "check still holds; each is proven by check, with what fails when anything more is weaker. The cheapest comes first.",
-        epilog=shared.ending(
-            "0 something can be weaker; 1 nothing can, or not everything holds as it is; 2 bad input or usage; "
-            "3 undecided; 130 interrupted",
-            "ptxmm weaken lock.litmus",
-            "ptxmm weaken lock.toml:correct --apply",
-        ),
-        formatter_class=shared.Help,
-        allow_abbrev=False,
+        "0 something can be weaker; 1 nothing can, or not everything holds as it is; 2 bad input or usage; "
+        "3 undecided; 130 interrupted",
+        "ptxmm weaken lock.litmus",
+        "ptxmm weaken lock.toml:correct --apply",
     )
     _add_shared(weaken)
     weaken.add_argument("--apply", action="store_true", help="write the first weakening into the file")

@@ -29,7 +29,7 @@ def quoted(what: str) -> str:
 
 class Context:
     """State of one check. `version` and `target` are what the header says (None: no usable target); `manual` judges as
-    the manual says where ptxas differs; `options` are the other words of `.target`; `address_size` is 32 or 64.
+    the manual says where ptxas differs; `options` are the other words of `.target`.
 
     `later` is the version that the module says where it is later than all known ones: then `version` is the newest of these.
 
@@ -37,7 +37,7 @@ class Context:
     could not, so that names it may have declared are not known."""
 
     __slots__ = (
-        "_suggestions", "address_size", "faulty", "findings", "headless", "later", "manual", "options", "scopes", "target",
+        "_suggestions", "faulty", "findings", "headless", "later", "manual", "options", "scopes", "target",
         "version",
     )  # fmt: skip
 
@@ -49,7 +49,6 @@ class Context:
         self.later: tuple[int, int] | None = None
         self.target: Target | None = None
         self.options: frozenset[str] = frozenset()
-        self.address_size = 64
         self.findings: list[Diagnostic] = []
         self.scopes = Scopes()
         self._suggestions = _MOST_SUGGESTIONS

@@ -36,7 +36,7 @@ _ONCE = frozenset(("abi_preserve", "abi_preserve_control"))
 _LEAST_BITS = 32
 
 
-def enter(context: Context, head: Function, at_module: bool = True) -> Callable:
+def enter(context: Context, head: Function) -> Callable:
     """Check a head; declare its name where it belongs, and its parameters in a scope of their own, which is left open."""
     check_linkage(context, head)
     for name, numbers in head.attributes:

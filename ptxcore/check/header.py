@@ -151,7 +151,6 @@ def _address_size(context: Context, directive: Directive) -> None:
     if not isinstance(size, Immediate) or size.value not in (32, 64):
         context.report("header", directive.span, "the address size is 32 or 64")
         return
-    context.address_size = size.value
     if size.value == 32 and not context.manual and context.target and context.target.number >= _ONLY_64_BIT:
         hint = "write .address_size 64"
         context.report("target", directive.span, f"{context.target} has no 32-bit addresses", hint)

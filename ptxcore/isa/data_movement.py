@@ -211,7 +211,6 @@ def getctarank(how: Use, thread: Thread, a: Value) -> Value:
     return thread.rank_of(how, a)
 
 
-MEMORY_TYPES = tuple(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64))
 TYPES = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"
 
 # Loads and stores.

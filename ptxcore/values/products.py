@@ -23,7 +23,6 @@ from ptxcore.values.terms import Term, Value, extend_operations, make
 _UNSIGNED = {"ue4m3": "e4m3"}
 #: The significant bits with which at least sums are computed (section 9.7.14.5.14), by the wider accumulator.
 _PRECISION = {"f16": 11, "f32": 24, "f64": 53}
-INTEGERS = ("s8", "u8", "s4", "u4", "b1")
 
 
 def is_float(kind: str) -> bool:

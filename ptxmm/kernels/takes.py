@@ -63,11 +63,6 @@ class Kernel(NamedTuple):
     def line(self) -> int:
         return self.text.count("\n", 0, self.start) + 1
 
-    @property
-    def anonymous(self) -> bool:
-        """Whether only a compiler gave its parameters names: whoever passes arguments gives them theirs, in order."""
-        return all(not taken.name for taken in self.parameters)
-
     def names(self) -> list[str]:
         """A name for each parameter."""
         return [taken.name or taken.formal.name for taken in self.parameters]

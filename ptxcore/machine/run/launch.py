@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ptxcore.check.module import accepted
 from ptxcore.diagnostics import Diagnostic, InputError
@@ -31,6 +31,18 @@ class NoLoop(UsageError):
     def __init__(self, entry: str, place: str) -> None:
         super().__init__(f"no loop of '{entry}' is at '{place}'")
         self.place = place
+
+
+class Options(TypedDict, total=False):
+    """What may be said of a launch besides. Threads take turns in an order that `seed` draws (None: round-robin); `limit`
+    bounds the instructions; `progress(finished, all, executed)` is told of CTAs and instructions; `watcher`: see
+    `ptxcore.machine.run.watched`, for which the module must have been loaded."""
+
+    dynamic_shared: int
+    seed: int | None
+    limit: int | None
+    progress: Callable[[int, int, int], None] | None
+    watcher: Any
 
 
 @dataclass(slots=True)
@@ -75,19 +87,11 @@ class Device:
         arguments: Sequence[int | bytes],
         *,
         cluster: Triple | None = None,
-        dynamic_shared: int = 0,
-        seed: int | None = None,
-        limit: int | None = None,
-        progress: Callable[[int, int, int], None] | None = None,
-        watcher: Any = None,
+        **options: Unpack[Options],
     ) -> Launch:
         """Runs a kernel to its end. `arguments` are the bits of each parameter in order, or its bytes. Raises UsageError,
-        and KernelError for what goes wrong in the kernel. `watcher`: see `ptxcore.machine.run.watched`; the module must have
-        been loaded for it."""
-        launch = self.prepare(
-            entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
-            progress=progress, watcher=watcher,
-        )  # fmt: skip
+        and KernelError for what goes wrong in the kernel."""
+        launch = self.prepare(entry, grid, block, arguments, cluster=cluster, **options)
         launch.run()
         return launch
 
@@ -99,11 +103,7 @@ class Device:
         arguments: Sequence[int | bytes],
         *,
         cluster: Triple | None = None,
-        dynamic_shared: int = 0,
-        seed: int | None = None,
-        limit: int | None = None,
-        progress: Callable[[int, int, int], None] | None = None,
-        watcher: Any = None,
+        **options: Unpack[Options],
     ) -> Launch:
         """A launch that is ready to run; see `launch`. Raises UsageError."""
         parameters = self.kernel(entry)
@@ -111,8 +111,7 @@ class Device:
         grid, shape = fitted(self.program, entry, grid, block, cluster)
         data = parameter_bytes(parameters, arguments)
         launch = Launch(
-            self.program, self.compiled, self.memory, entry, grid, block, shape,
-            dynamic_shared=dynamic_shared, seed=seed, limit=limit, path=self.path, progress=progress, watcher=watcher,
+            self.program, self.compiled, self.memory, entry, grid, block, shape, path=self.path, **options
         )  # fmt: skip
         launch.constants = self.constants
         launch.parameters = Segment(len(data), "kernel parameters")

@@ -116,10 +116,6 @@ class Product(Operation):
             if descriptor is not None:
                 yield from spans(self.plan, name, descriptor, transposed=transposed)
 
-    def held_by(self, thread: Any) -> Member:
-        """What a thread brought."""
-        return self.members[self.numbers[id(thread)]]
-
     def perform(self) -> None:
         """Computes D; `release` gives it to a thread."""
         import numpy as np

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ptxcore.machine.lower.ops import Code
 from ptxcore.machine.run.grid import Launch
-from ptxcore.machine.run.launch import Device
+from ptxcore.machine.run.launch import Device, Options
 from ptxcore.machine.run.special import Triple
 
 if TYPE_CHECKING:
@@ -30,37 +30,23 @@ def launch(
     arguments: Sequence[int | bytes],
     *,
     cluster: Triple | None = None,
-    dynamic_shared: int = 0,
-    seed: int | None = None,
-    limit: int | None = None,
-    progress: Callable[[int, int, int], None] | None = None,
-    watcher: Watcher | None = None,
     single: Callable[[], Any] | None = None,
+    **options: Unpack[Options],
 ) -> Launch:
     """Runs a kernel to its end, as `Device.launch` does and with the same result: by arrays where that is faster and fits, else
     thread by thread. Schedules that a seed draws are always those of single threads. A `watcher` is told what happens, and
     wants arrays however small the launch is; `single` gives who is told of single threads (`ptxcore.machine.run.watched`), as
     which they run where there is no other watcher.
     Raises UsageError, and KernelError for what goes wrong in the kernel."""
-    if seed is None and (watcher is not None or (single is None and gains(device, entry, grid, block))):
-        made = device.prepare(
-            entry,
-            grid,
-            block,
-            arguments,
-            cluster=cluster,
-            dynamic_shared=dynamic_shared,
-            limit=limit,
-            progress=progress,
-        )
+    watcher: Watcher | None = options.pop("watcher", None)
+    if options.get("seed") is None and (watcher is not None or (single is None and gains(device, entry, grid, block))):
+        made = device.prepare(entry, grid, block, arguments, cluster=cluster, **options)
         from ptxcore.machine.vector.launch import run
 
         if run(device, made, watcher):
             return made
-    return device.launch(
-        entry, grid, block, arguments, cluster=cluster, dynamic_shared=dynamic_shared, seed=seed, limit=limit,
-        progress=progress, watcher=None if single is None else single(),
-    )  # fmt: skip
+    options["watcher"] = None if single is None else single()
+    return device.launch(entry, grid, block, arguments, cluster=cluster, **options)
 
 
 def gains(device: Device, entry: str, grid: Triple, block: Triple) -> bool:

@@ -174,21 +174,19 @@ def check(
         test = _kernel(test, launch, list(asked))
     if isinstance(test, Test):
         from ptxmm import litmus_check
+        from ptxmm.result import How
 
+        how = How(
+            unroll, timeout, engine, backend, all_registers, options, explain, witnesses, why, tuple(asked), progress, resident,
+            name,
+        )  # fmt: skip
         with limited(timeout):
-            result = litmus_check.check(
-                test, loaded, unroll=unroll, engine=engine, backend=backend, timeout=timeout, all_registers=all_registers,
-                checks=tuple(asked), why=why, explain=explain, witnesses=witnesses, options=options, model_name=name,
-                progress=progress, resident=resident,
-            )  # fmt: skip
+            result = litmus_check.check(test, loaded, how)
         if executions is not None:
             from ptxmm.listing import listed
 
             left = None if timeout is None else max(timeout - result.seconds, 0.01)
-            result.executions = listed(
-                test, loaded, executions, unroll=unroll, engine=engine, backend=backend, timeout=left,
-                all_registers=all_registers, options=options,
-            )  # fmt: skip
+            result.executions = listed(test, loaded, executions, how._replace(timeout=left))
         return result
     from axioms.models.options import of_programs
     from ptxmm.kernels import check as kernels
@@ -240,6 +238,7 @@ def executions(
     """
     from litmus.test import Test
     from ptxmm.listing import executions as found
+    from ptxmm.result import How
 
     _check_options(unroll, timeout, engine, backend)
     if not isinstance(test, Test):
@@ -247,10 +246,7 @@ def executions(
             f"executions are those of a litmus test that load or parse has read, not of {type(test).__name__}"
         )
     loaded, chosen = _taken(model, frozenset(options))
-    return found(
-        test, loaded, unroll=unroll, timeout=timeout, engine=engine, backend=backend, all_registers=all_registers,
-        options=chosen,
-    )  # fmt: skip
+    return found(test, loaded, How(unroll, timeout, engine, backend, all_registers, chosen))
 
 
 def _taken(model: str | Model, options: frozenset[str]) -> tuple[Model, frozenset[str]]:

@@ -15,7 +15,7 @@ from axioms.models.options import of_programs
 from axioms.passes import PASSES, left_out
 from ptxcore.clock import OutOfTime, deadline_after, limited
 from ptxmm.pipeline import build
-from ptxmm.result import Executions, Witness
+from ptxmm.result import Executions, How, Witness
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
@@ -34,47 +34,32 @@ _WHOLE = ("po", "rf", "co", "fr", "rmw")
 def executions(
     test: Test,
     model: Model,
-    *,
-    unroll: int,
-    timeout: float | None,
-    engine: str,
-    backend: str | None,
-    all_registers: bool,
-    options: frozenset[str],
+    how: How,
 ) -> Iterator[Witness]:
     """Each execution that ends, as it is found; see `ptxmm.api.executions`. Raises OutOfTime after `timeout` seconds."""
-    program = as_written(test, unroll, all_registers, options)
-    deadline = deadline_after(timeout)
-    for execution, holds in decided(program, model, engine=engine, backend=backend, deadline=deadline):
+    program = as_written(test, how)
+    deadline = deadline_after(how.timeout)
+    for execution, holds in decided(program, model, engine=how.engine, backend=how.backend, deadline=deadline):
         yield Witness(replace(execution, title=f"{test.name}  ({model.name})"), satisfied=holds)
 
 
-def as_written(test: Test, unroll: int, all_registers: bool, options: frozenset[str]) -> Program:
+def as_written(test: Test, how: How) -> Program:
     """The program with all that the test does."""
     off = left_out(p.name for p in PASSES if p.name not in _HARMLESS)
-    return build(test, unroll, all_registers, of_programs([*options, *off]))
+    return build(test, how.unroll, how.all_registers, of_programs([*how.options, *off]))
 
 
 def listed(
     test: Test,
     model: Model,
     most: int,
-    *,
-    unroll: int,
-    timeout: float | None,
-    engine: str,
-    backend: str | None,
-    all_registers: bool,
-    options: frozenset[str],
+    how: How,
 ) -> Executions:
     """At most so many executions, as many as are found in the time that is left."""
-    found = Executions(bounded=as_written(test, unroll, all_registers, options).is_bounded)
+    found = Executions(bounded=as_written(test, how).is_bounded)
     try:
-        with limited(timeout):
-            for witness in executions(
-                test, model, unroll=unroll, timeout=timeout, engine=engine, backend=backend,
-                all_registers=all_registers, options=options,
-            ):  # fmt: skip
+        with limited(how.timeout):
+            for witness in executions(test, model, how):
                 if len(found.witnesses) == most:
                     found.listed_all = False
                     break

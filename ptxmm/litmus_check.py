@@ -19,7 +19,7 @@ from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
 from ptxmm.answers import NOTHING_ASKED, OUT_OF_TIME, Coverage, coverage_of, own_verdict_of, settle, told, verdict_of
 from ptxmm.pipeline import build
-from ptxmm.result import KINDS, Checked, Loop, Result, Spot, Witness, observation_of, out_of_time
+from ptxmm.result import KINDS, Checked, How, Loop, Result, Spot, Witness, observation_of, out_of_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,13 +39,8 @@ if TYPE_CHECKING:
 class Question:
     """A test that is being decided, and who is who there: what `ptxmm.judging` asks of."""
 
-    def __init__(
-        self, test: Test, program: Program, model: Model, engine: str, backend: str | None, deadline: float | None,
-        progress: str | None = None, resident: int | None = None,
-    ) -> None:  # fmt: skip
-        self.test, self.program, self.model = test, program, model
-        self.engine, self.backend, self.deadline = engine, backend, deadline
-        self.progress, self.resident = progress, resident
+    def __init__(self, test: Test, program: Program, model: Model, how: How, deadline: float | None) -> None:
+        self.test, self.program, self.model, self.how, self.deadline = test, program, model, how, deadline
         self.title = f"{test.name}  ({model.name})"
         self.misuse: Undefined | None = None
         self.stalled: Stalled | None = None
@@ -59,8 +54,9 @@ class Question:
     def stall(self, kinds: tuple[str, ...]) -> Stall | Bounded | None:
         from ptxmm.judging import stall
 
+        how = self.how
         return stall(
-            self.program, self.model, kinds, self.progress, self.resident, self.engine, self.backend, self.deadline
+            self.program, self.model, kinds, how.progress, how.resident, how.engine, how.backend, self.deadline
         )
 
     def renamed(self, execution: Execution) -> Execution:
@@ -76,26 +72,8 @@ class Question:
         return Spot(self.test.path, event.line or 0)
 
 
-def check(
-    test: Test,
-    model: Model,
-    *,
-    unroll: int,
-    timeout: float | None,
-    engine: str,
-    backend: str | None,
-    all_registers: bool,
-    explain: bool,
-    witnesses: bool,
-    checks: tuple[str, ...],
-    why: bool,
-    options: frozenset[str],
-    model_name: str,
-    progress: str | None = None,
-    resident: int | None = None,
-) -> Result:
-    """Decides a litmus test; `checks`: of `PROPERTIES`, what is asked besides what the test asks. Raises InputError, and
-    UnsupportedProgram for what is not decided."""
+def check(test: Test, model: Model, how: How) -> Result:
+    """Decides a litmus test. Raises InputError, and UnsupportedProgram for what is not decided."""
     condition = test.condition
     proposition = write_proposition(condition.proposition)
     lines = dict(test.lines)
@@ -103,7 +81,7 @@ def check(
     result = Result(
         path=test.identity,
         name=test.name,
-        model=model_name,
+        model=how.model_name,
         verdict="undecided",
         kind=KINDS[condition.quantifier],
         condition=proposition,
@@ -111,23 +89,23 @@ def check(
         spot=spot,
         checks=[_unanswered(c, test.path) for c in test.conditions],
     )
-    for kind in (p for p in PROPERTIES if p in test.checks or p in checks):
+    for kind in (p for p in PROPERTIES if p in test.checks or p in how.checks):
         place = Spot(test.path, lines.get(kind, 0)) if kind in test.checks else spot
         result.checks.append(Checked(kind=kind, text=kind, spot=place, place=kind, besides=kind not in test.checks))
     start = time.perf_counter()
-    deadline = deadline_after(timeout)
+    deadline = deadline_after(how.timeout)
     try:
-        program = build(test, unroll, all_registers, of_programs(options))
+        program = build(test, how.unroll, how.all_registers, of_programs(how.options))
         decision = decide(
-            program, model, engine=engine, backend=backend, deadline=deadline, explain=explain, witnesses=witnesses or why,
-            races=any(c.kind == "race_free" for c in result.checks), why=why, partial=True,
-            truths=frozenset((condition.quantifier != "forall",)),
+            program, model, engine=how.engine, backend=how.backend, deadline=deadline, explain=how.explain,
+            witnesses=how.witnesses or how.why, races=any(c.kind == "race_free" for c in result.checks), why=how.why,
+            partial=True, truths=frozenset((condition.quantifier != "forall",)),
         )  # fmt: skip
-        question = Question(test, program, model, engine, backend, deadline, progress, resident)
+        question = Question(test, program, model, how, deadline)
         _take(question, decision, result)
-        if why and decision.stopped is None:
+        if how.why and decision.stopped is None:
             _tell_why(question, decision, result)
-        _answer(question, decision, result, partial(_further, test, model, options, unroll, engine, backend, deadline))
+        _answer(question, decision, result, partial(_further, question))
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error, result.stopped = told(error), True
     except InputError as error:
@@ -137,7 +115,7 @@ def check(
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME:
-        result.error = out_of_time(timeout)
+        result.error = out_of_time(how.timeout)
     return result
 
 
@@ -147,20 +125,18 @@ def _unanswered(condition: Condition, path: str) -> Checked:
     return Checked(kind=condition.quantifier, text=text, spot=Spot(path, condition.line), place=text)
 
 
-def _further(
-    test: Test, model: Model, options: frozenset[str], unroll: int, engine: str, backend: str | None,
-    deadline: float | None, number: int,
-) -> tuple[Question, Decision]:  # fmt: skip
+def _further(question: Question, number: int) -> tuple[Question, Decision]:
     """The test with another of its conditions in place of the first, decided; states list what all of them name. Raises as
     `check` does, OutOfTime too."""
+    test, how = question.test, question.how
     asked, others = test.conditions[number], tuple(c for i, c in enumerate(test.conditions) if i != number)
     alone = replace(test, condition=asked, more=others)
-    program = build(alone, unroll, False, of_programs(options))
+    program = build(alone, how.unroll, False, of_programs(how.options))
     decision = decide(
-        program, model, engine=engine, backend=backend, deadline=deadline, explain=False, witnesses=False,
-        races=False, why=False, partial=True, truths=frozenset((asked.quantifier != "forall",)),
+        program, question.model, engine=how.engine, backend=how.backend, deadline=question.deadline, witnesses=False,
+        partial=True, truths=frozenset((asked.quantifier != "forall",)),
     )  # fmt: skip
-    return Question(alone, program, model, engine, backend, deadline), decision
+    return Question(alone, program, question.model, how, question.deadline), decision
 
 
 def _take(question: Question, decision: Decision, result: Result) -> None:

@@ -1,4 +1,4 @@
-"""What checking a test gives: plain values."""
+"""What is asked of a test, and what checking it gives: plain values."""
 
 from __future__ import annotations
 
@@ -23,6 +23,25 @@ EXPECTED = ("ok", "bounded", "no", "undefined", "hangs")
 ASSERTIONS = "assertions"
 #: How a quantifier is named in results.
 KINDS = {"exists": "exists", "~exists": "not exists", "forall": "forall"}
+
+
+class How(NamedTuple):
+    """How a litmus test is decided, as `ptxmm.check` was asked; `checks` are all that is asked besides what the test asks,
+    `options` all readings, `model_name` is what results call the model."""
+
+    unroll: int
+    timeout: float | None
+    engine: str
+    backend: str | None
+    all_registers: bool
+    options: frozenset[str]
+    explain: bool = False
+    witnesses: bool = True
+    why: bool = False
+    checks: tuple[str, ...] = ()
+    progress: str | None = None
+    resident: int | None = None
+    model_name: str = ""
 
 
 class Spot(NamedTuple):

@@ -67,6 +67,8 @@ class Clusters:
             parts.append(Part("cluster", number, arrival))
         else:
             parts.append(Part("cluster", number, self.run.copies.initialisations(number)))
+            if relaxed := self.run.tensor_memories.arrival(number):
+                parts.append(Part("cluster", number, relaxed, relaxed=True))
         parts += [Part(hand.scope, hand.thread, (number, hand.table, 0)) for hand in self.run.handed_by(number)]
 
     def released(self, cta: Any) -> None:

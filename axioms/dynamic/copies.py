@@ -56,6 +56,8 @@ class Agent(NamedTuple):
     #: Of a product of a warpgroup: what each of its threads knew at its last fence, and what this said of other accesses.
     tables: tuple[Table, ...]
     known: dict[tuple[int, int, int], bool]
+    #: Whether the manual leaves open if it comes behind what comes before its issue by program order alone.
+    loosely: bool = False
 
 
 class Groups:
@@ -103,6 +105,8 @@ class Copies:
                 Part(how.scope or "cta", number, self._known(number, (self._own(number), self._counts.get(number, 0)))),
             )
             return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, (), {})
+        if copy is None and how.form.mnemonic == "tcgen05":
+            return self.run.tensor_memories.commits(thread)
         if copy is None and (how.form.run is not st_async or how.sem == "release" or how.space != "shared::cluster"):
             raise self.run.leaves(thread, "asynchronous")
         if copy is not None and copy.after is None and not how.words["bulk"]:
@@ -112,7 +116,7 @@ class Copies:
                 thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), (), {})
             )
         proxy = "generic" if copy is None else "async"
-        first = self._numbered(number, proxy)
+        first = self.numbered(number, proxy)
         parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})
         if copy is None:
@@ -132,7 +136,7 @@ class Copies:
             self._unfenced = {id(op.instruction) for code in functions for op in unfenced(code)}
         if id(ops[product.op].instruction) in self._unfenced:
             self.run.doubts(threads[0], "unfenced")
-        first = self._numbered(number, "async")
+        first = self.numbered(number, "async")
         tables = {id(table): table for table in (self._fenced.get(thread.number, {}) for thread in threads)}
         party, arrival = Party(number, ops[product.op]), self.clocks.release(number)
         agent = Agent(party, product.op, ops, arrival, "async", first, first + 1, 1, (), tuple(tables.values()), {})
@@ -146,12 +150,20 @@ class Copies:
         elif complete:
             self._learns(thread.number, *((product.agent.reads, 1) for product in complete))
 
-    def _numbered(self, issuer: int, proxy: str) -> int:
+    def numbered(self, issuer: int, proxy: str) -> int:
         """The first of two numbers that stand for an operation where threads' numbers stand."""
         first = _OTHERS * self.clocks.size + 2 * self._number
         self._number += 1
         self._issuers[first] = self._issuers[first + 1] = issuer, proxy
         return first
+
+    def stands_for(self, agent: int, issuer: int) -> None:
+        """A number stands for operations of a thread through the asynchronous proxy."""
+        self._issuers[agent] = issuer, "async"
+
+    def finishes(self, issuer: int, agent: Agent, number: int) -> None:
+        """What a number stands for must be complete when the CTA of its thread ends."""
+        self._unfinished.setdefault(issuer // self.clocks.size, []).append((agent, number))
 
     def _noted(self, thread: WatchedThread, copy: Told, agent: Agent) -> Agent:
         """What of an operation is about shared memory must be complete when its CTA ends."""
@@ -196,13 +208,14 @@ class Copies:
         number = agent.reads if kind == "R" else agent.writes
         access = Access(number, agent.time, agent.op, kind, "gpu" if kind == "A" else "", first, size, commutes)
         space = _GLOBAL if owner < 0 else _OWN if owner == agent.party.thread // self.clocks.size else _CLUSTER
-        beside = shadow.beside(access, lambda other: self._ordered(agent, space, other, access))
+        beside = shadow.beside(access, lambda other: self._ordered(agent, space, other, access), over=agent.loosely)
         if beside is not None:
             found = self.conflict(beside, access, shadow.name, agent.ops, follows=self._follows(agent, beside, access))
             if not (isinstance(found, Race) and found.kind == "war"):
                 raise Stopped(found)
             self.overwriting = self.overwriting or found
-        if id(segment) in run.places:
+        places = run.places.get(id(segment), ())
+        if places and any(byte in places for byte in range(first, first + size)):
             raise Stopped(Open("asynchronous", agent.party))
 
     def _ordered(self, agent: Agent, space: int, other: Access, access: Access) -> bool:
@@ -219,8 +232,15 @@ class Copies:
             found = {self._behind_fence(table, cta, space, other) for table in agent.tables}
             if len(found) > 1:
                 raise Stopped(Open("warpgroup", agent.party))
-            agent.known[key] = found.pop()
+            agent.known[key] = found.pop() or self._loosely(agent, cta, space, other)
         return agent.known[key]
+
+    def _loosely(self, agent: Agent, cta: int, space: int, other: Access) -> bool:
+        """Whether an access comes before the issue of an operation, of which the manual leaves open if that is enough."""
+        found = agent.loosely and self._behind_fence(agent.arrival[1], cta, space, other)
+        if found:
+            self.run.unknown = self.run.unknown or Open("issue", agent.party)
+        return found
 
     def _behind_fence(self, table: Table, cta: int, space: int, other: Access) -> bool:
         """Whether who knows what a table says may access through the asynchronous proxy, in a CTA, behind an access: with a
@@ -229,7 +249,10 @@ class Copies:
         if knows((-1, table, 0), other.thread + _plane(cta, space) * size, other.time):
             return True
         issuer, proxy = self._issuers.get(other.thread, (0, "generic"))
-        return proxy == "async" and issuer // size == cta and knows((-1, table, 0), other.thread, other.time)
+        complete = knows((-1, table, 0), other.thread, other.time) or self.run.tensor_memories.completed(
+            table, other.thread, other.time
+        )
+        return proxy == "async" and issuer // size == cta and complete
 
     def _follows(self, agent: Agent, before: Access, access: Access) -> bool:
         """Whether a write through the asynchronous proxy comes behind a read through the other one, but for a fence."""
@@ -323,10 +346,12 @@ class Copies:
         number = thread.number
         cta = number // self.clocks.size
         table = self.clocks.join([self.clocks.release(number)])
+        if _OWN in spaces:
+            table.update(self.run.tensor_memories.across(table, cta))
         for key in [key for key in table if key >> _FENCED == 0]:
             for space in spaces:
                 table[key + _plane(cta, space)] = table[key]
-        self.clocks.known[number] = self._fenced[number] = table
+        self.clocks.known[number] = self._fenced[number] = self.run.tensor_memories.fenced[number] = table
 
     def initialises(self, thread: WatchedThread) -> None:
         """`fence.mbarrier_init`: the objects that a thread initialised before it are there for asynchronous operations, too."""

@@ -27,6 +27,9 @@ from ptxcore.machine.ir.windows import LOCAL, WINDOW_BITS
 from ptxcore.machine.lower.liveness import writes
 from ptxcore.machine.lower.ops import Code, Op, Program, Source
 
+#: Instructions that move data between registers and Tensor Memory, by their first words.
+_TENSOR_MOVES = frozenset(("ld", "ld red", "st"))
+
 #: Instructions that access memory where they say, at an address; of their sources some are stored.
 _ACCESSES = frozenset(("ld", "ldu", "st", "atom", "red", "ldmatrix", "stmatrix", "wmma"))
 #: Sources of accesses that are no data; and of what only computes: of positions that have no meaning threads are told.
@@ -41,6 +44,9 @@ _NOT_COMPUTED = frozenset(
 _COPIES, _MULTIPLIES = frozenset(("cp", "tensormap")), "wgmma"
 #: The registers that are multiplied.
 _MULTIPLIED = frozenset(("a",))
+#: Instructions of Tensor Memory, their operands that are data, and those that are addresses there.
+_TENSORS, _TENSOR_DATA = "tcgen05", frozenset(("r",))
+_TENSOR_ADDRESSES = frozenset(("taddr", "d", "a", "scale_a", "scale_b", "sp_meta"))
 #: Instructions whose operands all decide what threads do, and that move no data.
 _DECIDE = frozenset(
     ("fence", "membar", "trap", "brkpt", "griddepcontrol", "alloca", "stackrestore", "mbarrier", "activemask")
@@ -51,11 +57,16 @@ _BROUGHT: Mapping[str, str] = {"shfl": "a", "vote": "a", "match": "a", "redux": 
 
 class Read(NamedTuple):
     """An instruction of a launch (by number) that reads contents of a buffer; or (`buffer` is empty) a product of matrices of
-    which the manual leaves open what it is."""
+    which the manual leaves open what it is, or an allocation of Tensor Memory, of which it leaves open where it is."""
 
     buffer: str
     launch: int
     op: Op
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is an allocation."""
+        return self.op.use.form.mnemonic == _TENSORS and "alloc" in self.op.use.form.first.split()
 
 
 class Ran(NamedTuple):
@@ -94,6 +105,7 @@ class Dependence:
         self._numbers: dict[tuple[int, str, int], int] = {}  # of registers: launch, function, slot
         self._steps: list[_Step] = []
         self._sinks: dict[int, None] = {}
+        self._addresses: dict[int, None] = {}  # of Tensor Memory: who uses them asks where it is, and nothing else
         self._moves: list[tuple[int, int]] = []  # from a register to another
         self._seeds: dict[Place, int] = {}
         self._blurred = any(_is_blurring(op) for ran in launches for _, op in _ops(ran))
@@ -103,7 +115,9 @@ class Dependence:
         self._of = [0] * len(self._numbers)
         while self._pass():
             pass
-        self.deciding = self._reads_in(self._sinks)
+        found = self._reads_in(self._sinks)
+        found += [read for read in self._reads_in(self._addresses) if not read.is_address and read not in found]
+        self.deciding = found
 
     def buffers(self) -> frozenset[str]:
         """The buffers whose contents decide something."""
@@ -161,9 +175,12 @@ class Dependence:
         if op.call is not None:
             self._prepare_call(launch, program, code, op, sinks)
         self._sinks.update(dict.fromkeys(registers(sinks)))
+        self._addresses.update(dict.fromkeys(registers(s for a in _tensor_addresses(op) for s in _slots(a))))
         places, own = self._places(launch, ran, code, op)
         mnemonic = op.use.form.mnemonic
-        updates = mnemonic in ("atom", "red", *_COPIES)
+        updates = mnemonic in ("atom", "red", *_COPIES) or (
+            mnemonic == _TENSORS and op.use.form.first not in _TENSOR_MOVES
+        )
         stores = bool(places) and (updates or not op.targets)
         results = registers(writes(op, carry) if op.call is None else ())
         loads = bool(places) and (bool(results) or updates)
@@ -296,7 +313,7 @@ def _is_blurring(op: Op) -> bool:
     form = op.use.form
     if _computes(op) or _accesses(op) or form.kind in ("branch", "jump", "call", "return", "exit", "nothing", "warp"):
         return False
-    return form.mnemonic not in (*_DECIDE, *_BROUGHT, *_COPIES, _MULTIPLIES)
+    return form.mnemonic not in (*_DECIDE, *_BROUGHT, *_COPIES, _MULTIPLIES, _TENSORS)
 
 
 def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
@@ -311,9 +328,12 @@ def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
     if form.kind == "nothing":
         return [], []
     if form.mnemonic == _MULTIPLIES:
-        wanted = [e.parameter.name for e in op.use.wanted if e.parameter.role != "destination"]
-        named = list(zip(wanted, sources, strict=False))
+        named = _named(op)
         return [s for name, s in named if name in _MULTIPLIED], [s for name, s in named if name not in _MULTIPLIED]
+    if form.mnemonic == _TENSORS:
+        cells = _named(op)
+        deciding = [s for name, s in cells if name not in (*_TENSOR_DATA, *_TENSOR_ADDRESSES)]
+        return [s for name, s in cells if name in _TENSOR_DATA], deciding
     parameters = [p for p in form.pattern.parameters if p.role in ("memory", "source")]
     if len(parameters) < len(sources) or not (_accesses(op) or form.mnemonic in _BROUGHT):
         return ([], sources) if not _is_blurring(op) else (sources, sources)
@@ -327,6 +347,19 @@ def _sources(op: Op) -> tuple[list[Source | None], list[Source | None]]:
             is_data = parameter.role == "source" and parameter.name not in _NO_DATA
         (data if is_data else decides).append(source)
     return data, decides
+
+
+def _named(op: Op) -> list[tuple[str, Source | None]]:
+    """The operands of an instruction with their names."""
+    wanted = [e.parameter.name for e in op.use.wanted if e.parameter.role != "destination"]
+    return list(zip(wanted, op.sources, strict=False))
+
+
+def _tensor_addresses(op: Op) -> list[Source | None]:
+    """The operands of an instruction that are addresses in Tensor Memory."""
+    if op.use.form.mnemonic != _TENSORS:
+        return []
+    return [source for name, source in _named(op) if name in _TENSOR_ADDRESSES]
 
 
 def _slots(source: Source | None) -> list[int]:

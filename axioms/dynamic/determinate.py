@@ -18,6 +18,7 @@ from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
 from axioms.dynamic.live import Live
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
+from axioms.dynamic.tensors import Tensors
 from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
@@ -81,6 +82,7 @@ class Determinate:
         self.phases = Phases(self)
         self.copies = Copies(self)
         self.clusters = Clusters(self)
+        self.tensor_memories = Tensors(self)
         self.performing: Agent | None = None
         #: By the identities of segments of shared memory, the numbers of their CTAs.
         self._owners: dict[int, int] = {}
@@ -107,6 +109,7 @@ class Determinate:
     def ends(self, cta: Any) -> None:
         first = self._owners.pop(id(cta.shared)) * self.size
         self.copies.ends(self.clusters.ends(cta, range(first, first + self.size)))
+        self.tensor_memories.ends(cta)
         shadow = self.shadows.pop(id(cta.shared), None)
         self.places.pop(id(cta.shared), None)
         self.phases.objects.pop(id(cta.shared), None)
@@ -125,6 +128,9 @@ class Determinate:
         return None
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if self.tensor_memories.storing is not None:
+            self.tensor_memories.stores(thread, address, size)
+            return
         self._access(thread, "W", address, size, value=value)
 
     def updates(
@@ -256,6 +262,11 @@ class Determinate:
         commutes = f"{how.op}.{how.type}" if kind == "A" and commutative(how) else ""
         self.copies.accesses(copy.agent, kind, copy.thread.segment(address), size, commutes)
 
+    def tensors(self, thread: WatchedThread, how: Use) -> Tensors:
+        if not self.alone:
+            raise self._open(thread, "asynchronous")
+        return self.tensor_memories
+
     def commits(self, thread: WatchedThread, how: Use) -> None:
         self.copies.commits(thread, how)
 
@@ -323,6 +334,8 @@ class Determinate:
                 hands.append(Hand(clocks.join([clocks.release(number)]), access.strong, number))
             if number in self.fenced:
                 hands.append(self.fenced[number])
+            if relaxed := self.tensor_memories.arrival(number):
+                hands.append(Hand(relaxed[1], access.strong, number))
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
         return Written(number, time, value if type(value) is int else 0, kind, access.strong, known, tuple(hands))
 
@@ -352,6 +365,12 @@ class Determinate:
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
+            self.tensor_memories.hears(number, [hand.table for hand in hands if self._heard(hand, access)])
+
+    def _heard(self, hand: Hand, access: Access) -> bool:
+        """Whether a relaxed read is in the scope of a write that it finds, and that one in its own."""
+        within = self.clocks.within
+        return within(hand.scope, hand.thread, access.thread) and within(access.strong, hand.thread, access.thread)
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
@@ -417,7 +436,9 @@ class Determinate:
         """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
         weak and of one size, element by element."""
         if self.copies.is_agent(before.thread):
-            return self.copies.conflict(before, access, where, thread.launch.compiled.ops)
+            known = self.clocks.known[thread.number]
+            follows = before.kind == "R" and self.tensor_memories.completed(known, before.thread, before.time)
+            return self.copies.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         return conflict(other, self._party(thread), before, access, where, exact=self.exact)
 

@@ -17,7 +17,7 @@ class Party(NamedTuple):
 
 class Race(NamedTuple):
     """Two conflicting accesses that nothing orders: `where` is the segment, bytes `first` to `last` of it; `kind` the flag
-    of the model."""
+    of the model. In Tensor Memory, columns; `missing` is what would order them (`axioms.dynamic.tensors`)."""
 
     before: Party
     after: Party
@@ -25,6 +25,7 @@ class Race(NamedTuple):
     first: int
     last: int
     kind: str = "data"
+    missing: str = ""
 
 
 class Misuse(NamedTuple):

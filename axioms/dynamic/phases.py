@@ -65,6 +65,8 @@ class Part(NamedTuple):
     scope: str
     thread: int
     arrival: Arrival
+    #: Whether it synchronizes nothing but what relaxed operations do.
+    relaxed: bool = False
 
 
 class Counted(NamedTuple):
@@ -136,6 +138,10 @@ class Phases:
         times = table.get(cta)
         return times is not None and times[place] >= time
 
+    def follows(self, arrival: Arrival, other: int, time: int) -> bool:
+        """Whether what a thread did at a time has happened before an operation, whatever that may access."""
+        return self.knows(arrival, other, time) or self.run.tensor_memories.executed(arrival[1], other, time)
+
     def touched(self, thread: WatchedThread, segment: Segment, first: int, size: int) -> None:
         """A thread accesses memory otherwise: never the bytes of an object that is in use."""
         if self.meets(segment, first, size):
@@ -181,6 +187,8 @@ class Phases:
                 parts.append(Part(how.scope or "cta", number, arrival))
             for hand in self.run.handed_by(number):
                 parts.append(Part(hand.scope, hand.thread, (number, hand.table, 0)))
+            if how.sem != "release" and (relaxed := self.run.tensor_memories.arrival(number)):
+                parts.append(Part(how.scope or "cta", number, relaxed, relaxed=True))
         return Actor(number, arrival, tuple(parts))
 
     def _init(self, thread: WatchedThread, segment: Segment, offset: int) -> None:
@@ -259,7 +267,7 @@ class Phases:
         own = waits.get(arrival[0])
         if own is not None and own[0] <= arrival[2]:
             return True
-        return any(self.knows(arrival, other, first) for other, (first, _) in waits.items())
+        return any(self.follows(arrival, other, first) for other, (first, _) in waits.items())
 
     def _ends(self, thread: WatchedThread, found: Object, phase: Phase) -> None:
         """A phase is over: nothing that counted in it could have come behind its end, and nobody comes too late to see the
@@ -271,7 +279,7 @@ class Phases:
             if c.early:
                 safe = safe and any(other is not c and self._before(c.arrival, other.arrival) for other in whole)
         for other, (_, last) in found.phase(found.count - 1).waits.items():
-            safe = safe and any(self.knows(c.arrival, other, last) for c in counted)
+            safe = safe and any(self.follows(c.arrival, other, last) for c in counted)
         if not safe:
             self.run.doubts(thread, "mbarrier")
         found.count += 1
@@ -322,7 +330,11 @@ class Phases:
                 merged = clocks.join([(number, known, 0), (number, table, 0)])
                 phase.merged[scope, id(known)] = known, merged
             clocks.known[number] = merged
-        left = [p for c in phase.counted for p in c.parts if not (acquires and self._meets(p, scope, number))]
+        else:
+            met = [p for c in phase.counted for p in c.parts if self._meets(p, scope, number)]
+            self.run.tensor_memories.hears(number, [p.arrival[1] for p in met])
+        parts = [p for c in phase.counted for p in c.parts if not p.relaxed]
+        left = [p for p in parts if not (acquires and self._meets(p, scope, number))]
         if left:
             self.partly = True
             self.run.offers(number, [(Hand(clocks.join([p.arrival]), p.scope, p.thread), scope) for p in left])

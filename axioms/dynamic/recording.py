@@ -12,11 +12,16 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, SHARED_BITS
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.surroundings import Cta
+from ptxcore.machine.run.tensor_memory import TensorMemory
 from ptxcore.machine.run.watched import Told, WatchedProduct, WatchedThread, Watcher
+from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
 from ptxcore.machine.vector.watching import Accesses
 from ptxcore.machine.vector.watching import Watcher as OfBatches
 
 _WINDOWS = 1 << GLOBAL_BITS
+#: The place of Tensor Memory; behind it those of addresses of it, by the address in shared memory where they were stored.
+TENSOR = 1 << GLOBAL_BITS
+_ADDRESS = 4
 #: Places outside of `.global` memory have so many bytes, in bits.
 GRANULE = 4
 _OFFSET = (1 << SHARED_BITS) - 1
@@ -45,6 +50,9 @@ class Recording:
         self._performing = False
         self.products: dict[int, Op] = {}
         self.maps: dict[int, Op] = {}
+        #: Where addresses of Tensor Memory were stored; whether the next store is of one.
+        self._addresses: set[int] = set()
+        self.allocating = False
 
     @property
     def watcher(self) -> Watcher:
@@ -67,14 +75,33 @@ class Recording:
             places = self._noted[number] = set()
         if address >= _WINDOWS:
             places.add(-(address >> GLOBAL_BITS))
-        else:
+        elif not (self._addresses and self._of_addresses(places, address, size)):
             places.update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))
+
+    def _of_addresses(self, places: set[int], address: int, size: int) -> bool:
+        """Notes addresses of Tensor Memory among some bytes of shared memory; whether these are just one."""
+        found = [at for at in self._addresses if address - _ADDRESS < at < address + size]
+        places.update(TENSOR + 1 + at for at in found)
+        return found == [address] and size == _ADDRESS
+
+    def note_tensors(self, thread: WatchedThread) -> None:
+        """An instruction is about cells of Tensor Memory."""
+        self._ops = thread.launch.compiled.ops
+        self._noted.setdefault(thread.op, set()).add(TENSOR)
+
+    def note_shared(self, op: int, address: int, size: int) -> None:
+        """An instruction, by its number, reads shared memory for Tensor Memory."""
+        self._noted[op].update(range(address >> GRANULE, (address + size - 1 >> GRANULE) + 1))
 
     def reads(self, thread: WatchedThread, address: int, size: int) -> None:
         self._note(thread, address, size)
         self.watcher.reads(thread, address, size)
 
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if self.allocating:
+            self._addresses.add(address)
+            self.products[id(thread.instruction.instruction)] = thread.instruction
+            self.allocating = False
         self._note(thread, address, size)
         self.watcher.writes(thread, address, size, value)
 
@@ -110,6 +137,9 @@ class Recording:
     def copied(self, copy: Told | WatchedProduct, kind: str, address: int, size: int) -> None:
         self._note(copy.thread, address, size, copy.op)
         self.watcher.copied(copy, kind, address, size)
+
+    def tensors(self, thread: WatchedThread, how: Use) -> Any:
+        return TensorRecording(self, self.watcher.tensors(thread, how))
 
     def commits(self, thread: WatchedThread, how: Use) -> None:
         self.watcher.commits(thread, how)
@@ -148,6 +178,44 @@ class Recording:
 
     def other(self, thread: WatchedThread, what: str, how: Use | None = None, address: int = 0) -> None:
         self.watcher.other(thread, what, how, address)
+
+
+class TensorRecording:
+    """Of an instruction of Tensor Memory: as `ptxcore.machine.run.watched_tensors.Watcher`."""
+
+    def __init__(self, recording: Recording, watcher: OfTensors) -> None:
+        self._recording, self._watcher = recording, watcher
+
+    def begins(self, thread: WatchedThread, kind: str, place: Any) -> Any:
+        self._recording.note_tensors(thread)
+        return thread.op, thread.shared, self._watcher.begins(thread, kind, place)
+
+    def touches(self, agent: Any, memory: TensorMemory, lanes: Any, columns: Any, *, writes: bool) -> None:
+        self._watcher.touches(agent[2], memory, lanes, columns, writes=writes)
+
+    def reads_shared(self, agent: Any, offset: int, size: int) -> None:
+        op, shared, told = agent
+        self._recording.note_shared(op, shared + offset, size)
+        self._watcher.reads_shared(told, offset, size)
+
+    def allocates(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
+        self._recording.allocating = True
+        self._watcher.allocates(thread, memory, address, columns)
+
+    def frees(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
+        self._watcher.frees(thread, memory, address, columns)
+
+    def relinquishes(self, thread: WatchedThread, memory: TensorMemory) -> None:
+        self._watcher.relinquishes(thread, memory)
+
+    def waits(self, thread: WatchedThread, kind: str) -> None:
+        self._watcher.waits(thread, kind)
+
+    def fences(self, thread: WatchedThread, which: str) -> None:
+        self._watcher.fences(thread, which)
+
+    def pairs(self, thread: WatchedThread) -> None:
+        self._watcher.pairs(thread)
 
 
 class Batches:

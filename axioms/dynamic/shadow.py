@@ -44,15 +44,17 @@ Class = tuple[int, str, int, int]
 
 
 class Cell:
-    """The accesses to some bytes that can matter, by their classes; `constant`: a read by the texture proxy."""
+    """The accesses to some bytes that can matter, by their classes; `constant`: a read by the texture proxy; `over`: reads of
+    asynchronous operations with the writes that come before them."""
 
-    __slots__ = ("atomics", "constant", "reads", "writes")
+    __slots__ = ("atomics", "constant", "over", "reads", "writes")
 
     def __init__(self) -> None:
         self.writes: dict[Class, Access] = {}
         self.constant: Access | None = None
         self.reads: dict[Class, Access] = {}
         self.atomics: dict[Class, Access] = {}
+        self.over: dict[Class, tuple[Access, tuple[Access, ...]]] = {}
 
 
 class Shadow:
@@ -87,7 +89,7 @@ class Shadow:
             for half in (2 * i, 2 * i + 1):
                 new = self.cells[half] = Cell()
                 new.writes, new.constant = dict(cell.writes), cell.constant
-                new.reads, new.atomics = dict(cell.reads), dict(cell.atomics)
+                new.reads, new.atomics, new.over = dict(cell.reads), dict(cell.atomics), dict(cell.over)
 
     def read(self, access: Access) -> Access | None:
         """A read; gives a conflicting access that is not ordered before it, where there is one."""
@@ -118,7 +120,8 @@ class Shadow:
         thread, ordered, found = access.thread, self.clocks.ordered, None
         for cell in self._of(access):
             for other in (*cell.writes.values(), *cell.atomics.values()):
-                if not ordered(thread, other.thread, other.time) and not self._apart(other, access):
+                apart = ordered(thread, other.thread, other.time) or self._apart(other, access)
+                if not apart and not self._through(cell, other, lambda r: ordered(thread, r.thread, r.time)):
                     found = other
             found = cell.constant or found
             for kind, r in list(cell.reads.items()):
@@ -129,6 +132,7 @@ class Shadow:
             if not access.strong:
                 cell.writes.clear()
                 cell.atomics.clear()
+                cell.over.clear()
             who = thread // self.clocks.size if not access.commutes else -1 - thread
             cell.writes[who, access.strong, access.first, access.size] = access
         return found
@@ -161,9 +165,10 @@ class Shadow:
         settled = self.settled or a.commutes == b.commutes == ORDERED or (a.commutes, b.commutes) == (COUNTED, CLOSES)
         return settled and self._contend(a, b)
 
-    def beside(self, access: Access, ordered: Callable[[Access], bool]) -> Access | None:
+    def beside(self, access: Access, ordered: Callable[[Access], bool], *, over: bool = False) -> Access | None:
         """An access of an asynchronous operation; gives a conflicting access that does not come before it. It stands for none
-        that comes before it, since what is known of it says nothing of those."""
+        that comes before it, since what is known of it says nothing of those. `over`: of a read, other writes that come behind
+        it come behind the writes that come before it (section 8.9.5, 3c)."""
         found, kind = None, (access.thread, f"{access.kind} {access.time}", access.first, access.size)
         for cell in self._of(access):
             others = [*cell.writes.values(), *cell.atomics.values()]
@@ -174,11 +179,18 @@ class Shadow:
                 if not ordered(other):
                     if access.kind == "A" and other.commutes == access.commutes != "" and self._alike(other, access):
                         self.commuted = True
-                    else:
+                    elif access.kind == "R" or not self._through(cell, other, ordered):
                         found = other
+            if over:
+                cell.over[kind] = access, tuple(cell.writes.values())
             kept = cell.reads if access.kind == "R" else cell.writes if access.kind == "W" else cell.atomics
             kept[kind] = access
         return found
+
+    @staticmethod
+    def _through(cell: Cell, write: Access, ordered: Callable[[Access], bool]) -> bool:
+        """Whether a write comes before a read that is ordered."""
+        return any(write in before and ordered(read) for read, before in cell.over.values())
 
     def _contend(self, a: Access, b: Access) -> bool:
         """Whether of two accesses, one of which only reads, both are strong: what it may find is settled elsewhere

@@ -19,7 +19,7 @@ from ptxcore.values.matrix_descriptors import (
     product,
     scaled,
 )
-from ptxcore.values.products import numbers, summed
+from ptxcore.values.products import all_settled, any_subnormal, numbers, summed
 from ptxcore.values.tensor_cells import lanes_of_rows, place
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def _multiply(how: Use, thread: Thread, given: dict[str, Any]) -> None:
         by_rows, by_columns = factors()
         a, b = left()[chosen], right()
         c = memory.numbers(*grid, bits) if accumulates else np.zeros((len(a), what.n), np.uint32)
+        memory.sums(lambda: _left_open(what, a, b, c, by_rows, by_columns))
         memory.put(*grid, _sums(what, a, b, c, by_rows, by_columns), bits)
 
     memory.later(compute)
@@ -258,6 +259,15 @@ def _sums(what: Product, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns
         if what.saturates:
             total = total.clip(-(1 << 31), (1 << 31) - 1)
         return (total & 0xFFFF_FFFF).astype(np.uint32)
+    left, right, addend = _terms(what, a, b, c, by_rows, by_columns)
+    with np.errstate(all="ignore"):
+        return summed(left, right.T, addend, what.d).astype(np.uint32)
+
+
+def _terms(what: Product, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> tuple[Any, Any, Any]:
+    """A, B and C as floating-point numbers, with their signs and scales."""
+    import numpy as np
+
     signs = [-1.0 if negated else 1.0 for negated in what.negated]
     addend = numbers(what.d, (c & 0xFFFF).astype(np.uint16) if what.d == "f16" else c.astype(np.uint32))
     left, right = numbers(what.a, a) * signs[0], numbers(what.b, b) * signs[1]
@@ -265,7 +275,17 @@ def _sums(what: Product, a: Any, b: Any, c: Any, by_rows: Any = None, by_columns
         if what.scales is not None:
             left = left * np.repeat(by_rows, what.k // what.scales.chunks, axis=1)
             right = right * np.repeat(by_columns, what.k // what.scales.chunks, axis=1)
-        return summed(left, right.T, addend, what.d).astype(np.uint32)
+    return left, right, addend
+
+
+def _left_open(what: Product, a: Any, b: Any, c: Any, by_rows: Any, by_columns: Any) -> bool:
+    """Whether the order of additions, or what subnormal inputs count as, decides of some element of D."""
+    if what.d == "s32":
+        return False
+    if any(any_subnormal(kind, numbers(kind, x)) for kind, x in ((what.a, a), (what.b, b))):
+        return True
+    left, right, addend = _terms(what, a, b, c, by_rows, by_columns)
+    return any_subnormal(what.d, addend) or not all_settled(left, right.T, addend, (what.d, what.d))
 
 
 # Copies and shifts.

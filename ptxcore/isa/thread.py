@@ -277,6 +277,10 @@ class TensorMemory(Protocol):
         """The bytes of the CTA's shared memory at an array of addresses."""
         ...
 
+    def sums(self, left_open: Callable[[], bool]) -> None:
+        """What was begun computes sums of products; whether the manual leaves open what some of them are."""
+        ...
+
     def later(self, action: Callable[[], None]) -> None:
         """What was begun does this at any time before it is complete, behind what was begun before."""
         ...

@@ -123,9 +123,10 @@ def check(
         if of_run is None:
             raise
     except InputError:
-        if not ((open_ or of_run) and by_runs_alone(Runs(test))):
+        alone = by_runs_alone(Runs(test)) if open_ or of_run else []
+        if not alone:
             raise
-        result.error, open_ = told_by_runs_alone(open_), ""
+        result.error, open_ = told_by_runs_alone(alone, open_), ""
     finally:
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME and later is not None and _decided_by_runs(test, later, deadline, model):

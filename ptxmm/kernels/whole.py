@@ -52,13 +52,25 @@ _OTHER_ORDERS = (1, 2)
 _EXPLORED = frozenset(("order", "unordered", "error"))
 #: Errors that tell of themselves what is wrong: what has no meaning, and threads that wait for ever.
 _MISUSED = frozenset(
-    ("bad-mbarrier", "bad-matrix", "bad-metadata", "bad-tensor-map", "unfenced-product", "unfinished-product")
+    (
+        "bad-mbarrier",
+        "bad-matrix",
+        "bad-metadata",
+        "bad-tensor-map",
+        "unfenced-product",
+        "unfinished-product",
+        "tensor-allocation",
+        "tensor-bounds",
+        "tensor-lane",
+        "bad-tensor-memory",
+        "bad-descriptor",
+    )
 )
 _STUCK = "deadlock"
 #: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
 _UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
 #: Instructions that runs follow and the formula does not.
-BY_RUNS_ALONE = frozenset(("wgmma",))
+BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05"))
 _TELLING = _MISUSED | {_STUCK}
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
@@ -76,8 +88,9 @@ def threads_of(test: KernelTest) -> int:
 
 
 def may_be_whole(test: KernelTest, model: Model) -> bool:
-    """Whether this way is tried first: it may be, and there are enough threads."""
-    return threads_of(test) >= FEWEST and may_be_run(test, model)
+    """Whether this way is tried first: it may be, and there are enough threads, or the formula may not know an instruction."""
+    alone = any(word in launch.text for launch in test.launches for word in BY_RUNS_ALONE)
+    return (alone or threads_of(test) >= FEWEST) and may_be_run(test, model)
 
 
 def may_be_run(test: KernelTest, model: Model) -> bool:
@@ -91,11 +104,11 @@ def may_be_run(test: KernelTest, model: Model) -> bool:
     return (in_order or all_beside(test)) and fair and spoken_of and size <= _MOST_BYTES
 
 
-def by_runs_alone(runs: Runs) -> bool:
-    """Whether a kernel has instructions that runs follow and the formula does not."""
+def by_runs_alone(runs: Runs) -> list[str]:
+    """The instructions of a kernel that runs follow and the formula does not."""
     programs = [device.program for device in runs.devices.values()]
     codes = [code for program in programs for code in program.functions.values()]
-    return any(op.use.form.mnemonic in BY_RUNS_ALONE for code in codes for op in code.ops)
+    return sorted({op.use.form.mnemonic for code in codes for op in code.ops} & BY_RUNS_ALONE)
 
 
 def tells_races(model: Model) -> bool:
@@ -190,7 +203,7 @@ def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: boo
     ):
         findings.fault(ran.error)
     elif ran.error is not None and ran.error.kind == _STUCK:
-        determined = all(map(_is_certain, ran.watchers)) and not any(r.recording.products for r in ran.recorded)
+        determined = all(map(_is_certain, ran.watchers)) and not any(_sums(r) for r in ran.recorded)
         findings.deadlock(ran.error, always=determined)
     if result.verdict not in ("no", "undefined") and racing:
         for number, watcher in enumerate(ran.watchers):
@@ -198,6 +211,11 @@ def _found(runs: Runs, result: Result, ran: _Ran, places: Places, *, racing: boo
             if overwriting is not None and result.verdict != "no":
                 Findings(runs, places, number, watcher.indices, result).race(overwriting, synchronized=True)
     return result.verdict in ("no", "undefined")
+
+
+def _sums(ran: Ran) -> bool:
+    """Whether the manual leaves open what some sum of products is."""
+    return any(op.use.form.first != "alloc" for op in ran.recording.products.values())
 
 
 def _is_certain(watcher: Determinate | Together) -> bool:
@@ -351,6 +369,8 @@ def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
         open_ = contents.open_in(check) if state is None else []
         if products := contents.products_in(check):
             checked.message = told.of_products(checked.text, products)
+        elif addresses := contents.products_in(check, addresses=True):
+            checked.message = told.of_addresses(checked.text, addresses)
         elif open_:
             checked.message = told.of_contents(checked.text, open_)
         else:
@@ -361,7 +381,10 @@ def _tell(test: KernelTest, result: Result, contents: Contents) -> None:
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
     if result.verdict == "undecided":
         result.error = next(c.message for c in result.checks if c.holds is None)
-    result.listed_all = not any(contents.open_in(check) or contents.products_in(check) for check in test.checks)
+    result.listed_all = not any(
+        contents.open_in(check) or contents.products_in(check) or contents.products_in(check, addresses=True)
+        for check in test.checks
+    )
     result.states, result.complete, result.runs = list(map(declared.state, states)), True, len(contents.states)
     if truths:
         asked = safe or [check for check in test.checks if check.kind == "exists"]

@@ -44,7 +44,7 @@ class Contents:
         if not any(ran.recording.products for ran in self.recorded):
             return ""
         read = next((read for read in self.dependence.deciding if not read.buffer), None)
-        return "" if read is None else told.left_open("rounding", self._place(read))
+        return "" if read is None else told.left_open("address" if read.is_address else "rounding", self._place(read))
 
     def open_decision(self) -> str:
         """Why the run does not stand for all contents of the buffers that may hold anything, or for all that products may be;
@@ -69,13 +69,18 @@ class Contents:
                     found.add(element.name)  # not written, or not all of it
         return sorted(found)
 
-    def products_in(self, check: Check) -> list[str]:
+    def products_in(self, check: Check, *, addresses: bool = False) -> list[str]:
         """The products of which the manual leaves open what they are, on which the values hang that a check speaks of: where
-        they are."""
+        they are. `addresses`: the allocations of Tensor Memory instead."""
         elements = check.expression.elements() if check.expression is not None else ()
         names = dict.fromkeys(e.name for e in elements if e.index is not None)
         return list(
-            dict.fromkeys(self._place(read) for name in names for read in self.dependence.held(name) if not read.buffer)
+            dict.fromkeys(
+                self._place(read)
+                for name in names
+                for read in self.dependence.held(name)
+                if not read.buffer and read.is_address is addresses
+            )
         )
 
     def _place(self, read: Read) -> str:

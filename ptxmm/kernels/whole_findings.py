@@ -36,10 +36,13 @@ class Findings:
         """A race, which decides whether there is one; of other checks nothing is known. One of an asynchronous operation leaves
         the launch without a meaning. `synchronized`: threads synchronized with each other by more than barriers."""
         events = (self._event(race.before), self._event(race.after))
-        reason = told.unordered(race.kind, race.where, race.first, race.last, synchronized=synchronized)
+        reason = told.unordered(
+            race.kind, race.where, race.first, race.last, synchronized=synchronized, missing=race.missing
+        )
         found = [RaceEntry(race.kind, events, reason)]
         if race.kind in UNDEFINED:
-            self._undefined(UNDEFINED[race.kind], race.kind, (race.before, race.after))
+            more = f": {told.missing(race.missing)}" if race.missing else ""
+            self._undefined(UNDEFINED[race.kind] + more, race.kind, (race.before, race.after))
         else:
             self._fails(("race_free",), words.raced(1), told.with_a_race)
         if self.result.verdict in ("no", "undefined"):

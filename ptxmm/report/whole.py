@@ -19,6 +19,11 @@ OPEN = {
     "asynchronous": "an asynchronous operation whose effects are open",
     "mbarrier": "an operation on an mbarrier object whose phase is open",
     "warpgroup": "a product of a warpgroup, of which only some threads come behind what it reads",
+    "address": "an address of Tensor Memory, of which the manual leaves open what it is",
+    "allocation": "an allocation of Tensor Memory, or its end, beside another one that nothing orders",
+    "issue": "shared memory that a tcgen05 instruction reads, and that no tcgen05.fence::after_thread_sync puts behind what "
+    "comes before",
+    "tensor_pair": "the Tensor Memories of two CTAs",
     "unfenced": "a product of a warpgroup in registers that may have been accessed since the last wgmma.fence",
     "tensormap": "a tensor map in memory that threads write, of which it is open whether its reader comes behind that",
     "clock": "a clock, or another special register whose value is open",
@@ -96,9 +101,13 @@ def replayed(ctas: int, threads: int) -> str:
     )
 
 
-def by_runs_alone(open_: str) -> str:
+#: Instructions that only runs follow.
+_ALONE = {"wgmma": "products of warpgroups (wgmma)", "tcgen05": "operations on Tensor Memory (tcgen05)"}
+
+
+def by_runs_alone(instructions: list[str], open_: str) -> str:
     """Why a test is not decided whose instructions only runs follow."""
-    return f"products of warpgroups (wgmma) are followed by runs of all threads alone, and {open_}"
+    return f"{' and '.join(_ALONE[i] for i in instructions)} are followed by runs of all threads alone, and {open_}"
 
 
 def waits_for_ever(text: str) -> str:
@@ -167,8 +176,35 @@ def of_products(text: str, places: list[str]) -> str:
     )
 
 
-def unordered(kind: str, where: str, first: int, last: int, *, synchronized: bool) -> str:
-    """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers."""
+def of_addresses(text: str, places: list[str]) -> str:
+    """What is not known of a check whose values are computed from addresses of Tensor Memory."""
+    named = ", ".join(places[:_MOST_PLACES])
+    return f"{text}: not decided, since it is about values that depend on {OPEN['address']} ({named})"
+
+
+#: What would order two accesses to Tensor Memory (section 9.7.16.6.4).
+_MISSING = {
+    "ld": "tcgen05.wait::ld is missing behind the first one",
+    "st": "tcgen05.wait::st is missing behind the first one",
+    "fences": "tcgen05.fence::before_thread_sync and tcgen05.fence::after_thread_sync are missing around the synchronization "
+    "of their threads",
+    "commit": "the first one need not be complete: tcgen05.commit, and a wait for its mbarrier object, are missing",
+    "after": "tcgen05.fence::after_thread_sync is missing behind the wait for the mbarrier object that knows of the first one",
+    "allocation": "the allocation need not come first",
+}
+
+
+def missing(name: str) -> str:
+    """What would order two accesses to Tensor Memory; empty for others."""
+    return _MISSING.get(name, "")
+
+
+def unordered(kind: str, where: str, first: int, last: int, *, synchronized: bool, missing: str = "") -> str:
+    """Why two accesses race. `synchronized`: threads synchronized with each other by more than barriers. `missing`: of accesses
+    to Tensor Memory, what would order them."""
+    if missing:
+        columns = f"columns {first} to {last}" if last > first else f"column {first}"
+        return f"both access {columns} of {where}: {_MISSING[missing]}"
     bytes_ = f"bytes {first} to {last}" if last > first else f"byte {first}"
     why = "nothing orders one before the other" if synchronized and kind == "data" else _UNORDERED[kind]
     return f"both access {bytes_} of {where}; in a run of all threads {why}"
@@ -181,7 +217,7 @@ _UNORDERED = {
     "async": "nothing orders one before the other: before an asynchronous operation comes what comes before its issue (of a "
     "bulk copy, with a fence between the proxies; of a product of a warpgroup, before the last wgmma.fence of its threads), "
     "and behind it what comes behind a wait for it",
-    "war": "the write of the asynchronous operation follows the read, but there is no fence between their proxies "
+    "war": "the write follows the read, but there is no fence between their proxies "
     "(--war-ok is the reading that asks for none)",
 }  # fmt: skip
 

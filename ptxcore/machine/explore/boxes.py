@@ -36,6 +36,10 @@ class Boxes(Actions):
         """Products of warpgroups are not explored."""
         self._refuse("cannot be explored")
 
+    def tensor_memory(self, how: Use) -> NoReturn:
+        """Tensor Memory is not explored."""
+        self._refuse("cannot be explored")
+
     def products_of_warpgroup(self, how: Use, action: str, pending: Value = 0) -> NoReturn:
         """See `multiply`."""
         self._refuse("cannot be explored")

@@ -41,7 +41,8 @@ class Access:
         self.action: Callable[[], None] | None = None
 
 
-def _pipelined(first: Access, second: Access) -> bool:
+def pipelined(first: Access, second: Access) -> bool:
+    """Whether two accesses are executed in the order in which a thread issues them."""
     if first.kind == second.kind == "mma":
         return bool(first.place == second.place)
     return (first.kind.partition(".")[0], second.kind) in _PIPELINED or (first.kind, second.kind) in _PIPELINED
@@ -116,7 +117,7 @@ class TensorMemory:
                 f"{columns} columns are allocated behind {self.last}: the number must not increase within a CTA",
             )
         taken = [range(first, first + count) for first, count in self.allocated.items()]
-        free = (f for f in range(0, COLUMNS, columns) if all(f + columns <= t.start or t.stop <= f for t in taken))
+        free = (f for f in self.places(columns) if all(f + columns <= t.start or t.stop <= f for t in taken))
         first = next(free, None)
         if first is None:
             self.waiting.append((thread, told))
@@ -125,6 +126,10 @@ class TensorMemory:
         self.known[:, first : first + columns] = 0
         granted = self.granted[thread.warp] = first, set(range(32))
         return granted
+
+    def places(self, columns: int) -> range:
+        """Where so many columns may be allocated; the first place that is free is taken."""
+        return range(0, COLUMNS, columns)
 
     def free(self, thread: Any, address: int, columns: int) -> None:
         """Gives columns back. Raises Fault where they were not allocated like that, or are accessed still."""
@@ -161,13 +166,14 @@ class TensorMemory:
 
     def touch(self, number: int, lanes: Any, columns: Any, *, writes: bool) -> None:
         """An access reads or writes cells. Raises Fault where nothing orders it behind others."""
-        self._inside(lanes, columns)
+        self.inside(lanes, columns)
         access = self.accesses[number]
         assert access is not None
         self._check(access, lanes, columns, writes=writes)
         (self.writer if writes else self.reader)[lanes, columns] = number
 
-    def _inside(self, lanes: Any, columns: Any) -> None:
+    def inside(self, lanes: Any, columns: Any) -> None:
+        """Raises Fault where cells are not there, or not allocated."""
         import numpy as np
 
         for what, given, end in (("lane", lanes, LANES), ("column", columns, COLUMNS)):
@@ -201,7 +207,7 @@ class TensorMemory:
         """What is missing between two accesses; "" for nothing."""
         same = before.thread is access.thread
         acquired = self.after.get(access.thread, 0)
-        if _pipelined(before, access):
+        if pipelined(before, access):
             if same or (before.released and acquired > before.released):
                 return ""
             return "" if before.done and acquired > before.done else _FENCES
@@ -337,6 +343,9 @@ class Cells:
             at = int(addresses[unwritten].min())
             raise fault("uninitialised", f"a byte at offset {at} of '{segment.name}' is read before a write")
         return np.frombuffer(segment.data, np.uint8)[addresses]
+
+    def sums(self, left_open: Callable[[], bool]) -> None:
+        """A product is computed, and the manual may leave open what some of its sums are."""
 
     def later(self, action: Callable[[], None]) -> None:
         """The action is done at some time before the access is complete, behind those that were begun before."""

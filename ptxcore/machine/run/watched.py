@@ -20,6 +20,8 @@ from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.tensor_memory import Cells
 from ptxcore.machine.run.thread import Thread
 from ptxcore.machine.run.warpgroups import Product
+from ptxcore.machine.run.watched_tensors import WatchedCells, WatchedTensorMemory
+from ptxcore.machine.run.watched_tensors import Watcher as OfTensors
 
 #: Below lie the state spaces but `.global`.
 _WINDOWS = 1 << GLOBAL_BITS
@@ -83,6 +85,10 @@ class Watcher(Protocol):
     def of_products(self, thread: WatchedThread, action: str, complete: Sequence[WatchedProduct]) -> None:
         """A thread has done something about products of its warpgroup (`ptxcore.isa.thread.Thread.products_of_warpgroup`): it
         has waited for those that are `complete`."""
+        ...
+
+    def tensors(self, thread: WatchedThread, how: Use) -> OfTensors:
+        """A thread is about to execute an instruction of Tensor Memory; gives who is told of what it does."""
         ...
 
     def commits(self, thread: WatchedThread, how: Use) -> None:
@@ -320,8 +326,10 @@ class WatchedThread(Thread):
         return complete
 
     def tensor_memory(self, how: Use) -> Cells:
-        self.watcher.other(self, "asynchronous", how)
-        return super().tensor_memory(how)
+        memory = self.cta.tensor_memory
+        if memory is None:
+            memory = self.cta.tensor_memory = WatchedTensorMemory()
+        return WatchedCells(self, memory, how, self.watcher.tensors(self, how))
 
     def leads(self, how: Use) -> bool:
         return self.lane == 0

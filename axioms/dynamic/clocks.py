@@ -7,6 +7,7 @@ threads met, so those that met share one table, by CTA; only a thread's own time
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 #: What is known of the threads of each CTA: their times. Never changed once it is shared.
 Table = dict[int, list[int]]
@@ -14,6 +15,13 @@ Table = dict[int, list[int]]
 Arrival = tuple[int, Table, int]
 
 _NOBODY: Table = {}
+
+
+class Instance(NamedTuple):
+    """The last instance of a barrier that was complete: who arrived, and who of them waited."""
+
+    arrivals: tuple[Arrival, ...]
+    waited: frozenset[int]
 
 
 class Clocks:

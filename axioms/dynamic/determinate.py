@@ -8,10 +8,10 @@ is not so ends the run: a race, or something that is `Open`, of which this way k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from axioms.dynamic.accesses import ORDERING, commutative, commuting, conflict, scope_of
-from axioms.dynamic.clocks import Arrival, Clocks
+from axioms.dynamic.clocks import Arrival, Clocks, Instance
 from axioms.dynamic.clusters import Clusters
 from axioms.dynamic.copies import Agent, Copies
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped, step
@@ -34,13 +34,6 @@ _SHARED_OFFSET = (1 << SHARED_BITS) - 1
 _LOOK = 16
 #: What levels of `membar` are as scopes.
 _LEVELS = {"gl": "gpu"}
-
-
-class Instance(NamedTuple):
-    """The last instance of a barrier that was complete: who arrived, and who of them waited."""
-
-    arrivals: tuple[Arrival, ...]
-    waited: frozenset[int]
 
 
 class Determinate:
@@ -115,9 +108,6 @@ class Determinate:
         self.phases.objects.pop(id(cta.shared), None)
         self._commuted = self._commuted or (shadow is not None and shadow.commuted)
 
-    def _party(self, thread: WatchedThread) -> Party:
-        return Party(thread.number, thread.instruction)
-
     def _open(self, thread: WatchedThread, what: str) -> Stopped:
         return Stopped(Open(what, Party(thread.number, thread.launch.running() or thread.instruction)))
 
@@ -130,8 +120,8 @@ class Determinate:
     def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
         if self.tensor_memories.storing is not None:
             self.tensor_memories.stores(thread, address, size)
-            return
-        self._access(thread, "W", address, size, value=value)
+        else:
+            self._access(thread, "W", address, size, value=value)
 
     def updates(
         self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
@@ -365,12 +355,7 @@ class Determinate:
             self._acquire(number, [(hand, access.strong) for hand in hands], access.strong)
         else:
             self.offered.setdefault(number, []).extend((hand, access.strong) for hand in hands)
-            self.tensor_memories.hears(number, [hand.table for hand in hands if self._heard(hand, access)])
-
-    def _heard(self, hand: Hand, access: Access) -> bool:
-        """Whether a relaxed read is in the scope of a write that it finds, and that one in its own."""
-        within = self.clocks.within
-        return within(hand.scope, hand.thread, access.thread) and within(access.strong, hand.thread, access.thread)
+            self.tensor_memories.finds(number, access.strong, hands)
 
     def _learns(self, thread: WatchedThread, access: Access, segment: Segment, fresh: frozenset[int]) -> None:
         """A thread goes on; it is certain of some writes more, by their numbers."""
@@ -436,11 +421,10 @@ class Determinate:
         """What an unordered conflict is: a race of the model, where nothing but barriers orders accesses so far, and both are
         weak and of one size, element by element."""
         if self.copies.is_agent(before.thread):
-            known = self.clocks.known[thread.number]
-            follows = before.kind == "R" and self.tensor_memories.completed(known, before.thread, before.time)
+            follows = self.tensor_memories.follows(thread.number, before)
             return self.copies.conflict(before, access, where, thread.launch.compiled.ops, follows=follows)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
-        return conflict(other, self._party(thread), before, access, where, exact=self.exact)
+        return conflict(other, Party(thread.number, thread.instruction), before, access, where, exact=self.exact)
 
     # Threads together.
 

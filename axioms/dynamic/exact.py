@@ -54,7 +54,7 @@ class Exact(OneOfSeveral):
         return Determinate._unordered(self, thread, before, access, where)
 
     def _conflict(self, thread: WatchedThread, before: Access, access: Access, where: str) -> Race | Open:
-        party = self._party(thread)
+        party = Party(thread.number, thread.instruction)
         other = Party(before.thread, thread.launch.compiled.ops[before.op])
         same = (before.first, before.size) == (access.first, access.size)
         uses = other.op.use, party.op.use

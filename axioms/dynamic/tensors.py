@@ -25,6 +25,7 @@ from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.maps import FENCED
 from axioms.dynamic.phases import Part
 from axioms.dynamic.shadow import AGENTS, Access
+from axioms.dynamic.waiting import Hand
 from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.tensor_memory import TensorMemory, pipelined
@@ -139,6 +140,16 @@ class Tensors:
         """A thread synchronizes by relaxed operations with those who knew this."""
         for table in tables:
             self._learns(number, self.relaxed(table))
+
+    def finds(self, number: int, scope: str, hands: Iterable[Hand]) -> None:
+        """A thread finds, by a relaxed read in a scope, what others have written who knew this."""
+        within = self.clocks.within
+        heard = [h.table for h in hands if within(h.scope, h.thread, number) and within(scope, h.thread, number)]
+        self.hears(number, heard)
+
+    def follows(self, number: int, before: Access) -> bool:
+        """Whether a thread knows that such a read of shared memory is complete."""
+        return before.kind == "R" and self.completed(self.clocks.known[number], before.thread, before.time)
 
     # Accesses.
 

@@ -22,7 +22,7 @@ _SPACING = 0x1_0000
 def names_of_addresses(test: Test) -> Callable[[str, int], str]:
     """What a number in a place of a state (`1:r0`, `x`) points to: `x`, `b+8`; nothing where it is no address. Only a test that
     takes addresses has any."""
-    if not _takes_addresses(test):
+    if not takes_addresses(test):
         return lambda place, number: ""
     memory = Addresses(test, own_aliases=False)
     seen = {t.name[1:]: memory.variables(t.place.cta) for t in test.threads}
@@ -38,7 +38,7 @@ def names_of_addresses(test: Test) -> Callable[[str, int], str]:
     return name
 
 
-def _takes_addresses(test: Test) -> bool:
+def takes_addresses(test: Test) -> bool:
     """Whether a register or a location may hold an address: from the beginning, or by an operand that is a location's name."""
     values = [v for t in test.threads for _, v in t.registers] + [v for l in test.locations for v in l.initial]
     names = {l.name for l in test.locations}

@@ -18,6 +18,7 @@ ORDERS = {
         engine
     """,
     "ptxcore.machine": "ir loops lower run vector explore",
+    "ptxmm.gpu": "parameters placement conditions contract body writer module layout simulator running judging words",
 }
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
 MOST_ROOMS, MOST_PAIRS = 14, 70

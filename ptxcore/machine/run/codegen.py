@@ -61,8 +61,8 @@ Template = tuple[tuple[str, ...], tuple[str, ...]]
 class Compiler:
     """Compiles a program."""
 
-    def __init__(self, program: Program, watched: bool = False) -> None:
-        self.program, self.watched = program, watched
+    def __init__(self, program: Program, watched: bool = False, fine: bool = False) -> None:
+        self.program, self.watched, self.fine = program, watched, fine
         self.lines: list[str] = []
         self.where: list[Op | None] = [None]
         self.names: dict[str, Any] = {}
@@ -132,7 +132,7 @@ class Compiler:
 
     def cuts(self, code: Code) -> list[int]:
         """Where blocks begin."""
-        return block_cuts(code, self.program.together, self.watched)
+        return block_cuts(code, self.program.together or self.fine, self.watched)
 
     def emit(self, line: str, op: Op | None) -> None:
         self.lines.append(line)
@@ -471,7 +471,8 @@ def _told(op: Op) -> bool:
 def block_cuts(code: Code, together: bool, watched: bool = False) -> list[int]:
     """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may
     wait: who watches may let a thread wait at an atomic operation, and at a load or store that is no weak one. Where the
-    threads of a warp go on together, also at each access to memory, so that all load before one stores."""
+    threads of a warp go on together, also at each access to memory, so that all load before one stores; and where schedules
+    are to be as fine, so that others may come between any two."""
     cuts = {0, *code.labels.values()}
     for i, op in enumerate(code.ops):
         if op.call is not None or (op.use.form.kind in ENDS and i + 1 < len(code.ops)):

@@ -495,6 +495,6 @@ class Launch:
         return f" of {thread.place(address + source.offset if source.kind == 'register' else address)}"
 
 
-def compile_program(program: Program, watched: bool = False) -> Compiled:
-    """The program as Python; `watched`: for runs that somebody watches (`ptxcore.machine.run.watched`)."""
-    return Compiler(program, watched).compile()
+def compile_program(program: Program, watched: bool = False, fine: bool = False) -> Compiled:
+    """The program as Python; `watched`: for runs that somebody watches (`ptxcore.machine.run.watched`); `fine`: see `load`."""
+    return Compiler(program, watched, fine).compile()

@@ -203,11 +203,11 @@ def _check_shape(grid: Triple, block: Triple, cluster: Triple) -> None:
         raise UsageError(f"a cluster has at most 16 CTAs, not {cluster[0] * cluster[1] * cluster[2]}")
 
 
-def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
-    """A module from its text, ready to launch; what was made of a text before is used again. `watched`: with watchers. Raises
-    InputError with all that is wrong in it."""
+def load(text: str, path: str = "<module>", *, watched: bool = False, fine: bool = False) -> Device:
+    """A module from its text, ready to launch; what was made of a text before is used again. `watched`: with watchers. `fine`:
+    turns may end between any two accesses to memory, also where no thread waits. Raises InputError with all that is wrong."""
     try:
-        program, compiled, warnings, kept = _made(text, watched)
+        program, compiled, warnings, kept = _made(text, watched, fine)
     except InputError as error:
         error.path, error.text = path, text
         raise
@@ -217,12 +217,12 @@ def load(text: str, path: str = "<module>", *, watched: bool = False) -> Device:
 
 
 @lru_cache(maxsize=8)  # a process has few modules, and launches them again and again
-def _made(text: str, watched: bool) -> tuple[Program, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
+def _made(text: str, watched: bool, fine: bool) -> tuple[Program, Compiled, tuple[Diagnostic, ...], dict[str, Any]]:
     """A module, compiled, what its author should know, and where other machines keep what they make of it. Raises
     InputError."""
     module, warnings = accepted(text)
     program = lower(module)
-    return program, compile_program(program, watched), tuple(warnings), {}
+    return program, compile_program(program, watched, fine), tuple(warnings), {}
 
 
 def size_of(parameter: Parameter) -> int:

@@ -1,0 +1,13 @@
+"""Litmus tests run as kernels: on a GPU, or on our own machine with random schedules.
+
+    parameters   what a launch may vary: instances, spreading, stress, shuffling
+    placement    test -> where its threads run, and what cannot be placed
+    body         a thread of the test -> PTX
+    module       test -> the module; `contract` says what it and its host agree on
+    layout       module, parameters -> a launch: memory, tables; memory behind it -> states
+    simulator    our own machine as the place where it runs
+    running      launches, again and again
+    judging      what was seen, beside what a model allows; `words` tells it
+
+Nobody but the command line and the API imports it.
+"""

@@ -1,0 +1,60 @@
+"""What a module and its host agree on: the control block, the rows of results, and what a module is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from litmus.test import TYPE_WIDTHS, Location, LocationTerm, RegisterTerm, Test
+from ptxcore.diagnostics import Span, fail
+from ptxmm.gpu.placement import Placement
+
+ENTRY = "litmus"
+#: What a module is written for where nobody says otherwise.
+TARGET, VERSION = "sm_90", "9.0"
+#: The words of the control block, in order; behind them two for each location (where that of the first instance lies, and how
+#: far from it that of the next), and one for each warp of an instance (how far its instances are rotated).
+CONTROL = (
+    "groups", "slots", "blocks", "per_warp", "polls", "seed", "jitter", "preload", "stress_turns", "pre_stress",
+    "stress_pattern", "stress_lines", "stress_stride", "start", "counter_stride", "end", "shared_stride",
+)  # fmt: skip
+#: What a thread stores of itself: that it came to its end, or that its instance did not start, or did not end, together; 0 is
+#: what stands there before.
+DONE, NOT_STARTED, NOT_ENDED = 1, 2, 3
+#: Bits of the place that a thread stores: its number in its CTA.
+PLACE_BITS = 10
+
+
+class Value(NamedTuple):
+    """Something that a state lists: its name, bits and sign; and the `term` of the test."""
+
+    label: str
+    width: int
+    signed: bool
+    term: RegisterTerm | LocationTerm
+
+
+@dataclass(frozen=True)
+class Module:
+    """The text, and what the host must know of it. A row of results has for each thread its status and its place, then a
+    number for each of `stored`. `spans` says of each line of the text which statement of the test it is of."""
+
+    test: Test
+    text: str
+    placement: Placement
+    values: tuple[Value, ...]
+    stored: tuple[Value, ...]
+    spans: dict[int, Span]
+    target: str
+    version: str
+
+    @property
+    def columns(self) -> int:
+        return 2 * len(self.test.threads) + len(self.stored)
+
+
+def check_pointer(location: Location) -> None:
+    """Raises InputError for a location that is too small for the address that it has at first."""
+    width = TYPE_WIDTHS[location.type]
+    if width != 64:
+        raise fail(location.span, f"'{location.name}' has {width} bits, and an address has 64 on a GPU")

@@ -1,0 +1,353 @@
+"""A launch of a module: how many CTAs, what memory holds before it, and which states it shows behind it."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import NamedTuple
+
+from litmus.test import TYPE_WIDTHS, AddressOf, Location, LocationTerm
+from ptxcore.places import Place
+from ptxmm.gpu.contract import CONTROL, DONE, NOT_ENDED, NOT_STARTED, PLACE_BITS, Module, Value, check_pointer
+from ptxmm.gpu.parameters import Parameters
+from ptxmm.gpu.placement import MOST_WARPS, WARP
+
+#: Bytes between the counters of two instances, and what every stretch of memory begins at a multiple of.
+_COUNTER, _ALIGNED = 128, 256
+#: Bytes of shared memory that a CTA has on every GPU without being asked for.
+MOST_SHARED = 48 << 10
+#: Bytes that a launch may have.
+MOST_MEMORY = 1 << 30
+#: A state as values in the order of the module's.
+State = tuple[int, ...]
+
+
+class TooLarge(ValueError):
+    """Parameters with which a test does not fit."""
+
+
+class Shape(NamedTuple):
+    """How instances lie in CTAs: each CTA has `slots`, of which `per_warp` share a warp, in `blocks` warps for each warp of the
+    test; `groups` times a CTA for each of the test."""
+
+    slots: int
+    per_warp: int
+    blocks: int
+    groups: int
+
+    @property
+    def instances(self) -> int:
+        return self.slots * self.groups
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that a launch is: sizes, and the bytes of each buffer before it. `image` needs the address at which memory is."""
+
+    module: Module
+    parameters: Parameters
+    shape: Shape
+    grid: int
+    block: int
+    shared_bytes: int
+    memory_bytes: int
+    offsets: Mapping[str, tuple[int, int]]
+    start: int
+    end: int
+    initial: bytes = field(repr=False)
+    scratch_bytes: int = 0
+
+    @property
+    def result_bytes(self) -> int:
+        return 8 * self.module.columns * self.shape.instances
+
+    def image(self, base: int) -> bytes:
+        """What memory holds at first, where it begins at an address."""
+        pointers = [l for l in self.module.test.locations if any(isinstance(v, AddressOf) for v in l.initial)]
+        if not pointers:
+            return self.initial
+        data = bytearray(self.initial)
+        for l in pointers:
+            if l.space == "shared":
+                continue
+            check_pointer(l)
+            offset, stride = self.offsets[l.name]
+            for i, value in enumerate(l.initial):
+                if isinstance(value, AddressOf):
+                    to, step = self.offsets[value.location]
+                    for n in range(self.shape.instances):
+                        struct.pack_into("<Q", data, offset + n * stride + 8 * i, base + to + n * step)
+        return bytes(data)
+
+    def tables(self, seed: int) -> tuple[bytes, bytes, bytes]:
+        """The control block, which cluster each is, and which memory each instance has: what changes from launch to launch."""
+        p, test = self.parameters, self.module.test
+        random = Random(seed)
+        count = self.grid // self.module.placement.ctas
+        clusters, instances = list(range(count)), list(range(self.shape.instances))
+        if p.shuffle:
+            random.shuffle(clusters)
+            random.shuffle(instances)
+        warps = self.module.placement.all_warps
+        rotations = [random.randrange(self.shape.slots) if p.rotate else 0 for _ in range(warps)]
+        words = {
+            **self.shape._asdict(), "polls": p.polls, "seed": random.getrandbits(32), "jitter": p.jitter,
+            "preload": p.preload, "stress_turns": p.stress_turns, "pre_stress": p.pre_stress,
+            "stress_pattern": p.stress_pattern, "stress_lines": p.stress_lines, "stress_stride": p.stress_stride,
+            "start": self.start, "counter_stride": _COUNTER, "end": self.end,
+            "shared_stride": self.shared_bytes // self.shape.slots,
+        }  # fmt: skip
+        control = [words[name] for name in CONTROL]
+        for l in test.locations:
+            control += self.offsets[l.name]
+        return _words(control + rotations), _words(clusters), _words(instances)
+
+
+def _words(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(numbers)}I", *numbers)
+
+
+def planned(module: Module, parameters: Parameters, most_ctas: int | None = None) -> Launch:
+    """The launch of a module. `most_ctas`: how many CTAs run at once, where that is known; there are no more then. Raises
+    TooLarge."""
+    placement, test = module.placement, module.test
+    shared = [l for l in test.locations if l.space == "shared"]
+    shared_offsets, slot = _side_by_side(shared)
+    slot = _up(slot, 128)
+    if slot > MOST_SHARED:
+        raise TooLarge(f"an instance has {slot} bytes of shared memory in a CTA, more than {MOST_SHARED}")
+    per_warp = 1 if placement.alone else min(WARP // placement.lanes, parameters.per_cta)
+    most = per_warp * (MOST_WARPS // placement.warps)
+    slots = 1 if placement.alone else max(1, min(parameters.per_cta, most, MOST_SHARED // slot if slot else most))
+    per_warp = min(per_warp, slots)
+    slots -= slots % per_warp
+    own = placement.clusters * placement.ctas
+    groups = -(-parameters.instances // slots)
+    stress = -(-parameters.stress_ctas // placement.ctas) * placement.ctas
+    if most_ctas is not None:
+        groups = min(groups, max(1, (most_ctas - stress) // own))
+    shape = Shape(slots, per_warp, slots // per_warp, groups)
+    offsets, size = _spread([l for l in test.locations if l.space != "shared"], parameters, shape.instances)
+    start = _up(size, _ALIGNED)
+    end = start + _COUNTER * shape.instances
+    total = end + _COUNTER * shape.instances
+    if total > MOST_MEMORY:
+        raise TooLarge(
+            f"{shape.instances} instances with a stride of {parameters.stride} have {total} bytes, more than {MOST_MEMORY}"
+        )
+    launch = Launch(
+        module, parameters, shape, groups * own + stress, WARP * shape.blocks * placement.warps, slot * slots, total,
+        offsets | {name: (offset, 0) for name, offset in shared_offsets.items()}, start, end, b"",
+        scratch_bytes=max(8, parameters.stress_lines * parameters.stress_stride + 8),
+    )  # fmt: skip
+    return replace(launch, initial=_initial(launch))
+
+
+def _up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple
+
+
+def _size(l: Location) -> int:
+    return (l.elements or 1) * TYPE_WIDTHS[l.type] // 8
+
+
+def _alignment(l: Location) -> int:
+    """What its address is a multiple of: 16, so that vectors and copies may access it, or what it declares."""
+    return max(16 if l.elements else TYPE_WIDTHS[l.type] // 8, l.align or 1, 4)
+
+
+def _side_by_side(locations: Sequence[Location]) -> tuple[dict[str, int], int]:
+    offsets, at = {}, 0
+    for l in locations:
+        at = offsets[l.name] = _up(at, _alignment(l))
+        at += _size(l)
+    return offsets, at
+
+
+def _spread(locations: Sequence[Location], p: Parameters, instances: int) -> tuple[dict[str, tuple[int, int]], int]:
+    """For each location where that of the first instance lies, and how far it is to the next one's; and the size of all."""
+    alignment = max([_alignment(l) for l in locations], default=4)
+    if p.together:
+        offsets, at = {}, 0
+        for l in locations:
+            offsets[l.name] = _up(at, _alignment(l))
+            at = offsets[l.name] + _up(_size(l), 4)
+        stride = _up(max(at, p.stride), alignment)
+        return {name: (offset, stride) for name, offset in offsets.items()}, stride * instances
+    found, at = {}, 0
+    for l in locations:
+        at = _up(at, max(_ALIGNED, _alignment(l)))
+        stride = _up(max(_size(l), p.stride), _alignment(l))
+        found[l.name] = at, stride
+        at += stride * instances
+    return found, at
+
+
+def _initial(launch: Launch) -> bytes:
+    data = bytearray(launch.memory_bytes)
+    for l in launch.module.test.locations:
+        if l.space == "shared":
+            continue
+        width = TYPE_WIDTHS[l.type]
+        own = b"".join(
+            (0 if isinstance(v, AddressOf) else v & ((1 << width) - 1)).to_bytes(width // 8, "little")
+            for v in l.initial
+        )
+        offset, stride = launch.offsets[l.name]
+        if any(own):
+            for n in range(launch.shape.instances):
+                data[offset + n * stride : offset + n * stride + len(own)] = own
+    return bytes(data)
+
+
+# What a launch came to.
+
+
+@dataclass
+class Seen:
+    """How often each state was seen, of how many instances; `not_started`, `not_ended`: instances whose threads did not meet in
+    time, of which no state is counted. `misplaced` says what is wrong with the places of threads, where anything is."""
+
+    states: Counter[State] = field(default_factory=Counter)
+    instances: int = 0
+    not_started: int = 0
+    not_ended: int = 0
+    misplaced: str = ""
+
+    def add(self, other: Seen) -> None:
+        """What another launch came to."""
+        self.states += other.states
+        self.instances += other.instances
+        self.not_started += other.not_started
+        self.not_ended += other.not_ended
+        self.misplaced = self.misplaced or other.misplaced
+
+
+def seen(
+    launch: Launch, instances: bytes, results: bytes, memory: bytes, base: int, addresses: Mapping[str, int],
+    *, stuck: bool = False,
+) -> Seen:  # fmt: skip
+    """What buffers hold behind a launch. `instances` is the table that it had, `base` where its memory was. `addresses` are
+    what the model calls the addresses of locations: a value that is one of the instance's own is told as such. `stuck`: the
+    launch was ended while threads waited."""
+    module, count = launch.module, launch.shape.instances
+    cells = memoryview(results).cast("Q")
+    columns, threads = module.columns, len(module.test.threads)
+    status = [cells[2 * t :: columns].tolist() for t in range(threads)]
+    places = [cells[2 * t + 1 :: columns].tolist() for t in range(threads)]
+    indices = memoryview(instances).cast("I").tolist()
+    stored = {v.label: cells[2 * threads + i :: columns].tolist() for i, v in enumerate(module.stored)}
+    values = [
+        [_signed(x & _mask(v.width), v) for x in stored[v.label]]
+        if v.label in stored
+        else _final(launch, v, indices, memory)
+        for v in module.values
+    ]
+    if addresses:
+        values = [
+            _named(launch, v, column, indices, base, addresses) for v, column in zip(module.values, values, strict=True)
+        ]
+    found = Seen(instances=count, misplaced=_misplaced(launch, places, status))
+    rows: Iterator[State] = zip(*values, strict=True) if values else iter([()] * count)
+    whole = [set(row) for row in zip(*status, strict=True)]
+    for state, ended in zip(rows, whole, strict=True):
+        if ended == {DONE}:
+            found.states[state] += 1
+        elif NOT_STARTED in ended:
+            found.not_started += 1
+        elif NOT_ENDED in ended or stuck:
+            found.not_ended += 1
+        else:
+            found.misplaced = found.misplaced or f"threads of an instance did not run: they say {sorted(ended)}"
+    return found
+
+
+def _mask(width: int) -> int:
+    return (1 << width) - 1
+
+
+def _signed(number: int, value: Value) -> int:
+    return number - (1 << value.width) if value.signed and number >> (value.width - 1) else number
+
+
+def _final(launch: Launch, value: Value, indices: Sequence[int], memory: bytes) -> list[int]:
+    """The last values of a location, by instance."""
+    assert isinstance(value.term, LocationTerm)
+    offset, stride = launch.offsets[value.term.location]
+    size = value.width // 8
+    offset += (value.term.element or 0) * size
+    found = []
+    for n in indices:
+        at = offset + n * stride
+        found.append(_signed(int.from_bytes(memory[at : at + size], "little"), value))
+    return found
+
+
+def _named(
+    launch: Launch, value: Value, column: list[int], indices: Sequence[int], base: int, addresses: Mapping[str, int]
+) -> list[int]:
+    """Values, with what is an address of the instance's own memory as the model has it. One of another instance stays as it is,
+    and is none of the model's."""
+    if value.width != 64:
+        return column
+    own = [(l, *launch.offsets[l.name]) for l in launch.module.test.locations if l.space != "shared"]
+    found = []
+    for n, number in zip(indices, column, strict=True):
+        for l, offset, stride in own:
+            inside = number - (base + offset + n * stride)
+            if 0 <= inside <= _size(l):  # one behind the last is written so, too
+                number = addresses[l.name] + inside
+                break
+        found.append(number)
+    return found
+
+
+# Where threads were.
+
+
+def _misplaced(launch: Launch, places: Sequence[Sequence[int]], status: Sequence[Sequence[int]]) -> str:
+    """What is wrong with where threads were, which they say themselves; empty where nothing is: threads share warps, CTAs and
+    clusters just where the test says so, and no two threads are one."""
+    seats, threads = launch.module.placement.seats, launch.module.test.threads
+    pairs = [(a, b, _shared(threads[a].place, threads[b].place)) for a in range(len(seats)) for b in range(a)]
+    ctas = launch.module.placement.ctas
+    taken: set[int] = set()
+    for n in range(launch.shape.instances):
+        if any(column[n] == 0 for column in status):
+            continue  # told elsewhere
+        for a, b, wanted in pairs:
+            found = _common(places[a][n], places[b][n], ctas)
+            if found != wanted:
+                names = f"{threads[b].name} and {threads[a].name} of instance {n}"
+                return f"{names} share {found or 'the GPU'}, and should share {wanted or 'the GPU'}"
+        if launch.module.placement.alone:
+            lanes = [column[n] & (WARP - 1) for column in places]
+            ranks = [(column[n] >> PLACE_BITS) % ctas for column in places]
+            if lanes != [seat.lane for seat in seats] or ranks != [seat.rank for seat in seats]:
+                return f"threads of instance {n} have lanes {lanes} and ranks {ranks}"
+        own = [column[n] for column in places]
+        if len(set(own)) < len(own) or taken & set(own):
+            return f"two threads have the place of a thread of instance {n}"
+        taken.update(own)
+    return ""
+
+
+def _common(a: int, b: int, ctas: int) -> str:
+    """The narrowest that two places have in common."""
+    first, second = a >> PLACE_BITS, b >> PLACE_BITS
+    if first == second:
+        lanes = _mask(PLACE_BITS)
+        return "a warp" if (a & lanes) // WARP == (b & lanes) // WARP else "a CTA"
+    return "a cluster" if ctas > 1 and first // ctas == second // ctas else ""
+
+
+def _shared(a: Place, b: Place) -> str:
+    """The narrowest that two threads of the test have in common."""
+    if a.warp == b.warp:
+        return "a warp"
+    if a.cta == b.cta:
+        return "a CTA"
+    return "a cluster" if a.cluster == b.cluster else ""

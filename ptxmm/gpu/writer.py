@@ -1,0 +1,424 @@
+"""The text of the kernel that a litmus test becomes.
+
+Which CTA, thread and memory an instance has, tables say that the host draws for each launch; the module knows only the test.
+Each thread finds out who it is, waits for the other threads of its instance, does what the test has it do, and stores what it
+came to. The wait is bounded, and all threads of an instance agree on how it ended: they all start, or none does.
+"""
+
+from __future__ import annotations
+
+from axioms.program import Program
+from litmus.test import TYPE_WIDTHS, AddressOf, LocationTerm, RegisterTerm, Test
+from ptxcore.diagnostics import Span, fail
+from ptxcore.isa.targets import target as target_named
+from ptxmm.gpu.body import Body, Line
+from ptxmm.gpu.conditions import terms_of
+from ptxmm.gpu.contract import (
+    CONTROL,
+    DONE,
+    ENTRY,
+    NOT_ENDED,
+    NOT_STARTED,
+    PLACE_BITS,
+    Module,
+    Value,
+    check_pointer,
+)
+from ptxmm.gpu.placement import Placement
+
+_ABORTED = 0x80000000
+
+
+def values_of(test: Test, program: Program) -> tuple[Value, ...]:
+    """What states of a test list. Raises InputError for what a run cannot show."""
+    terms = {str(term): term for term in terms_of(test)}
+    return tuple(Value(o.label, o.width, o.signed, terms[o.label]) for o in program.observed)
+
+
+class Writer:
+    def __init__(self, test: Test, placement: Placement, program: Program, target: str, version: str) -> None:
+        self.test, self.placement, self.program = test, placement, program
+        self.target, self.version = target, version
+        self.values = values_of(test, program)
+        self.locations = {l.name: l for l in test.locations}
+        self.numbers = {l.name: i for i, l in enumerate(test.locations)}
+        self.stored = tuple(v for v in self.values if self._is_stored(v))
+        self.shared = [l for l in test.locations if l.space == "shared"]
+        #: Whether threads wait for each other at the end: somebody looks at shared memory then, or others still access it.
+        self.ends_together = bool(self.shared) and (
+            placement.needs_clusters or any(isinstance(v.term, LocationTerm) for v in self.stored)
+        )
+        self._lines: list[Line] = []
+
+    def _is_stored(self, value: Value) -> bool:
+        """Whether a thread stores it: registers, and what is gone when the kernel ends."""
+        return isinstance(value.term, RegisterTerm) or self.locations[value.term.location].space == "shared"
+
+    def module(self) -> Module:
+        self._check_target()
+        bodies = [self._body(t) for t in range(len(self.test.threads))]
+        texts = [body.lines() for body in bodies]
+        cluster = f"\n.reqnctapercluster {self.placement.ctas}" if self.placement.needs_clusters else ""
+        self._emit(f"// the litmus test {self.test.name}")
+        self._emit(f".version {self.version}\n.target {self.target}\n.address_size 64")
+        if self.shared:
+            self._emit(".extern .shared .align 128 .b8 h_shared[];")
+        parameters = ", ".join(
+            f".param .u64 {name}" for name in ("memory", "results", "control", "clusters", "instances", "scratch")
+        )
+        self._emit(f".visible .entry {ENTRY}({parameters}){cluster}\n{{")
+        self._emit(_DECLARED)
+        for body in bodies:
+            self._emit("\n".join(body.declarations()))
+            self._emit("\n".join(self._address_declarations(body)))
+        self._who()
+        for t, (body, lines) in enumerate(zip(bodies, texts, strict=True)):
+            self._thread(t, body, lines)
+        self._stress_part()
+        self._emit("}")
+        spans = {}
+        text = []
+        for line in self._lines:
+            for part in line.text.split("\n"):
+                text.append(part)
+                if line.span is not None:
+                    spans[len(text)] = line.span
+        return Module(
+            self.test,
+            "\n".join(text) + "\n",
+            self.placement,
+            self.values,
+            self.stored,
+            spans,
+            self.target,
+            self.version,
+        )
+
+    def _check_target(self) -> None:
+        """Raises InputError where threads of several CTAs share a cluster, and the target has none."""
+        found = target_named(self.target)
+        if found is None:
+            raise fail(self.test.threads[0].span, f"'{self.target}' is no target", "as in sm_90")
+        if self.placement.needs_clusters and found.number < 90:
+            first = next(s for s, t in zip(self.placement.seats, self.test.threads, strict=True) if s.rank)
+            thread = self.test.threads[self.placement.seats.index(first)]
+            raise fail(
+                thread.span,
+                f"{thread.name} shares a cluster with another CTA, and clusters need sm_90, not {self.target}",
+            )
+
+    def _body(self, t: int) -> Body:
+        thread = self.test.threads[t]
+        observed = [
+            v.term.register.lstrip("%")
+            for v in self.stored
+            if isinstance(v.term, RegisterTerm) and v.term.thread == thread.name
+        ]
+        code = self.program.threads[t].code
+        return Body(thread, code, self.locations, observed, self.placement.warp_counts[t])
+
+    def _emit(self, text: str, span: Span | None = None) -> None:
+        if text:
+            self._lines.append(Line(text, span))
+
+    # The control block.
+
+    def _word(self, place: int, register: str) -> None:
+        self._emit(f"ld.global.u32 {register}, [%h_control+{4 * place}];")
+
+    def _control(self, name: str, register: str) -> None:
+        self._word(CONTROL.index(name), register)
+
+    # Who a thread is.
+
+    def _who(self) -> None:
+        p = self.placement
+        for name in ("memory", "results", "control", "clusters", "instances", "scratch"):
+            self._emit(f"ld.param.u64 %h_{name}, [{name}];\ncvta.to.global.u64 %h_{name}, %h_{name};")
+        self._emit("mov.u32 %h_zero, 0;\nmov.u32 %h_cta, %ctaid.x;\nmov.u32 %h_tid, %tid.x;")
+        for name in ("groups", "slots", "blocks", "per_warp"):
+            self._control(name, f"%h_{name}")
+        self._emit(
+            f"div.u32 %h_t, %h_cta, {p.ctas};\n"
+            f"rem.u32 %h_rank, %h_cta, {p.ctas};\n"
+            "mad.wide.u32 %h_a, %h_t, 4, %h_clusters;\n"
+            "ld.global.u32 %h_t, [%h_a];\n"
+            f"mul.lo.u32 %h_u, %h_groups, {p.clusters};\n"
+            "setp.ge.u32 %h_p, %h_t, %h_u;\n"
+            "@%h_p bra STRESS;\n"
+            f"div.u32 %h_group, %h_t, {p.clusters};\n"
+            f"rem.u32 %h_k, %h_t, {p.clusters};\n"
+            "shr.u32 %h_warp, %h_tid, 5;\n"
+            "and.b32 %h_lane, %h_tid, 31;\n"
+            "rem.u32 %h_slot, %h_warp, %h_blocks;\n"
+            "div.u32 %h_warp, %h_warp, %h_blocks;\n"
+            f"div.u32 %h_t, %h_lane, {p.lanes};\n"
+            f"rem.u32 %h_lane, %h_lane, {p.lanes};\n"
+            "setp.ge.u32 %h_p, %h_t, %h_per_warp;\n"
+            "@%h_p exit;\n"
+            "mad.lo.u32 %h_slot, %h_slot, %h_per_warp, %h_t;\n"
+            f"setp.ge.u32 %h_p, %h_warp, {p.warps};\n"
+            "@%h_p exit;\n"
+            # One number for each seat.
+            f"mad.lo.u32 %h_t, %h_k, {p.ctas}, %h_rank;\n"
+            f"mad.lo.u32 %h_t, %h_t, {p.warps}, %h_warp;\n"
+            f"mad.lo.u32 %h_t, %h_t, {p.lanes}, %h_lane;"
+        )
+        for thread, seat in zip(self.test.threads, p.seats, strict=True):
+            number = ((seat.cluster * p.ctas + seat.rank) * p.warps + seat.warp) * p.lanes + seat.lane
+            self._emit(f"setp.eq.u32 %h_p, %h_t, {number};\n@%h_p bra BEGIN_{thread.name};")
+        self._emit("exit;")
+
+    # A thread.
+
+    def _thread(self, t: int, body: Body, lines: list[Line]) -> None:
+        name, seat = body.thread.name, self.placement.seats[t]
+        row = 8 * (2 * len(self.test.threads) + len(self.stored))
+        self._emit(f"BEGIN_{name}:")
+        self._word(len(CONTROL) + 2 * len(self.test.locations) + seat.warp_number, "%h_t")
+        self._emit(
+            "add.u32 %h_slot, %h_slot, %h_t;\n"
+            "rem.u32 %h_slot, %h_slot, %h_slots;\n"
+            "mad.lo.u32 %h_inst, %h_group, %h_slots, %h_slot;\n"
+            "mad.wide.u32 %h_a, %h_inst, 4, %h_instances;\n"
+            "ld.global.u32 %h_index, [%h_a];\n"
+            f"mad.wide.u32 %h_row, %h_inst, {row}, %h_results;\n"
+            f"shl.b32 %h_t, %h_cta, {PLACE_BITS};\n"
+            "or.b32 %h_t, %h_t, %h_tid;\n"
+            "cvt.u64.u32 %h_v, %h_t;\n"
+            f"st.global.u64 [%h_row+{16 * t + 8}], %h_v;"
+        )
+        self._hash(t)
+        self._stress("pre_stress", f"PRE_{name}", drawn=True)
+        self._addresses(body)
+        if t in self.placement.leaders:
+            self._initialise(body)
+        self._preload(body)
+        self._wait_for_start(t, name)
+        self._jitter(name)
+        self._lines += lines
+        self._emit(f"{body.end}:")
+        for number, value in enumerate(self.stored):
+            if isinstance(value.term, RegisterTerm) and value.term.thread == name:
+                self._store(number, value.term.register, body)
+        if self.ends_together:
+            self._wait_for_end(t, name)
+            if t in self.placement.leaders:
+                self._store_shared(t, body)
+        self._emit(f"mov.u64 %h_v, {DONE};\nst.global.u64 [%h_row+{16 * t}], %h_v;\nexit;")
+
+    def _hash(self, t: int) -> None:
+        """A number for each thread of each launch."""
+        self._control("seed", "%h_t")
+        self._emit(
+            f"mad.lo.u32 %h_h, %h_inst, {len(self.test.threads)}, {t};\n"
+            "mad.lo.u32 %h_h, %h_h, 2654435761, %h_t;\n"
+            "shr.u32 %h_t, %h_h, 15;\n"
+            "xor.b32 %h_h, %h_h, %h_t;\n"
+            "mul.lo.u32 %h_h, %h_h, 2246822519;\n"
+            "shr.u32 %h_t, %h_h, 13;\n"
+            "xor.b32 %h_h, %h_h, %h_t;"
+        )
+
+    def _next(self) -> None:
+        self._emit("mad.lo.u32 %h_h, %h_h, 1664525, 1013904223;")
+
+    def _address_declarations(self, body: Body) -> list[str]:
+        found = []
+        for l in self.test.locations:
+            found += [f".reg .b64 %{body.thread.name}_at_{l.name};"]
+            if l.space == "shared":
+                found += [
+                    f".reg .b32 %{body.thread.name}_in_{l.name};",
+                    f".reg .b64 %{body.thread.name}_wide_{l.name};",
+                ]
+        return found
+
+    def _addresses(self, body: Body) -> None:
+        """The address of each location, in the memory of the instance."""
+        if self.shared:
+            self._control("shared_stride", "%h_t")
+            self._emit("mov.u32 %h_s, h_shared;\nmad.lo.u32 %h_s, %h_slot, %h_t, %h_s;")
+        for number, l in enumerate(self.test.locations):
+            at = f"%{body.thread.name}_at_{l.name}"
+            self._word(len(CONTROL) + 2 * number, "%h_t")
+            if l.space == "shared":
+                window, wide = f"%{body.thread.name}_in_{l.name}", f"%{body.thread.name}_wide_{l.name}"
+                self._emit(
+                    f"add.u32 {window}, %h_s, %h_t;\ncvt.u64.u32 {wide}, {window};\ncvta.shared.u64 {at}, {wide};"
+                )
+            else:
+                self._emit(f"cvt.u64.u32 {at}, %h_t;\nadd.u64 {at}, {at}, %h_memory;")
+                self._word(len(CONTROL) + 2 * number + 1, "%h_t")
+                self._emit(f"mad.wide.u32 {at}, %h_index, %h_t, {at};")
+
+    def _initialise(self, body: Body) -> None:
+        """What stands in the shared memory of the CTA at first."""
+        for l in self.shared:
+            width = TYPE_WIDTHS[l.type]
+            base, size = f"%{body.thread.name}_in_{l.name}", min(width, 64) // 8
+            for i, value in enumerate(l.initial):
+                offset = i * width // 8
+                if isinstance(value, AddressOf):
+                    check_pointer(l)
+                    self._emit(f"st.shared.b64 [{base}+{offset}], %{body.thread.name}_at_{value.location};")
+                    continue
+                for part in range(width // 8 // size):
+                    bits = value >> (64 * part) & ((1 << 8 * size) - 1)
+                    register = {1: "%h_half", 2: "%h_half", 4: "%h_t", 8: "%h_v"}[size]
+                    at = f"{base}+{offset + 8 * part}"
+                    self._emit(
+                        f"mov.b{max(8 * size, 16)} {register}, {bits};\nst.shared.b{8 * size} [{at}], {register};"
+                    )
+
+    def _preload(self, body: Body) -> None:
+        """Brings some of the locations into caches."""
+        self._control("preload", "%h_u")
+        for l in self.test.locations:
+            if l.space != "shared":
+                self._next()
+                self._emit(
+                    "shr.u32 %h_t, %h_h, 24;\nsetp.lt.u32 %h_p, %h_t, %h_u;\n"
+                    f"@%h_p prefetch.global.L1 [%{body.thread.name}_at_{l.name}];"
+                )
+
+    def _counter(self, name: str) -> None:
+        self._control(name, "%h_t")
+        self._emit("cvt.u64.u32 %h_c, %h_t;\nadd.u64 %h_c, %h_c, %h_memory;")
+        self._control("counter_stride", "%h_t")
+        self._emit("mad.wide.u32 %h_c, %h_index, %h_t, %h_c;")
+        self._control("polls", "%h_n")
+
+    def _wait_for_start(self, t: int, name: str) -> None:
+        """All threads of an instance start, or none: who gives up says so in the counter, unless all have come meanwhile."""
+        self._counter("start")
+        self._emit(
+            "atom.acq_rel.gpu.global.add.u32 %h_t, [%h_c], 1;\n"
+            f"START_{name}:\n"
+            "ld.acquire.gpu.global.u32 %h_t, [%h_c];\n"
+            f"setp.ge.u32 %h_p, %h_t, {_ABORTED};\n"
+            f"@%h_p bra LATE_{name};\n"
+            f"setp.ge.u32 %h_p, %h_t, {len(self.test.threads)};\n"
+            f"@%h_p bra GO_{name};\n"
+            "sub.u32 %h_n, %h_n, 1;\n"
+            "setp.ne.u32 %h_p, %h_n, 0;\n"
+            f"@%h_p bra START_{name};\n"
+            f"or.b32 %h_u, %h_t, {_ABORTED};\n"
+            "atom.acq_rel.gpu.global.cas.b32 %h_u, [%h_c], %h_t, %h_u;\n"
+            "mov.u32 %h_n, 1;\n"
+            f"bra START_{name};\n"
+            f"LATE_{name}:\n"
+            f"mov.u64 %h_v, {NOT_STARTED};\n"
+            f"st.global.u64 [%h_row+{16 * t}], %h_v;\n"
+            "exit;\n"
+            f"GO_{name}:"
+        )
+
+    def _wait_for_end(self, t: int, name: str) -> None:
+        self._counter("end")
+        self._emit(
+            "atom.acq_rel.gpu.global.add.u32 %h_t, [%h_c], 1;\n"
+            "shl.b32 %h_n, %h_n, 4;\n"
+            f"WAIT_{name}:\n"
+            "ld.acquire.gpu.global.u32 %h_t, [%h_c];\n"
+            f"setp.ge.u32 %h_p, %h_t, {len(self.test.threads)};\n"
+            f"@%h_p bra ENDED_{name};\n"
+            "sub.u32 %h_n, %h_n, 1;\n"
+            "setp.ne.u32 %h_p, %h_n, 0;\n"
+            f"@%h_p bra WAIT_{name};\n"
+            f"mov.u64 %h_v, {NOT_ENDED};\n"
+            f"st.global.u64 [%h_row+{16 * t}], %h_v;\n"
+            "exit;\n"
+            f"ENDED_{name}:"
+        )
+
+    def _jitter(self, name: str) -> None:
+        """Some turns of a loop whose result nobody needs, which a compiler does not know."""
+        self._control("jitter", "%h_t")
+        self._next()
+        self._emit(
+            "add.u32 %h_t, %h_t, 1;\nshr.u32 %h_n, %h_h, 8;\nrem.u32 %h_n, %h_n, %h_t;\n"
+            f"JITTER_{name}:\nsetp.eq.u32 %h_p, %h_n, 0;\n@%h_p bra RUN_{name};"
+        )
+        self._next()
+        self._emit(
+            f"sub.u32 %h_n, %h_n, 1;\nbra JITTER_{name};\nRUN_{name}:\n"
+            "setp.eq.u32 %h_p, %h_h, 305419896;\n@%h_p st.global.u32 [%h_scratch], %h_h;"
+        )
+
+    def _store(self, number: int, register: str, body: Body) -> None:
+        bare = register.lstrip("%")
+        width, name = body.widths.get(bare), body.register(bare)
+        at = f"[%h_row+{self._column(number)}]"
+        if width is None:  # never written
+            self._emit(f"mov.u64 %h_v, 0;\nst.global.u64 {at}, %h_v;")
+        elif width == 1:
+            self._emit(f"selp.u64 %h_v, 1, 0, {name};\nst.global.u64 {at}, %h_v;")
+        elif width == 64:
+            self._emit(f"st.global.b64 {at}, {name};")
+        else:
+            self._emit(f"cvt.u64.u{width} %h_v, {name};\nst.global.u64 {at}, %h_v;")
+
+    def _column(self, number: int) -> int:
+        return 8 * (2 * len(self.test.threads) + number)
+
+    def _store_shared(self, t: int, body: Body) -> None:
+        """What stands in the shared memory of the CTA at last, where states list it."""
+        place = self.test.threads[t].place.cta
+        for number, value in enumerate(self.stored):
+            term = value.term
+            if isinstance(term, LocationTerm) and self._owner(term.location) == place:
+                if value.width > 64:
+                    raise fail(
+                        term.span, f"'{value.label}' has {value.width} bits, which a kernel cannot store at once"
+                    )
+                at = f"%{body.thread.name}_in_{term.location}+{(term.element or 0) * value.width // 8}"
+                register = "%h_half" if value.width < 32 else "%h_t" if value.width == 32 else "%h_v"
+                self._emit(f"ld.shared.b{value.width} {register}, [{at}];")
+                if value.width < 64:
+                    self._emit(f"cvt.u64.u{max(value.width, 16)} %h_v, {register};")
+                self._emit(f"st.global.u64 [%h_row+{self._column(number)}], %h_v;")
+
+    def _owner(self, location: str) -> int:
+        """The CTA whose shared variable a condition means: the one that uses it, which is one alone, else it were refused."""
+        from ptxmm.addresses import Addresses
+
+        return (Addresses(self.test, own_aliases=False).of_cta[location])[0]
+
+    # Stress.
+
+    def _stress(self, turns: str, label: str, *, drawn: bool = False) -> None:
+        """Pairs of accesses to the scratch memory, so many, or `drawn`: at most so many."""
+        self._control(turns, "%h_n")
+        if drawn:
+            self._emit("add.u32 %h_n, %h_n, 1;\nshr.u32 %h_t, %h_h, 8;\nrem.u32 %h_n, %h_t, %h_n;")
+        self._emit(f"setp.eq.u32 %h_p, %h_n, 0;\n@%h_p bra {label}_DONE;")
+        self._control("stress_pattern", "%h_t")
+        self._emit(
+            "and.b32 %h_u, %h_t, 2;\nsetp.ne.u32 %h_q1, %h_u, 0;\nand.b32 %h_u, %h_t, 1;\nsetp.ne.u32 %h_q2, %h_u, 0;"
+        )
+        self._control("stress_lines", "%h_lines")
+        self._control("stress_stride", "%h_u")
+        self._emit(f"{label}:")
+        for q in ("%h_q1", "%h_q2"):
+            self._next()
+            self._emit(
+                "shr.u32 %h_t, %h_h, 16;\nrem.u32 %h_t, %h_t, %h_lines;\nmad.wide.u32 %h_a, %h_t, %h_u, %h_scratch;\n"
+                f"@{q} ld.volatile.global.u32 %h_t, [%h_a];\n@!{q} st.volatile.global.u32 [%h_a], %h_h;"
+            )
+        self._emit(f"sub.u32 %h_n, %h_n, 1;\nsetp.ne.u32 %h_p, %h_n, 0;\n@%h_p bra {label};\n{label}_DONE:")
+
+    def _stress_part(self) -> None:
+        self._emit("STRESS:")
+        self._control("seed", "%h_t")
+        self._emit("mad.lo.u32 %h_h, %h_cta, 1024, %h_tid;\nmad.lo.u32 %h_h, %h_h, 2654435761, %h_t;")
+        self._stress("stress_turns", "MORE")
+        self._emit("exit;")
+
+
+_DECLARED = """\
+.reg .b64 %h_memory, %h_results, %h_control, %h_clusters, %h_instances, %h_scratch, %h_a, %h_c, %h_v, %h_row;
+.reg .b32 %h_zero, %h_cta, %h_tid, %h_groups, %h_slots, %h_blocks, %h_per_warp, %h_rank, %h_group, %h_k, %h_warp, %h_lane;
+.reg .b32 %h_slot, %h_inst, %h_index, %h_t, %h_u, %h_n, %h_h, %h_s, %h_lines;
+.reg .b16 %h_half;
+.reg .pred %h_p, %h_q1, %h_q2;"""

@@ -1,0 +1,420 @@
+"""The kernel that a litmus test becomes: run on our own machine, it shows nothing that the model forbids; and mistakes
+planted in it are found."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import ptxas
+import pytest
+from agreement import compared, pass_over
+from campaigns import some
+
+import ptxmm
+from litmus import cycles
+from litmus.test import Test
+from ptxcore.diagnostics import InputError
+from ptxmm.gpu.contract import Module
+from ptxmm.gpu.judging import judge
+from ptxmm.gpu.layout import Launch, Seen, planned
+from ptxmm.gpu.module import checked, module
+from ptxmm.gpu.parameters import SIMULATED, BadParameter, Parameters, read
+from ptxmm.gpu.running import Until, addresses_of, observe
+from ptxmm.gpu.simulator import Simulator
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARY = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))
+TARGETS = ("sm_75", "sm_80", "sm_90", "sm_100a", "sm_120")
+#: SC, as far as the model of PTX has it too: what a machine that takes turns shows.
+SC = """"SC within PTX"
+include "ptx-9.0.cat"
+acyclic po | rf | fr | co as sc
+empty ([W] ; loc ; [W]) \\ (co | co^-1 | id) as total
+empty rmw & (fr ; co) as one-after-the-other
+"""
+
+
+def named(name: str) -> Test:
+    (path,) = [p for p in LIBRARY if p.stem == name]
+    return loaded(path)
+
+
+def loaded(path: Path) -> Test:
+    test = ptxmm.load(path)
+    assert isinstance(test, Test)
+    return test
+
+
+def made(test: Test, target: str = "sm_100a") -> Module | None:
+    """The module of a test; None for one that cannot be placed, which is told."""
+    try:
+        return checked(module(test, target))
+    except InputError as error:
+        assert all(d.span.line > 0 for d in error.diagnostics), error
+        return None
+
+
+def shown(of: Module, launches: int, parameters: Parameters = SIMULATED, seed: int = 0) -> Seen:
+    return observe(of, Simulator(of), parameters, Until(launches=launches), seed)[0]
+
+
+def nothing_forbidden(of: Module, seen: Seen) -> None:
+    assert seen.misplaced == "", of.test.name
+    assert seen.states.total() + seen.not_started + seen.not_ended == seen.instances
+    judged = judge(of, seen, "ptx-9.0")
+    assert not judged.forbidden and not judged.undecided, (of.test.name, judged.rows)
+
+
+# What is shown is allowed.
+
+
+@pytest.mark.compares(0.7)
+@pytest.mark.parametrize("paths", some(16, [LIBRARY[i::16] for i in range(16)]), ids=lambda ps: f"{ps[0].stem}, ...")
+def test_nothing_forbidden_is_shown_by_the_library(paths: list[Path]) -> None:
+    for path in paths:
+        of = made(loaded(path))
+        if of is None:
+            pass_over("cannot be placed")
+            continue
+        seen = compared(shown(of, 2))
+        nothing_forbidden(of, seen)
+        assert seen.not_started == 0
+
+
+def test_no_test_of_the_library_is_refused_but_for_what_a_launch_does_not_have() -> None:
+    reasons = set()
+    for path in LIBRARY[::4]:
+        test = loaded(path)
+        try:
+            module(test)
+        except InputError as error:
+            reasons |= {(path.stem, d.message) for d in error.diagnostics}
+    known = r"another GPU|virtual address|proxy, and the harness|of its own|thread of the host|short dialect|128 bits|griddep"
+    assert {why for _, why in reasons if not re.search(known, why)} == set()
+    assert len({name for name, _ in reasons}) < len(LIBRARY[::4]) // 3
+
+
+@pytest.mark.compares(1.0)
+@pytest.mark.parametrize("part", some(10, range(10)))
+def test_nothing_forbidden_is_shown_by_generated_tests(part: int) -> None:
+    edges = "Pod**,PosWR,Rfe,Fre,Coe,Rfi,Fence.sc.gpud*R,DpDatadW"
+    for number, test in enumerate(cycles.enumerate(edges, size=(4, 5), threads=(2, 3))):
+        if number >= 500:
+            break
+        if number % 10 == part and (part or number % 50 == 0):
+            of = made(test)
+            assert of is not None
+            nothing_forbidden(of, compared(shown(of, 1)))
+
+
+#: Tests of loads, stores, atomics, fences and barriers, whose threads stand in every relation to each other.
+INTERLEAVED = (
+    "SB", "MP", "LB", "S", "R+fence.sc.gpu-weak-y", "2+2W+fence.sc.gpu", "IRIW+fence.sc.gpu", "WRC+rlx.cta+rel+acq-other-cta",
+    "ISA2+cta+cluster", "CoRR", "MP+rel.cta+acq.cta-same-cta",
+    "MP+shared+rel.cta+acq.cta", "MP+rel.cluster+acq.cluster-same-cluster", "MP+rel+atom.cta+acq", "Atomicity+add+add",
+    "Dekker-trylock+fence.sc.gpu", "SB+fence.sc.cluster-same-cluster",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", some(6, INTERLEAVED))
+def test_every_interleaving_is_shown(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "sc.cat"
+    path.write_text(SC)
+    found = [p for p in LIBRARY if p.stem == name]
+    if not found:
+        pytest.fail(f"the library has no {name}")
+    of = made(loaded(found[0]))
+    assert of is not None
+    wanted = {tuple(state.values()) for state in ptxmm.check(of.test, str(path), witnesses=False).states}
+    assert len(wanted) > 1
+    seen, _, _ = observe(of, Simulator(of), SIMULATED, Until(120, enough=lambda s: wanted <= set(s.states)))
+    assert set(seen.states) == wanted
+
+
+@pytest.mark.parametrize("seed", some(3, range(6)))
+def test_no_parameter_changes_what_a_test_is(seed: int) -> None:
+    random = Random(seed)
+    for name in ("MP+shared+rel.cta+acq.cta", "IRIW+fence.sc.gpu", "st.async+object", "lock+cas.cta-other-cta"):
+        of = made(named(name))
+        assert of is not None
+        drawn = replace(SIMULATED, instances=24).drawn(random)
+        small = replace(
+            drawn, jitter=min(drawn.jitter, 8), stress_turns=4, stress_ctas=min(drawn.stress_ctas, 2), pre_stress=2
+        )
+        nothing_forbidden(of, shown(of, 1, small, seed))
+
+
+# The module.
+
+
+def test_modules_are_equal_whatever_the_order_of_sets() -> None:
+    names = ["MP+shared+rel.cta+acq.cta", "st.async+object", "IRIW+fence.sc.gpu"]
+    program = (
+        "import sys, hashlib, ptxmm\nfrom ptxmm.gpu.module import module\n"
+        "for p in sys.argv[1:]: print(hashlib.sha256(module(ptxmm.load(p)).text.encode()).hexdigest())"
+    )
+    paths = [str(p) for p in LIBRARY if p.stem in names]
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program, *paths],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1 and len(said.pop().split()) == len(names)
+
+
+@pytest.mark.skipif(ptxas.executable() is None, reason=f"no ptxas {ptxas.RELEASE} here")
+@pytest.mark.compares(0.5)
+@pytest.mark.parametrize("part", some(40, range(40)))
+def test_ptxas_accepts_the_modules(part: int, tmp_path: Path) -> None:
+    for path in LIBRARY[part::40]:
+        test = loaded(path)
+        for name in TARGETS:
+            of = made(test, name)
+            if of is None:
+                pass_over("not of this target")
+                continue
+            assert ptxas_says(compared(of), tmp_path) == ""
+
+
+def ptxas_says(of: Module, folder: Path) -> str:
+    (folder / "test.ptx").write_text(of.text)
+    command = [ptxas.executable(), f"-arch={ptxas.architecture(of.target)}", "-o", os.devnull, str(folder / "test.ptx")]
+    ran = subprocess.run(command, capture_output=True, text=True)  # type: ignore[arg-type]
+    return "" if ran.returncode == 0 else ran.stdout + ran.stderr
+
+
+def test_what_a_target_does_not_have_is_told_at_the_line_of_the_test() -> None:
+    for name, target, said in (
+        ("st.async+object", "sm_75", "clusters need sm_90, not sm_75"),
+        ("cp.async+group", "sm_75", "sm_80"),
+        ("MP", "sm_1", "no target"),
+    ):
+        test = named(name)
+        with pytest.raises(InputError) as error:
+            checked(module(test, target))
+        (found, *_) = error.value.diagnostics
+        assert said in f"{found.message} {found.hint}" and found.span.line > 2
+        assert test.text.split("\n")[found.span.line - 1].strip() in str(error.value)
+
+
+REFUSED = {
+    "proxy": ("{ x = 0; s @ surface aliases x; }", "ld.weak.u32 %r0, [x]", "through the surface proxy", 2),
+    "alias": ("{ x = 0; y @ generic aliases x; }", "ld.weak.u32 %r0, [y]", "another virtual address", 2),
+    "constant": ("{ .const .u32 x = 1; }", "ld.const.u32 %r0, [x]", "in .const", 2),
+    "kernel": ("{ x = 0; kernel k = [P0]; }", "ld.weak.u32 %r0, [x]", "kernels of its own", 3),
+    "trap": ("{ x = 0; }", "@p trap ;\n mov.u32 %r0, 1", "ends the whole launch", 4),
+    "narrow": ("{ x = 0; }", "mov.u32 %r0, x", "has 32 bits, and an address", 4),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_placed_is_told_with_the_reason(name: str) -> None:
+    init, instruction, said, line = REFUSED[name]
+    test = ptxmm.parse(f"PTX {name}\n{init.replace('}', '0:p = 1; }')}\n P0@cta 0 ;\n {instruction} ;\nexists true\n")
+    with pytest.raises(InputError) as error:
+        module(test)
+    assert any(said in d.message and d.span.line == line for d in error.value.diagnostics), str(error.value)
+
+
+def test_a_thread_of_another_gpu_and_one_of_the_host_are_told() -> None:
+    for place, said in (("cta 1,gpu 1", "is on another GPU than P0"), ("host", "is a thread of the host")):
+        with pytest.raises(InputError) as error:
+            accesses = "st.weak.u32 [x], 1 | st.weak.u32 [x], 2"
+            module(ptxmm.parse(f"PTX t\n{{ x = 0; }}\n P0@cta 0,gpu 0 | P1@{place} ;\n {accesses} ;\nexists true\n"))
+        assert said in error.value.diagnostics[0].message
+
+
+def test_a_pointer_into_shared_memory_is_the_address_that_its_use_wants() -> None:
+    def text(store: str, register: str = "%rd1") -> str:
+        width = 32 if register == "%r1" else 64
+        return (
+            "PTX t\n{ .shared .u32 s = 7; }\nP0@cta 0 {\n"
+            f"mov.u{width} {register}, s;\n{store.replace('A', register)};\nld.shared.u32 %r9, [s];\n}}\nexists (0:r9 = 1)\n"
+        )
+
+    for store, register in (
+        ("st.shared.u32 [A], 1", "%rd1"),
+        ("st.u32 [A], 1", "%rd1"),
+        ("st.shared.u32 [A], 1", "%r1"),
+    ):
+        of = made(ptxmm.parse(text(store, register)))
+        assert of is not None and set(shown(of, 1).states) == {(1,)}
+    with pytest.raises(InputError, match="addresses differ"):
+        module(ptxmm.parse(text("st.shared.u32 [A], 1;\nst.u32 [A], 1")))
+
+
+def test_addresses_are_told_as_the_model_has_them() -> None:
+    test = ptxmm.parse(
+        "PTX pointers\n{ x = 0; .u64 p = &x; .u64 q; }\nP0@cta 0 {\nld.weak.u64 %rd1, [p];\nst.weak.u32 [%rd1], 5;\n"
+        "add.u64 %rd2, %rd1, 0;\nst.weak.u64 [q], %rd2;\n}\nexists (0:rd2 = x /\\ x = 5 /\\ q != 0)\n"
+    )
+    of = made(test)
+    assert of is not None and addresses_of(test)
+    seen = shown(of, 1)
+    assert len(seen.states) == 1
+    judged = judge(of, seen, "ptx-9.0")
+    assert judged.held and not judged.forbidden and judged.unseen == 0
+
+
+# Layout.
+
+
+def spans_of(launch: Launch) -> Iterator[tuple[int, int]]:
+    """Where each location of each instance begins and ends in memory, and its counters."""
+    for l in launch.module.test.locations:
+        offset, stride = launch.offsets[l.name]
+        size = (l.elements or 1) * {".u8": 1, ".u16": 2, ".u32": 4, ".u64": 8}[l.type]
+        for n in range(launch.shape.instances):
+            assert (offset + n * stride) % max(size if l.elements is None else 16, l.align or 1) == 0
+            yield offset + n * stride, offset + n * stride + size
+    for start in (launch.start, launch.end):
+        yield from ((start + 128 * n, start + 128 * n + 4) for n in range(launch.shape.instances))
+
+
+def test_no_two_instances_share_memory() -> None:
+    test = ptxmm.parse(
+        "PTX sizes\n{ .u8 a = 1; .u16 b; .u64 c = 3; .align 64 .u32 d[5] = {1, 2, 3, 4, 5}; }\n P0@cta 0 ;\n"
+        " ld.weak.u64 %rd0, [c] ;\nexists true\n"
+    )
+    of = module(test)
+    random = Random(7)
+    for together in (0, 1):
+        for stride in (4, 8, 12, 64, 100, 256):
+            p = replace(Parameters(), instances=random.randrange(1, 40), stride=stride, together=together, per_cta=8)
+            launch = planned(of, p)
+            spans = sorted(spans_of(launch))
+            assert launch.shape.instances >= p.instances
+            assert all(a[1] <= b[0] for a, b in pairwise(spans)) and spans[-1][1] <= launch.memory_bytes
+            for n in range(launch.shape.instances):
+                at = launch.offsets["c"][0] + n * launch.offsets["c"][1]
+                assert launch.initial[at] == 3
+
+
+def test_tables_are_permutations_and_differ_from_launch_to_launch() -> None:
+    launch = planned(module(named("IRIW+fence.sc.gpu")), replace(Parameters(), instances=64, per_cta=8, stress_ctas=5))
+    tables = [launch.tables(seed) for seed in (1, 2, 1)]
+    assert tables[0] == tables[2] and all(a != b for a, b in zip(tables[0], tables[1], strict=True))
+    for table, count in ((tables[0][1], launch.grid), (tables[0][2], 64)):
+        numbers = [int.from_bytes(table[i : i + 4], "little") for i in range(0, len(table), 4)]
+        assert sorted(numbers) == list(range(count))
+
+
+def test_parameters_are_read_and_bounded() -> None:
+    assert read("stride=64, jitter=8").stride == 64
+    assert read(read("jitter=8").json()) == read("jitter=8")
+    for text, said in (
+        ("strid=4", "'stride'"),
+        ("stride=5", "multiple of 4"),
+        ("jitter", "NAME=NUMBER"),
+        ("polls=0", "polls is 1"),
+        ("{", "no JSON"),
+    ):
+        with pytest.raises(BadParameter, match=re.escape(said)):
+            read(text)
+
+
+# Mistakes planted in the harness.
+
+
+@cache
+def of_library(name: str) -> Module:
+    of = made(named(name))
+    assert of is not None
+    return of
+
+
+def planted(name: str, old: str, new: str) -> Module:
+    """The module with a mistake in it. `name`: of a test of the library, or its text."""
+    of = of_library(name) if "\n" not in name else checked(module(ptxmm.parse(name)))
+    assert re.search(old, of.text), old
+    return replace(of, text=re.sub(old, new, of.text))
+
+
+#: What is wrong, in which test it is looked for, and how it gets there.
+PLACEMENTS = {
+    "warps of half the size": ("MP+rel.cta+acq.cta-same-cta", r"shr\.u32 %h_warp, %h_tid, 5", "shr.u32 %h_warp, %h_tid, 4"),
+    "two lanes for one": ("MP", r"and\.b32 %h_lane, %h_tid, 31", "and.b32 %h_lane, %h_tid, 30"),
+    "always the first role": ("MP", r"rem\.u32 %h_k, %h_t, 2", "mov.u32 %h_k, 0"),
+    "ranks the other way round": ("ISA2+cta+cluster", r"div\.u32 %h_t, %h_cta, 2",
+        "add.u32 %h_t, %h_cta, 1;\nshr.u32 %h_t, %h_t, 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PLACEMENTS)
+def test_a_wrong_placement_is_found(what: str) -> None:
+    of = planted(*PLACEMENTS[what])
+    assert found_wrong(of, replace(SIMULATED, rotate=0))
+
+
+def found_wrong(of: Module, parameters: Parameters) -> bool:
+    """Whether a launch shows that something is wrong: by where threads are, or by what they come to."""
+    from ptxmm.gpu.simulator import NoEnd
+
+    try:
+        seen = shown(of, 1, parameters)
+    except (NoEnd, ValueError, KeyError):
+        return True
+    return bool(seen.misplaced) or seen.not_started > 0 or bool(judge(of, seen, "ptx-9.0").forbidden)
+
+
+#: Each instance counts to two in shared memory.
+COUNTED = """PTX counted
+{ .shared .u32 s = 0; }
+ P0@cta 0,gpu 0                         | P1@cta 0,gpu 0                         ;
+ atom.relaxed.cta.shared.add.u32 _, [s], 1 | atom.relaxed.cta.shared.add.u32 _, [s], 1 ;
+~exists (s != 2)
+"""
+SHARED = {
+    "one location for all": ("Atomicity+add+add", r"mad\.wide\.u32 (%P\d_at_\w+), %h_index, %h_t, %P\d_at_\w+;", ""),
+    "one for each pair": (
+        "Atomicity+add+add", r"ld\.global\.u32 %h_index, \[%h_a\];", r"ld.global.u32 %h_index, [%h_a];\n"
+        "and.b32 %h_index, %h_index, -2;"
+    ),
+    "one slot of shared memory": (COUNTED, r"mad\.lo\.u32 %h_s, %h_slot, %h_t, %h_s;", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", SHARED)
+def test_memory_that_two_instances_share_is_found(what: str) -> None:
+    name, old, new = SHARED[what]
+    assert not found_wrong(planted(name, "$", ""), SIMULATED)
+    assert found_wrong(planted(name, old, new), SIMULATED)
+
+
+def test_a_missing_barrier_at_the_start_is_found() -> None:
+    uneven = replace(SIMULATED, pre_stress=400, jitter=0, instances=16)
+    whole = shown(of_library("SB"), 12, uneven)
+    without = planted("SB", r"(START_(\w+):\n)", r"bra GO_\2;\n\1")
+    apart = shown(without, 12, uneven)
+    both = (1, 1)
+    assert whole.states[both] > 2 * apart.states[both]
+
+
+def test_threads_start_together_or_not_at_all() -> None:
+    """Where there is no time to wait for the others, instances are not counted; none goes on alone."""
+    of = of_library("MP")
+    seen = shown(of, 4, replace(SIMULATED, polls=1, pre_stress=200, instances=16))
+    assert seen.not_started > 0 and seen.not_ended == 0
+    nothing_forbidden(of, seen)
+
+
+def test_values_in_the_wrong_column_are_found() -> None:
+    of = of_library("MP")
+    swapped = replace(of, stored=tuple(reversed(of.stored)))
+    seen = shown(swapped, 10)
+    assert judge(swapped, seen, "ptx-9.0").rows and set(seen.states) != set(shown(of, 10).states)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from axioms.dynamic.noted import Again, Event, Spot
 from axioms.dynamic.plan import Bytes, Known, Name, Round, Script
+from axioms.dynamic.symmetry import Names, Symmetry
 
 #: Runs at most.
 MOST = 400
@@ -35,31 +36,35 @@ class Done(NamedTuple):
             yield from events
 
 
-def explore(run: Callable[[Known, Script], Sequence[Sequence[Event]]], most: int = MOST) -> int:
+def explore(
+    run: Callable[[Known, Script], Sequence[Sequence[Event]]], most: int = MOST, same: Symmetry | None = None
+) -> int:
     """Runs until no run shows anything new; gives the number of runs that stand for all executions, at most so many. `run`
-    begins as a script says, and raises Again where more is known. Raises TooMany."""
+    begins as a script says, and raises Again where more is known. `same`: the CTAs that can change places. Raises TooMany."""
     known = Known()
     for _ in range(_MOST_AGAIN):
         try:
-            return _explored(run, known, most)
+            return _explored(run, known, most, same or Names())
         except Again:
             continue
     raise TooMany
 
 
-def _explored(run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known, most: int) -> int:
+def _explored(
+    run: Callable[[Known, Script], Sequence[Sequence[Event]]], known: Known, most: int, same: Symmetry
+) -> int:
     waiting, met = [Script()], set()
     begun: list[Script] = []
     while waiting:
         script = waiting.pop()
-        if any(_begins(done, script) for done in begun):
+        if any(same.begins(done, script) for done in begun):
             continue
         if len(begun) >= most:
             raise TooMany
         events = Done(tuple(tuple(of) for of in run(known, script)))
         begun.append(_shown(events))
         for other in _others(events, known):
-            key = other.key()
+            key = same.key(other)
             if key not in met:
                 met.add(key)
                 waiting.append(other)
@@ -87,19 +92,6 @@ def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST)
 def _shown(done: Done) -> Script:
     """A whole run as a script."""
     return _script(list(done.all()))
-
-
-def _begins(done: Script, script: Script) -> bool:
-    """Whether a run began as a script says."""
-    return (
-        all(done.orders.get(where, ())[: len(order)] == order for where, order in script.orders.items())
-        and all(done.sources.get(name, -2) == source for name, source in script.sources.items())
-        and all(done.sources.get(name, -2) > number for name, number in script.awaits.items())
-        and all(
-            done.takers.get(where, {}).get(position) == name
-            for where, of in script.takers.items() for position, name in of.items()
-        )
-    )  # fmt: skip
 
 
 def _script(events: Sequence[Event], telling: Callable[[Event], bool] = lambda _: True) -> Script:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from axioms.dynamic.noted import Event
     from axioms.dynamic.plan import Known, Name, Script
     from ptxcore.machine.lower.ops import Program
+    from ptxmm.kernels.changing import Places
     from ptxmm.kernels.launch import Launch
 
 #: Instructions after which a run is given up.
@@ -31,12 +32,15 @@ _MORE = 16
 
 class Several(NamedTuple):
     """The final values of all executions, each once; how many runs there were, and how many accesses the last one had; and
-    whether some of the values may be those of no execution."""
+    whether some of the values may be those of no execution. `changing`: CTAs may change places, and other runs are these
+    with CTAs in others; `differing`: what may be another value then."""
 
     states: list[State]
     runs: int
     accesses: int
     beyond: bool
+    changing: bool = False
+    differing: frozenset[str] = frozenset()
 
 
 class Failed(NamedTuple):
@@ -135,9 +139,12 @@ def one_run(
     return [w.events for w in watchers]
 
 
-def run_several(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -> Several | Failed | OpenIn:
+def run_several(
+    runs: Runs, broken: Callable[[State], bool], most: int = MOST, places: Places | None = None
+) -> Several | Failed | OpenIn:
     """Runs a test as often as its open operations need it, so many times at most. `broken`: whether final values are against a
-    check."""
+    check; `places`: the CTAs change places, and of runs that are alike but for that there is one. Raises NotAlike where they
+    cannot."""
     found: list[tuple[State, int, bool]] = []
     at = [0]
     circles: list[OpenIn] = []
@@ -145,16 +152,22 @@ def run_several(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -
     def run(known: Known, script: Script) -> Sequence[Sequence[Event]]:
         watchers: list[OneOfSeveral] = []
 
-        def watch(launch: Launch, _: Program) -> Watchers:
+        def watch(launch: Launch, program: Program) -> Watchers:
             def single() -> OneOfSeveral:
-                watchers.append(OneOfSeveral(prod(launch.block), len(watchers), known, script))
+                size = prod(launch.block)
+                if places is None:
+                    watchers.append(OneOfSeveral(size, len(watchers), known, script))
+                else:
+                    watchers.append(places.watcher(program, known, script))
                 at[0] = len(watchers) - 1
                 return watchers[-1]
 
             return Watchers(None, single)
 
         try:
-            state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
+            state = runs.run(
+                None, limit=LIMIT, watch=watch, progress=step, placed=None if places is None else places.placed
+            )
             if not any(w.stale for w in watchers) and broken(state):
                 raise _Broken(state)
             for at[0], watcher in enumerate(watchers):
@@ -170,13 +183,15 @@ def run_several(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -
         unknown = next((w.unknown for w in watchers if w.unknown is not None), None)
         if unknown is not None:
             raise Stopped(unknown)
+        if places is not None:
+            places.look()
         # The order of `fence.sc` may exclude that a thread finds what is older.
         beyond = any(w.stale for w in watchers) and any(w.total for w in watchers)
         found.append((state, sum(w.accesses for w in watchers), beyond))
         return [w.events for w in watchers]
 
     try:
-        count = explore(run, most)
+        count = explore(run, most, None if places is None else places.symmetry)
         if circles:
             return circles[0]
     except _Broken as failed:
@@ -192,7 +207,8 @@ def run_several(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -
     found.sort(key=lambda one: one[2])
     sure = {tuple(sorted(state.items())): beyond for state, _, beyond in reversed(found)}
     states = {tuple(sorted(state.items())): state for state, _, _ in found}
-    return Several(list(states.values()), count, found[-1][1], any(sure.values()))
+    every = Several(list(states.values()), count, found[-1][1], any(sure.values()))
+    return every if places is None else every._replace(changing=True, differing=places.differing())
 
 
 def _settle(watcher: OneOfSeveral, launch: int, circles: list[OpenIn]) -> None:

@@ -21,13 +21,15 @@ from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.changing import NotAlike
+from ptxmm.kernels.changing import Places as ChangingPlaces
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Buffer, Launch
 from ptxmm.kernels.numbers import Declared
 from ptxmm.kernels.places import Places
 from ptxmm.kernels.replayed import replayed
 from ptxmm.kernels.runs import Runs, State, Watchers, all_beside, truth
-from ptxmm.kernels.several import Failed, OpenIn, RaceOf, hunt, race_of, run_several
+from ptxmm.kernels.several import Failed, OpenIn, RaceOf, Several, hunt, race_of, run_several
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.kernels.whole_contents import FILLS, Contents
 from ptxmm.kernels.whole_findings import Findings
@@ -293,9 +295,13 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
     broken = partial(_breaks, test, safe)
     several = run_several(runs, broken, _FEW)
     if isinstance(several, OpenIn):
-        if _hunted(runs, result, places, broken):
-            return None
-        several = run_several(runs, broken) if several.open.what == "runs" else several
+        too_many = several.open.what == "runs"
+        alike = _by_alike_runs(runs, broken) if too_many else None
+        if not isinstance(alike, Failed) and (alike is None or alike.differing):
+            if _hunted(runs, result, places, broken):
+                return None
+            several = run_several(runs, broken) if too_many else several
+        several = alike if alike is not None and isinstance(several, OpenIn) else several
     if isinstance(several, OpenIn):
         return several
     if isinstance(several, Failed):
@@ -303,9 +309,19 @@ def _decide_by_several(runs: Runs, result: Result, places: Places) -> tuple[int,
         return None if result.verdict == "no" else (0, Open("error"))
     if several.beyond and not _hold(test, several.states):
         return 0, Open("fence")
-    _tell_all(test, result, several.states, several.runs, beyond=several.beyond)
-    result.notes.append(told.several(several.runs, threads_of(test), several.accesses))
+    _tell_all(test, result, several)
+    note = told.several(several.runs, threads_of(test), several.accesses, changing=several.changing)
+    result.notes.append(note)
     return None
+
+
+def _by_alike_runs(runs: Runs, broken: Callable[[State], bool]) -> Several | Failed | None:
+    """What runs show of which none is another one with its CTAs in other places; None where that is nothing."""
+    try:
+        found = run_several(runs, broken, places=ChangingPlaces(runs))
+    except NotAlike:
+        return None
+    return None if isinstance(found, OpenIn) else found
 
 
 def _breaks(test: KernelTest, safe: list[Check], state: State) -> bool:
@@ -335,9 +351,10 @@ def _tell_wrong(runs: Runs, result: Result, places: Places, wrong: RaceOf | Fail
     return result.verdict == "no"
 
 
-def _tell_all(test: KernelTest, result: Result, states: list[State], runs: int, *, beyond: bool = False) -> None:
-    """All outcomes, in which all threads end: every check answers by them. `beyond`: and others, which are as the checks want
-    them."""
+def _tell_all(test: KernelTest, result: Result, several: Several) -> None:
+    """All outcomes, in which all threads end: every check answers by them, but those that are about what may differ. (Some may
+    not be told that are as the checks want them.)"""
+    states = several.states
     declared = Declared(p for p in test.parameters if isinstance(p, Buffer))
     shown = [declared.state(state) if declared.types else state for state in states]
     safe = [check for check in test.checks if check.kind in ("forall", "never")]
@@ -345,16 +362,29 @@ def _tell_all(test: KernelTest, result: Result, states: list[State], runs: int, 
         truths = [truth(test, check, state) for state in states]
         wanted = check.kind == "exists"
         at = truths.index(wanted) if wanted in truths else 0
-        _answer(checked, check, truths[at], shown[at])
+        if truths[at] is not wanted and _about(check) & several.differing:
+            checked.message = told.of_places(checked.text, sorted(_about(check) & several.differing))
+        else:
+            _answer(checked, check, truths[at], shown[at])
     result.verdict, result.own = verdict_of(result.checks), own_verdict_of(result.checks)
-    result.states, result.complete, result.listed_all, result.runs = shown, True, not beyond, runs
+    if result.verdict == "undecided":
+        result.error = next(c.message for c in result.checks if c.holds is None)
+    result.states, result.complete, result.runs = shown, True, several.runs
+    result.listed_all = not (several.beyond or several.differing)
     asked = safe or [check for check in test.checks if check.kind == "exists"]
     if asked:
         holds = [all(truth(test, check, state) for check in asked) for state in states]
         result.satisfied, result.positive, result.negative = holds, holds.count(True), holds.count(False)
         result.kind = "forall" if safe else "exists"
         result.condition = " && ".join(str(check.expression and check.expression.text) for check in asked)
-        result.observation = observation_of(result.positive, result.negative)
+        if result.listed_all or several.beyond or (result.positive and result.negative):
+            result.observation = observation_of(result.positive, result.negative)
+
+
+def _about(check: Check) -> set[str]:
+    """The elements that a check speaks of."""
+    elements = check.expression.elements() if check.expression is not None else ()
+    return {f"{element.name}[{element.index}]" for element in elements}
 
 
 def _tell(test: KernelTest, result: Result, contents: Contents) -> None:

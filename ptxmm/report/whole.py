@@ -80,16 +80,23 @@ def beside_a_run(text: str) -> str:
     return f"{text}: not decided, since a run had shown that another check does not hold"
 
 
-def several(runs: int, threads: int, accesses: int) -> str:
-    """The note of a test that several runs decide."""
+def several(runs: int, threads: int, accesses: int, *, changing: bool = False) -> str:
+    """The note of a test that several runs decide; `changing`: other runs are the same with CTAs in other places."""
     are = "one run" if runs == 1 else f"{runs:,} runs"
-    differ = (
-        ": no order of atomic operations leads a thread elsewhere" if runs == 1 else ", one for each order that matters"
-    )
+    differ = ", one for each order that matters"
+    if changing:
+        differ += " but for which CTA is which: all do the same"
+    elif runs == 1:
+        differ = ": no order of atomic operations leads a thread elsewhere"
     return (
         f"{are} of all {threads:,} threads stand{'s' * (runs == 1)} for all executions{differ}; program order, barriers and "
         f"what threads find order every other pair of a run's {accesses:,} accesses that conflict"
     )
+
+
+def of_places(text: str, elements: list[str]) -> str:
+    """Why a check of values is not decided by runs of which none is another one with its CTAs in other places."""
+    return f"{text}: not decided, since {', '.join(elements)} may differ where CTAs change places, of which one order was run"
 
 
 def replayed(ctas: int, threads: int) -> str:

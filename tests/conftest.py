@@ -81,7 +81,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is marked is chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    campaigns.take_parts(items)
+    _take_share(config, items)
+
+
+def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of a campaign with many parameters one in so many, where only a share of campaigns is asked for."""
     seen, left, out = Counter[str](), list[pytest.Item](), list[pytest.Item]()
     for item in items:

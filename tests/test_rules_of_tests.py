@@ -176,7 +176,13 @@ def test_nothing(): pass
 def test_another(): pass
 """,
     "test_process.py": "import os\ndef test_in_a_worker(): assert 'PYTEST_XDIST_WORKER' in os.environ\n",
-    "pytest.ini": "[pytest]\naddopts = -q\nmarkers =\n    compares: x\n",
+    "test_parts.py": """
+import pytest
+@pytest.mark.part(3)
+@pytest.mark.parametrize("n", range(7))
+def test_many(n): pass
+""",
+    "pytest.ini": "[pytest]\naddopts = -q\nmarkers =\n    compares: x\n    part: x\n    long: x\n",
 }
 
 
@@ -202,6 +208,17 @@ def test_a_run_says_what_it_skipped_and_compared_in_its_last_lines(project: Path
     assert "4 agreement tests compared 5 of 9; the least share is 0 of 0, in test_some.py::test_nothing" in text
     assert "1 of 3 compared (passed over: 2 too large): at least 50% must be" in text
     assert "0 of 0 compared: at least 50% must be" in text
+
+
+def test_what_a_run_leaves_of_a_test_that_is_tried_in_part_is_long(project: Path) -> None:
+    assert "3 passed, 4 deselected" in said(project, "-v", "-m", "not long", "test_parts.py")
+    assert "4 passed, 3 deselected" in said(project, "-v", "-m", "long", "test_parts.py")
+    assert "1 passed" in said(project, "-v", "-m", "not long", "test_parts.py::test_many[5]")
+
+
+def test_processes_share_byte_code() -> None:
+    made = "import sys; print(sys.dont_write_bytecode and sys.pycache_prefix is None)"
+    assert subprocess.run([sys.executable, "-c", made], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_a_run_of_folders_takes_every_core_by_itself_and_a_run_of_files_does_not(project: Path) -> None:

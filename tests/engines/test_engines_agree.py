@@ -171,6 +171,7 @@ def samples(every: int) -> list[Path]:
     return sorted(LIBRARY.rglob("*.litmus"))[::every]
 
 
+@pytest.mark.part(3)
 @pytest.mark.compares(0.8)
 @pytest.mark.parametrize("every", lengths(21, 7))
 @pytest.mark.parametrize("shape", SHAPES)

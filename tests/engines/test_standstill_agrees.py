@@ -30,6 +30,7 @@ def compare(question: Question, kinds: Sequence[str], steps: int = STEPS) -> boo
     return stalled
 
 
+@pytest.mark.part(2)
 @pytest.mark.compares(1)
 @pytest.mark.parametrize("kinds", [DEADLOCK, FOR_EVER, TRAP], ids=["deadlock", "for ever", "trap"])
 def test_of_random_kernels(kinds: Sequence[str]) -> None:

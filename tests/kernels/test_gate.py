@@ -27,6 +27,7 @@ SLOW = {
 }  # fmt: skip
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("path", "variant"),
     [

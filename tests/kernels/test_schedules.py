@@ -83,6 +83,7 @@ def deeper(test: KernelTest, times: int) -> KernelTest:
     return replace(test, launches=tuple(launches), bounded=True)
 
 
+@pytest.mark.part(4)
 @pytest.mark.compares(0.5)
 @pytest.mark.parametrize("some", [TESTS[i::64] for i in range(0, 64, 16)], ids=lambda some: f"{named(some[0])}, ...")
 def test_some_schedules_show_nothing_forbidden(some: list[tuple[Path, str]]) -> None:

@@ -66,6 +66,7 @@ def ptx() -> ModuleType:
     return module
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("what", some(3, MODULES))
 def test_reading_and_checking_take_less_than_a_hundred_bytes_for_each_of_the_source(ptx: ModuleType, what: str) -> None:
     text = MODULES[what]

@@ -7,13 +7,17 @@ PTXMM_SHARE=200 pytest -m campaign      # minutes, and the same ones each time
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
+from zlib import crc32
 
 import pytest
 
 #: More of what a short test looks at a part of: CI runs all of it in its own step (`-m long`), beside the planted mistakes.
 LONG = pytest.mark.long
+#: Marks of what is left out of every run.
+_LEFT_OUT = ("long", "campaign", "mutation")
 #: One in so many of what a campaign looks at.
 SHARE = max(1, int(os.environ.get("PTXMM_SHARE", "1")))
 
@@ -26,6 +30,23 @@ def some(every: int, values: Iterable[Any]) -> list[Any]:
 def lengths(short: Any, whole: Any) -> list[Any]:
     """Of a test's parameter that says how much it looks at: `short` in every run, and `whole` where CI asks for it."""
     return [short, _long(whole)]
+
+
+def take_parts(items: Sequence[pytest.Item]) -> None:
+    """Of a test that is marked with `part(every)`, one in so many of its parameters is for every run, and the others are long.
+
+    Which ones hangs on their names alone, so that those of one engine or one model are not always the ones left out. Who
+    asks for one by its name gets it.
+    """
+    tests = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("part") is not None and not any(map(item.get_closest_marker, _LEFT_OUT)):
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for of_test in tests.values():
+        (every,) = of_test[0].get_closest_marker("part").args  # type: ignore[union-attr]
+        of_test.sort(key=lambda item: crc32(item.name.encode()))
+        for item in of_test[-(-len(of_test) // every) :]:
+            item.add_marker(LONG)
 
 
 def _long(value: Any) -> Any:

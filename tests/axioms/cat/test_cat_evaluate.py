@@ -95,6 +95,7 @@ def bits(s: frozenset[int]) -> int:
     return sum(1 << i for i in s)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("text", MEANINGS)
 @settings(max_examples=25, deadline=None)
 @given(a=pairs, b=pairs, r=some, w=some)

@@ -157,6 +157,7 @@ GROWING = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", GROWING)
 def test_what_definitions_cost_is_bounded(name: str) -> None:
     """No text of a few lines keeps the reader busy: it is compiled, or refused with the place up to which it expands."""
@@ -266,6 +267,7 @@ DEEP = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", DEEP)
 def test_size_is_no_obstacle(name: str) -> None:
     try:

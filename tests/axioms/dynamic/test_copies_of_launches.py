@@ -109,6 +109,7 @@ def test_a_ring_of_bulk_copies_is_decided_at_its_size() -> None:
 _LOAD, _FIRST_INIT = "cp.async.bulk", "mbarrier.init"
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("changed", "block", "verdict", "line"),
     [
@@ -138,6 +139,7 @@ def test_each_mistake_in_a_ring_of_bulk_copies_is_found_at_its_line(
     assert verdict == "ok" or any(line in text[place - 1] for place in places if place), (result.error, places)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("variant", "strict", "loose"), [("fixed", "no", "ok"), ("buggy1", "no", "undefined"), ("buggy4", "no", "no")]
 )

@@ -331,6 +331,7 @@ _LAUNCHES = {
 }
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", _LAUNCHES)
 def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None:
     text, grid, parts, runs = _LAUNCHES[name]
@@ -339,6 +340,7 @@ def test_a_launch_with_open_operations_is_decided_at_its_size(name: str) -> None
     assert found.notes[0].startswith(f"{runs} runs of all" if runs > 1 else "one run of all")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("name", "changed"),
     [

@@ -89,6 +89,7 @@ def test_a_ring_of_buffers_is_decided_at_its_size() -> None:
     assert "6,144 waits for what others write" in found.notes[0]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("changed", "verdict", "line"),
     [

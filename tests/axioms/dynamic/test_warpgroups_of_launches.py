@@ -103,6 +103,7 @@ def test_a_register_that_only_counts_for_itself_is_no_matter() -> None:
     assert by_runs(ring(("CONSUME:\n", counted)))[1].verdict == "ok"
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", some(2, [*IN_RING, *IN_TILE]))
 def test_each_mistake_is_told_at_its_line(name: str) -> None:
     mistake = {**IN_RING, **IN_TILE}[name]

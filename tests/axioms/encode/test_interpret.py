@@ -109,6 +109,7 @@ SHAPES = (
 )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("shape", SHAPES)
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(world=worlds(), parts=st.permutations(RELATIONS))
@@ -130,6 +131,7 @@ RECURSIONS = (
 )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("recursion", RECURSIONS)
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
 @given(

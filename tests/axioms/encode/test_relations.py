@@ -54,6 +54,7 @@ OPERATORS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("way", [UP, BOTH])
 @pytest.mark.parametrize("name", OPERATORS)
 @QUICK
@@ -96,6 +97,7 @@ def test_inverse(world: World) -> None:
     )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("way", [UP, BOTH])
 @pytest.mark.parametrize(("left", "right"), [("R", "W"), ("R", None), (None, "W")])
 @QUICK

@@ -46,6 +46,7 @@ def both_ways(test: Test, model: str = "ptx-9.0", **options: object) -> tuple[in
     return len(found), answer(broken), answer(plain)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("model", "all_registers", "relaxed"),
     some(5, product(["ptx-6.0", "ptx-7.5", "ptx-9.0"], [False, True], [False, True])),
@@ -207,6 +208,7 @@ def _warps(kind: str, negated: str, mask: int, first: str = "atom.relaxed.gpu.ad
     return f"PTX lanes\n{{ x = 0; y = 0; }}\nP0@warp 0,cta 0 {body}\nP1@warp 0,cta 0 {body}\n"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", LANES)
 def test_lanes_that_a_warp_tells_apart_are_not_exchanged(kind: str) -> None:
     """A ticket that says who comes to a member mask that names one lane only: whoever it is, and not the first one always."""

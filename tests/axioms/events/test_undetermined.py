@@ -119,6 +119,7 @@ done: ret;
 """
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("block", "last", "distance", "check", "expected"),
     [

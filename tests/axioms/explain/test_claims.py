@@ -160,6 +160,7 @@ def left_over(program: object, model: Model, dropped: str, decision: Decision) -
     yield from (w for w in found.witnesses if sorted(w.state.items()) not in known)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("every", lengths(3, 1))
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_sentence_about_the_library_is_true(folder: str, every: int) -> None:
@@ -170,6 +171,7 @@ def test_every_sentence_about_the_library_is_true(folder: str, every: int) -> No
     assert compared.outcomes >= compared.tests and sum(compared.kinds.values()) >= compared.tests, vars(compared)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("share", [*lengths(27, 9), pytest.param(1, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0", "users"])
 def test_every_axiom_that_forbids_is_explained(model: str, share: int, users: str) -> None:

@@ -52,6 +52,7 @@ setp.eq.u32 %p, %r0, 0 | setp.eq.u32 %p, %r0, 1
 # Two ways and a third.
 
 
+@pytest.mark.part(3)
 @pytest.mark.compares(0.99)
 @pytest.mark.parametrize("count", lengths(30, 80))
 @pytest.mark.parametrize("progress", NAMES)
@@ -81,6 +82,7 @@ def test_brute_force_agrees_where_few_ctas_run_at_once(resident: int) -> None:
             assert compared(Oracle(test, resident).terminates("fair")) == (answer is None), loops(seed, ctas=True)
 
 
+@pytest.mark.part(2)
 @pytest.mark.compares(0.99)
 @pytest.mark.parametrize("progress", NAMES)
 def test_the_formula_finds_what_interleavings_show(progress: str) -> None:

@@ -36,6 +36,7 @@ def outcome(result: ptxmm.Result) -> str:
     return "allow" if result.positive > 0 else "forbid"
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("pin", [pytest.param(pin, id=pin.name, marks=LONG.get(pin.name, ())) for pin in PINS])
 def test_a_pin_of_the_whole_model(pin: ModelPin, engine: str) -> None:

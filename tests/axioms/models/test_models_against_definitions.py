@@ -78,6 +78,7 @@ def _shown(execution: Given) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("executions", lengths(600, 1500))
 @pytest.mark.parametrize("model", sorted(DEFINITIONS))
 def test_a_cat_file_says_what_its_definition_says(model: str, executions: int) -> None:
@@ -112,6 +113,7 @@ def mistaken(model: str) -> Iterator[str]:
         yield mistake(text_of(model), right, wrong)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("model", "right", "wrong"),
     planted([(model, *mutation) for model in sorted(DEFINITIONS) for mutation in MUTATIONS[model]]),

@@ -63,6 +63,7 @@ def test_a_reading_in_the_name_is_the_option(option: str) -> None:
     assert by_name.model == f"ptx-9.0 --{words}"
 
 
+@pytest.mark.part(2)
 @pytest.mark.compares(0.7)
 @pytest.mark.parametrize(("model", "axiom"), some(3, AXIOMS), ids=lambda v: str(v))
 def test_an_axiom_less_forbids_nothing_more(model: str, axiom: str) -> None:

@@ -38,6 +38,7 @@ def answer(result: ptxmm.Result) -> tuple[object, ...]:
     return result.verdict, result.positive > 0, sorted({race.kind for race in result.races})
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("engine", ["solve", "enumerate"])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_test_of_its_clause_answers_otherwise(option: str, engine: str) -> None:

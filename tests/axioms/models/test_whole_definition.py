@@ -115,6 +115,7 @@ def judged(number: int) -> tuple[Execution, Verdict]:
     return execution, judge(execution)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("right", "wrong"), planted(WHOLE))
 def test_the_comparison_finds_small_mistakes(right: str, wrong: str) -> None:
     mistaken = compile_model(MODEL, mistake(text_of(MODEL), right, wrong))

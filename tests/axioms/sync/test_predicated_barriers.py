@@ -39,6 +39,7 @@ def texts(kind: str, behind: str, negated: str) -> tuple[str, str]:
     return text(guarded), text(branched)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("kind", MEETINGS)
 def test_a_predicate_answers_as_a_branch(kind: str) -> None:
     compared = 0

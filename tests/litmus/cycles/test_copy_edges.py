@@ -43,6 +43,7 @@ EDGES = (
 )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("cycle", "expected"),
     [

@@ -56,6 +56,7 @@ def test_of_all_up_to_size_six(models: tuple[str, str]) -> None:
     assert holds("Pod**,Rfe,Fre,Coe", (2, 6), "", models) == 26
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("edges", "size", "count"),
     [

@@ -133,6 +133,7 @@ def has_a_test(layout: Layout) -> bool:
     return next(generator.tests_of(layout), None) is not None
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("edges", "bounds", "least"),
     [

@@ -52,6 +52,7 @@ LARGE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("what", LARGE)
 def test_large_texts_take_time_in_proportion(what: str) -> None:
     def checking(size: int) -> Callable[[], object]:

@@ -125,6 +125,7 @@ def bits_of(form: str, rng: np.random.Generator, count: int) -> list[int]:
 RESULTS = {"compare": 1, "to_signed": 32}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("key", _MAKERS, ids=str)
 def test_every_floating_point_function(key: tuple[str, Any, str]) -> None:
     name, form, mode = key

@@ -70,6 +70,7 @@ def named(key: tuple[object, ...]) -> str:
     return " ".join(map(str, key))
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("key", fast._FAST, ids=named)
 def test_every_fast_operation_gives_the_exact_bits(key: tuple[str, Any, str]) -> None:
     name, form, mode = key

@@ -71,6 +71,7 @@ def by_trying(test: Test, mode: str) -> tuple[set[Vector], int]:
     return least, len(vectors)
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", some(2, SMALL))
 def test_the_repairs_are_those_that_trying_everything_finds(name: str) -> None:
     test = of_library(name)

@@ -38,6 +38,7 @@ def answer(path: str, mode: str = "repair") -> Answer:
     return answered(subject_of(path, How()), mode, every=False, most=None)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_kernel_after_a_bug_report_is_mended(name: str) -> None:
     path = MUSEUM / f"{name}.toml"

@@ -188,6 +188,7 @@ _FENCES = ("", "fence.acq_rel.cta;", "fence.acq_rel.gpu;")
 _AROUND = (*zip(_FENCES, (*_FENCES[1:], ""), strict=True), ("", ""), (_FENCES[2], _FENCES[2]))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("load", "store"), some(3, product(_LOADS, _STORES)))
 def test_what_is_named_mends_message_passing(store: str, load: str) -> None:
     """Each culprit is made as strong as can be, and nothing else: then the outcome is forbidden."""

@@ -69,6 +69,7 @@ def test_saxpy(runnable: Device) -> None:
     assert ((y == exact.astype("f4")) | (y == plain)).all()
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_in_shared_memory(runnable: Device, seed: int | None) -> None:
     for kind, part in (("i8", "sum_longs"), ("f8", "sum_doubles")):

@@ -291,6 +291,7 @@ def thinned(rng: Any, case: Case, stored: Any) -> tuple[Any, Any]:
     return full, metadata
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_what_numpy_computes(name: str) -> None:
     case = CASES[name]

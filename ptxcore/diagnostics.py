@@ -15,6 +15,20 @@ class Span(NamedTuple):
     end: int
 
 
+class Edit(NamedTuple):
+    """`text` in place of what stands at `span`; nothing stands there where its end is its column."""
+
+    span: Span
+    text: str
+
+
+class Fix(NamedTuple):
+    """Changes of the text that mend a finding, all together, and what they do."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+
 class Diagnostic(NamedTuple):
     """One finding: what is wrong (`message`), and where one helps, what would be right (`hint`)."""
 
@@ -23,6 +37,7 @@ class Diagnostic(NamedTuple):
     hint: str | None = None
     severity: str = "error"
     code: str = ""  # a short name of the kind of finding, for tools: see `ptxcore.findings`
+    fix: Fix | None = None
 
     def render(self, path: str, lines: Sequence[str]) -> str:
         """`PATH:LINE:COL: error: message`, the source line, and a caret span under the place."""

@@ -29,11 +29,22 @@ ERRORS = {
 #: Warnings: about the version, and for authors of concurrent code.
 WARNINGS = {
     "later-version": "a `.version` later than 9.0, by whose rules the module is read, or a target that came with one",
-    "volatile-synchronization": "a volatile load that a loop waits on, or a volatile store right behind a fence: volatile "
-    "is relaxed at system scope, and orders nothing else (section 8.2.2)",
-    "cta-scope-global": "an access with `.cta` scope to a `.global` location, which other CTAs reach too",
-    "weak-atomic": "a weak access to a location that the same function also accesses atomically or with strong semantics",
-    "membar": "a `membar`, which is `fence.sc` of its scope, where `fence.acq_rel` exists",
-    "relaxed-spin": "a loop that waits with relaxed accesses, and no fence before the next access behind it; an "
-    "`atom` that says nothing of its order is relaxed",
+    "relaxed-spin": "a loop that waits with relaxed accesses, and nothing that orders what comes behind it; an `atom` that "
+    "says nothing of its order is relaxed",
+    "relaxed-release": "a relaxed write to what a loop waits for, behind weak stores that nothing orders before it; a `red` "
+    "or `atom` that says nothing of its order is relaxed",
+    "weak-spin": "a loop that waits with a weak load of what only another thread can change: a data race",
+    "volatile-synchronization": "a volatile load that a loop waits on, or a volatile store that such a loop waits for, "
+    "without a fence: volatile is relaxed at system scope, and orders nothing else (section 8.2.2)",
+    "weak-atomic": "a weak access to a location that the same function also accesses atomically or with strong semantics, "
+    "with no fence, barrier, acquire or release that keeps the two apart",
+    "cta-scope-global": "an access with `.cta` scope to a `.global` location that is the same for all CTAs",
+    "narrow-fence": "a fence of `.cta` scope between accesses to global memory and a signal of wider scope",
+    "membar": "a `membar` or `fence.sc`, where `fence.acq_rel` certainly is enough",
+    "divergent-barrier": "a barrier for all threads of a CTA behind a branch that depends on the thread, of which the other "
+    "way has none",
+    "missing-proxy-fence": "generic writes of shared memory, then a bulk copy, `wgmma` or `tcgen05` that reads it through the "
+    "async proxy, with no proxy fence on any path between",
+    "unfenced-mbarrier-init": "an initialised mbarrier object that an asynchronous operation completes, with no fence on any "
+    "path between",
 }

@@ -39,9 +39,9 @@ def lint_text(
     with limited(timeout) as clock:
         module, found = read_and_check(text, manual=mode == "manual")
         if warnings:
-            from ptxcore.check.concurrency import warn
+            from ptxcore.advice.advise import advise
 
-            found += warn(module)
+            found += advise(module)
         else:
             found = [d for d in found if d.severity == "error"]
         if clock is not None:
@@ -53,3 +53,22 @@ def read(path: str | PathLike[str]) -> str:
     """The text of a PTX file. Bytes that are not UTF-8 stand as lone surrogates, which the reader tells of: PTX is ASCII.
     Raises OSError."""
     return read_bytes(path, LONGEST_FILE, "a PTX module").decode("utf-8", "surrogateescape")
+
+
+def write(path: str | PathLike[str], text: str) -> None:
+    """Writes a PTX file that `read` has read, whole or not at all. Raises OSError."""
+    import os
+
+    from ptxmm.report.files import write_whole
+
+    write_whole(os.fspath(path), text)
+
+
+def unified_diff(path: str, old: str, new: str) -> str:
+    """What changes in a file, as a unified diff."""
+    import difflib
+    from io import StringIO
+
+    before, after = (StringIO(text, newline="\n").readlines() for text in (old, new))
+    lines = difflib.unified_diff(before, after, path, path, n=2)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

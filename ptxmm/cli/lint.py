@@ -2,50 +2,122 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import TYPE_CHECKING, Any
-
-from ptxmm import __version__
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxcore.diagnostics import Diagnostic
+    from ptxmm.cli.options import Commands
+    from ptxmm.report.linted import Report
 
 _SOUND, _ERRORS, _UNREADABLE, _UNDECIDED = range(4)
 #: Which of them counts, of many files: as for `ptxmm check`.
 _WORST = (_UNREADABLE, _ERRORS, _UNDECIDED, _SOUND)
 
 
+def add(commands: Commands) -> None:
+    """The options of the command."""
+    from ptxmm.cli.options import command, seconds
+
+    lint = command(
+        commands,
+        "lint",
+        "check PTX modules",
+        "Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and advises authors of "
+        "concurrent code. Modules are taken as relocatable.",
+        "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read or written; "
+        "3 a file that was not checked to its end; 130 interrupted",
+        "ptxmm lint kernel.ptx",
+        "ptxmm lint kernel.ptx --diff",
+        "ptxmm lint *.ptx --as manual --format json",
+    )
+    lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
+    lint.add_argument(
+        "--as",
+        dest="mode",
+        choices=("ptxas", "manual"),
+        default="ptxas",
+        help="who judges where the two differ (default: %(default)s)",
+    )
+    mending = lint.add_mutually_exclusive_group()
+    mending.add_argument("--fix", action="store_true", help="apply the fixes of warnings, and tell what is left")
+    mending.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    lint.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each file; it is undecided then")
+    lint.add_argument("--format", choices=("text", "json", "sarif"), default="text", help="default: %(default)s")
+
+
 def lint(options: Namespace) -> int:
-    """Runs the command; gives its exit status: 0 without errors, 1 with one, 2 where a file cannot be read, 3 where one was not
-    checked to its end."""
-    report = _Json() if options.format == "json" else _Text()
+    """Runs the command; gives its exit status: 0 without errors, 1 with one, 2 where a file cannot be read or written, 3 where
+    one was not checked to its end."""
+    from ptxmm.report.linted import chosen
+
+    report = chosen(options.format)
     seen = {_SOUND}
     try:
         for path in _progress(options.paths, options.format):
-            seen.add(_file(path, options.mode, options.timeout, report))
+            seen.add(_file(path, options, report))
     finally:  # what was finished before an interruption is still said
-        report.end()
+        if not options.diff:
+            report.end()
     return next(status for status in _WORST if status in seen)
 
 
-def _file(path: str, mode: str, timeout: float | None, report: _Text | _Json) -> int:
-    """Checks a file and reports it; gives its status."""
-    from ptxcore.clock import OutOfTime
-    from ptxmm.linting import lint_text, read
-    from ptxmm.result import out_of_time
+def _file(path: str, options: Namespace, report: Report) -> int:
+    """Checks a file, mends it where that was asked for, and reports it; gives its status."""
+    from ptxmm.linting import read, unified_diff, write
 
     try:
         text = read(path)
     except OSError as error:
         report.broken(path, f"{path}: error: cannot read: {error.strerror or error}")
         return _UNREADABLE
+    told = _checked(path, text, options, report)
+    if isinstance(told, int):
+        return told
+    found, fixes = told
+    if fixes and options.diff:
+        sys.stdout.write(unified_diff(path, text, fixes.text))
+    elif fixes:
+        try:
+            write(path, fixes.text)
+        except OSError as error:
+            report.broken(path, f"{path}: error: cannot write: {error.strerror or error}")
+            return _UNREADABLE
+        text, found = fixes.text, fixes.left
+        report.mended(fixes.mended)
+    if not options.diff:
+        report.add(path, text, found)
+    return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
+
+
+class _Fixes(NamedTuple):
+    """The text with so many findings `mended`, and what is `left` of them."""
+
+    text: str
+    mended: int
+    left: list[Diagnostic]
+
+
+def _checked(path: str, text: str, options: Namespace, report: Report) -> int | tuple[list[Diagnostic], _Fixes | None]:
+    """What is wrong with a module and, where that was asked for and it has no errors, what mends it. A status where that is
+    not known, which was told then."""
+    from ptxcore.clock import OutOfTime
+    from ptxcore.fixes import applied
+    from ptxmm.linting import lint_text
+    from ptxmm.result import out_of_time
+
     try:
-        found = lint_text(text, mode=mode, timeout=timeout)
+        found = lint_text(text, mode=options.mode, timeout=options.timeout)
+        if not (options.fix or options.diff) or any(d.severity == "error" for d in found):
+            return found, None
+        new, mended = applied(text, found)
+        if not mended:
+            return found, None
+        return found, _Fixes(new, len(mended), lint_text(new, mode=options.mode, timeout=options.timeout))
     except OutOfTime:
-        report.broken(path, f"{path}: error: undecided: {out_of_time(timeout)}")
+        report.broken(path, f"{path}: error: undecided: {out_of_time(options.timeout)}")
         return _UNDECIDED
     except MemoryError:
         report.broken(path, f"{path}: error: undecided: out of memory")
@@ -54,10 +126,8 @@ def _file(path: str, mode: str, timeout: float | None, report: _Text | _Json) ->
         from ptxmm.defects import defect
         from ptxmm.report.refusals import written
 
-        report.broken(path, written(defect(error, "the module", f"lint --as {mode}"), path))
+        report.broken(path, written(defect(error, "the module", f"lint --as {options.mode}"), path))
         return _UNREADABLE
-    report.add(path, text, found)
-    return _ERRORS if any(d.severity == "error" for d in found) else _SOUND
 
 
 def _progress(paths: list[str], form: str) -> Any:
@@ -71,62 +141,3 @@ def _progress(paths: list[str], form: str) -> Any:
         for path in paths:
             yield path
             bar.advance()
-
-
-class _Text:
-    """Each finding with its line and a caret; how many there were, at the end."""
-
-    def __init__(self) -> None:
-        self._files = 0
-        self._counts = {"error": 0, "warning": 0}
-
-    def add(self, path: str, text: str, found: list[Diagnostic]) -> None:
-        self._files += 1
-        lines = [line.rstrip("\r") for line in text.split("\n")] if found else []
-        for diagnostic in found:
-            self._counts[diagnostic.severity] += 1
-            sys.stdout.write(diagnostic.render(path, lines) + "\n")
-
-    def broken(self, path: str, message: str) -> None:
-        sys.stderr.write(message + "\n")
-
-    def end(self) -> None:
-        errors, warnings = self._counts["error"], self._counts["warning"]
-        if errors or warnings or self._files > 1:
-            sys.stdout.write(
-                f"{_counted(self._files, 'file')}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}\n"
-            )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
-class _Json:
-    """One document, at the end."""
-
-    def __init__(self) -> None:
-        self._files: list[dict[str, Any]] = []
-
-    def add(self, path: str, text: str, found: list[Diagnostic]) -> None:
-        self._files.append({"path": path, "diagnostics": [_entry(d) for d in found]})
-
-    def broken(self, path: str, message: str) -> None:
-        self._files.append({"path": path, "diagnostics": [], "error": message})
-        sys.stderr.write(message + "\n")
-
-    def end(self) -> None:
-        sys.stdout.write(json.dumps({"ptxmm": __version__, "files": self._files}, indent=1) + "\n")
-
-
-def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
-    line, column, end = diagnostic.span
-    return {
-        "line": line,
-        "column": column,
-        "end_column": end,
-        "severity": diagnostic.severity,
-        "code": diagnostic.code,
-        "message": diagnostic.message,
-        "hint": diagnostic.hint,
-    }

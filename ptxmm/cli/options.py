@@ -285,30 +285,6 @@ def _reading(option: str, value: str) -> Callable[[str], str]:
     return read
 
 
-def _add_lint(commands: Commands) -> None:
-    lint = command(
-        commands,
-        "lint",
-        "check PTX modules",
-        "Checks PTX modules as ptxas 13.0 does, or as the PTX ISA 9.0 manual says, and warns of what "
-        "authors of concurrent code should know. Modules are taken as relocatable.",
-        "0 no errors (there may be warnings); 1 at least one error; 2 a file that cannot be read; "
-        "3 a file that was not checked to its end; 130 interrupted",
-        "ptxmm lint kernel.ptx",
-        "ptxmm lint *.ptx --as manual --format json",
-    )
-    lint.add_argument("paths", nargs="+", metavar="FILE.ptx", help="PTX modules")
-    lint.add_argument(
-        "--as",
-        dest="mode",
-        choices=("ptxas", "manual"),
-        default="ptxas",
-        help="who judges where the two differ (default: %(default)s)",
-    )
-    lint.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each file; it is undecided then")
-    lint.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
-
-
 def sizes(text: str) -> tuple[int, ...]:
     try:
         found = tuple(int(part) for part in text.split(","))
@@ -423,7 +399,7 @@ def _add_generate(commands: Commands) -> None:
 _COMMANDS: dict[str, Callable[[Commands], None] | tuple[str, str]] = {
     "check": _add_check,
     "init": ("kernel_options", "add_init"),
-    "lint": _add_lint,
+    "lint": ("lint", "add"),
     "models": ("models", "add"),
     "library": ("library", "add"),
     "explain": ("explain", "add"),

@@ -45,21 +45,8 @@ class SarifReport:
         print_document(self, seconds, left)
 
     def text(self, seconds: float) -> str:
-        run = {
-            "tool": {
-                "driver": {
-                    "name": "ptxmm",
-                    "version": __version__,
-                    "rules": [{"id": kind, "shortDescription": {"text": text}} for kind, text in self._rules.items()],
-                }
-            },
-            "columnKind": "unicodeCodePoints",
-            "properties": {"model": self._model},
-            "invocations": [{"executionSuccessful": not self._notices, "toolExecutionNotifications": self._notices}],
-            "results": self._results,
-        }
-        document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-        return json_text(document)
+        rules = [{"id": kind, "shortDescription": {"text": text}} for kind, text in self._rules.items()]
+        return json_text(document(rules, self._results, self._notices, {"properties": {"model": self._model}}))
 
     def _rule(self, finding: Finding) -> int:
         """The number of a kind among the rules; a model of a user's may have flags, and races, of its own."""
@@ -101,6 +88,23 @@ class SarifReport:
             "descriptor": {"id": finding.kind},
             "locations": [_location(*finding.spots[0])],
         }
+
+
+def document(
+    rules: list[dict[str, Any]],
+    results: list[dict[str, Any]],
+    notices: list[dict[str, Any]],
+    more: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """A document with one run of ours. `notices`: what concerns the run rather than the code; `more` of the run."""
+    run = {
+        "tool": {"driver": {"name": "ptxmm", "version": __version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        **(more or {}),
+        "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],
+        "results": results,
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def fingerprint(finding: Finding) -> str:

@@ -104,7 +104,7 @@ def test_text_shows_place_line_caret_and_hint_and_counts(folder: Path, capsys: p
     assert second.startswith("bad.ptx:9:2: error: ")
     warning = next(line for line in rest if "warning" in line)
     assert warning.startswith("warned.ptx:7:2: warning: ") and warning.endswith(" [membar]")
-    assert rest[-2:] == ["3 files: 2 errors, 1 warning", ""]
+    assert rest[-2:] == ["3 files: 2 errors, 1 warning; 1 with a fix: --diff shows, --fix applies", ""]
 
 
 def test_a_file_that_takes_too_long_is_undecided_and_the_others_are_checked(
@@ -181,6 +181,7 @@ def test_json_is_one_document_of_all_files_in_order(folder: Path, capsys: pytest
         "code": "undeclared",
         "message": "'q' is not declared",
         "hint": undeclared["hint"],
+        "fix": None,
     }
     assert (short["line"], short["severity"], short["code"]) == (9, "error", "operands")
     assert set(short) == set(undeclared)
@@ -254,6 +255,88 @@ def test_too_little_memory_is_no_defect(
     monkeypatch.setattr(linting, "lint_text", hungry)
     assert status("good.ptx") == 3
     assert capsys.readouterr().err == "good.ptx: error: undecided: out of memory\n"
+
+
+# Fixes.
+
+SPIN = GOOD.replace(
+    "ret;",
+    """.reg .b32 r;
+\t.reg .pred p;
+W: atom.global.cas.b32 r, [flag], 0, 1;
+\tsetp.ne.u32 p, r, 0;
+\t@p bra W;
+\tld.global.u32 r, [data];
+\tst.global.u32 [data], r;
+\tatom.global.exch.b32 r, [flag], 0;
+\tret;""",
+).replace(".visible", ".global .u32 flag;\n.global .u32 data;\n\n.visible")
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_fixes_are_shown_applied_and_told(folder: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+    before = SPIN.replace("\n", ending).encode()
+    (folder / "spin.ptx").write_bytes(before)
+    assert status("spin.ptx", "good.ptx", "--diff") == 0
+    shown = [line for line in capsys.readouterr().out.replace("\r", "").split("\n") if line[:1] in "+-"]
+    assert (folder / "spin.ptx").read_bytes() == before
+    assert [line for line in shown if line] == [
+        "--- spin.ptx", "+++ spin.ptx", "-W: atom.global.cas.b32 r, [flag], 0, 1;",
+        "+W: atom.acquire.gpu.global.cas.b32 r, [flag], 0, 1;", "-\tatom.global.exch.b32 r, [flag], 0;",
+        "+\tatom.release.gpu.global.exch.b32 r, [flag], 0;",
+    ]  # fmt: skip
+    assert status("spin.ptx", "good.ptx", "--fix") == 0
+    assert capsys.readouterr().out == "2 files: 0 errors, 0 warnings; 2 fixed\n"
+    after = (folder / "spin.ptx").read_bytes()
+    assert after == before.replace(b".global.cas", b".acquire.gpu.global.cas").replace(
+        b".global.exch", b".release.gpu.global.exch"
+    )
+    assert status("spin.ptx", "--diff") == 0 and capsys.readouterr().out == ""
+
+
+def test_a_module_with_errors_and_a_file_that_cannot_be_written_are_not_mended(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = SPIN.replace("setp.ne", "setp.no")
+    (folder / "wrong.ptx").write_text(wrong)
+    assert status("wrong.ptx", "--fix") == 1 and (folder / "wrong.ptx").read_text() == wrong
+    assert status("wrong.ptx", "--diff") == 1
+    (folder / "spin.ptx").write_text(SPIN)
+    capsys.readouterr()
+
+    def full(path: str, text: str) -> None:
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(linting, "write", full)
+    assert status("spin.ptx", "--fix") == 2
+    assert capsys.readouterr().err == "spin.ptx: error: cannot write: No space left on device\n"
+    assert status("spin.ptx", "--fix", "--diff") == 2
+
+
+def test_sarif_and_json_have_the_fixes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "spin.ptx").write_text(SPIN)
+    found = [d for d in documents(capsys, "spin.ptx")["files"][0]["diagnostics"] if d["fix"]]
+    assert [d["code"] for d in found] == ["relaxed-spin", "relaxed-release"]
+    assert status("--format", "sarif", "spin.ptx", "missing.ptx", "bad.ptx") == 2
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    assert not run["invocations"][0]["executionSuccessful"]
+    assert [r["ruleId"] for r in run["results"]][:2] == ["relaxed-spin", "relaxed-release"]
+    assert {r["level"] for r in run["results"]} == {"warning", "error"}
+    for result, entry in zip(run["results"], found, strict=False):
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        (change,) = result["fixes"][0]["artifactChanges"]
+        text = SPIN.split("\n")
+        for replacement in reversed(change["replacements"]):
+            region = replacement["deletedRegion"]
+            at = region["startLine"] - 1
+            text[at] = (
+                text[at][: region["startColumn"] - 1]
+                + replacement["insertedContent"]["text"]
+                + text[at][region["endColumn"] - 1 :]
+            )
+        assert [d.code for d in linting.lint_text("\n".join(text))] == [
+            code for code in ("relaxed-spin", "relaxed-release") if code != entry["code"]
+        ]
 
 
 # In Python.

@@ -1,0 +1,166 @@
+"""What `ptxmm lint` found, as text, JSON or SARIF."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ptxcore.diagnostics import Diagnostic, Span
+from ptxcore.findings import ERRORS, WARNINGS
+from ptxmm import __version__
+from ptxmm.report.json import json_text
+
+
+class Report(Protocol):
+    """Takes files in order, as they are checked; writes to standard output."""
+
+    def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None: ...
+
+    def mended(self, count: int) -> None:
+        """So many findings were mended in the file to come."""
+
+    def broken(self, path: str, message: str) -> None:
+        """A file of which nothing is known, and why: on standard error, too."""
+
+    def end(self) -> None: ...
+
+
+def chosen(form: str) -> Report:
+    """The report of `--format`."""
+    kinds: dict[str, type[Report]] = {"text": Text, "json": Json, "sarif": Sarif}
+    return kinds[form]()
+
+
+class Text:
+    """Each finding with its line and a caret; how many there were, at the end."""
+
+    def __init__(self) -> None:
+        self._files = self._mended = self._open = 0
+        self._counts = {"error": 0, "warning": 0}
+
+    def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
+        self._files += 1
+        lines = [line.rstrip("\r") for line in text.split("\n")] if found else []
+        for diagnostic in found:
+            self._counts[diagnostic.severity] += 1
+            self._open += diagnostic.fix is not None
+            sys.stdout.write(diagnostic.render(path, lines) + "\n")
+
+    def mended(self, count: int) -> None:
+        self._mended += count
+
+    def broken(self, path: str, message: str) -> None:
+        sys.stderr.write(message + "\n")
+
+    def end(self) -> None:
+        errors, warnings = self._counts["error"], self._counts["warning"]
+        if errors or warnings or self._files > 1 or self._mended:
+            told = f"{_counted(self._files, 'file')}: {_counted(errors, 'error')}, {_counted(warnings, 'warning')}"
+            told += f"; {self._mended} fixed" if self._mended else ""
+            told += f"; {self._open} with a fix: --diff shows, --fix applies" if self._open else ""
+            sys.stdout.write(told + "\n")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+class Json:
+    """One document, at the end."""
+
+    def __init__(self) -> None:
+        self._files: list[dict[str, Any]] = []
+        self._mended = 0
+
+    def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
+        mended = {"fixed": self._mended} if self._mended else {}
+        self._files.append({"path": path, "diagnostics": [_entry(d) for d in found], **mended})
+        self._mended = 0
+
+    def mended(self, count: int) -> None:
+        self._mended = count
+
+    def broken(self, path: str, message: str) -> None:
+        self._files.append({"path": path, "diagnostics": [], "error": message})
+        sys.stderr.write(message + "\n")
+
+    def end(self) -> None:
+        sys.stdout.write(json_text({"ptxmm": __version__, "files": self._files}))
+
+
+def _entry(diagnostic: Diagnostic) -> dict[str, Any]:
+    fix = diagnostic.fix
+    edits = [] if fix is None else [{**_place(edit.span), "text": edit.text} for edit in fix.edits]
+    return {
+        **_place(diagnostic.span),
+        "severity": diagnostic.severity,
+        "code": diagnostic.code,
+        "message": diagnostic.message,
+        "hint": diagnostic.hint,
+        "fix": None if fix is None else {"title": fix.title, "edits": edits},
+    }
+
+
+def _place(span: Span) -> dict[str, int]:
+    return {"line": span.line, "column": span.column, "end_column": span.end}
+
+
+class Sarif:
+    """One run, as SARIF 2.1.0, with what mends a finding as `fixes`."""
+
+    def __init__(self) -> None:
+        self._results: list[dict[str, Any]] = []
+        self._notices: list[dict[str, Any]] = []
+        self._rules = list({**ERRORS, **WARNINGS}.items())
+
+    def add(self, path: str, text: str, found: Sequence[Diagnostic]) -> None:
+        self._results += [self._result(path, diagnostic) for diagnostic in found]
+
+    def mended(self, count: int) -> None:
+        pass
+
+    def broken(self, path: str, message: str) -> None:
+        from ptxmm.report.sarif import uri
+
+        where = {"physicalLocation": {"artifactLocation": {"uri": uri(path)}}}
+        self._notices.append({"level": "error", "message": {"text": message}, "locations": [where]})
+        sys.stderr.write(message + "\n")
+
+    def end(self) -> None:
+        from ptxmm.report.sarif import document
+
+        rules = [{"id": code, "shortDescription": {"text": text}} for code, text in self._rules]
+        sys.stdout.write(json_text(document(rules, self._results, self._notices)))
+
+    def _result(self, path: str, diagnostic: Diagnostic) -> dict[str, Any]:
+        from ptxmm.report.sarif import uri
+
+        artifact = {"uri": uri(path)}
+        physical: dict[str, Any] = {"artifactLocation": artifact}
+        if diagnostic.span.line:
+            physical["region"] = _region(diagnostic.span)
+        text = diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else "")
+        written: dict[str, Any] = {
+            "ruleId": diagnostic.code,
+            "ruleIndex": [code for code, _ in self._rules].index(diagnostic.code),
+            "level": diagnostic.severity,
+            "message": {"text": text},
+            "locations": [{"physicalLocation": physical}],
+        }
+        if diagnostic.fix is not None:
+            changes = [
+                {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+                for edit in diagnostic.fix.edits
+            ]
+            written["fixes"] = [
+                {
+                    "description": {"text": diagnostic.fix.title},
+                    "artifactChanges": [{"artifactLocation": artifact, "replacements": changes}],
+                }
+            ]
+        return written
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {"startLine": span.line, "startColumn": max(1, span.column), "endColumn": max(1, span.end)}

@@ -39,7 +39,7 @@ def lint_text(
     with limited(timeout) as clock:
         module, found = read_and_check(text, manual=mode == "manual")
         if warnings:
-            from ptxcore.advice.advise import advise
+            from ptxcore.check.concurrency import advise
 
             found += advise(module)
         else:

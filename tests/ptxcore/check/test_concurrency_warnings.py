@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ptxcore.advice.advise import advise
+from ptxcore.check.concurrency import advise
 from ptxcore.syntax.reader import read_module
 
 _HEAD = """.version {version}

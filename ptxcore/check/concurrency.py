@@ -1,4 +1,4 @@
-"""All advice about a module. Each kind stands in a file of its own; what is advised stands in `ptxcore.findings`, by code."""
+"""All advice about a module, of which each kind stands in a file of `ptxcore.advice`, and each code in `ptxcore.findings`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ptxcore.isa.difference import Difference
 from ptxcore.isa.form import Form, Use
-from ptxcore.isa.tensor_memory import ALLOC, DEALLOC, LOAD, RELINQUISH, STORE, WAIT, agreed, commit, fence
+from ptxcore.isa.tensor_memory import ALLOC, DEALLOC, LOAD, LOAD_REDUCED, RELINQUISH, STORE, WAIT, agreed, commit, fence
 from ptxcore.isa.tensor_products import copy, mma, shift
 
 # The families of sm_100 and sm_101 (sm_110 from PTX 9.0 on), and their members with architecture-specific features.
@@ -76,7 +76,8 @@ _ld = partial(
     rules=_MOST_REPETITIONS,
 )
 _ld_red = partial(
-    _tcgen05, section="9.7.16.8.3", version="8.8", target="sm_101f sm_103f", first="ld red", layout=_repeated,
+    _tcgen05, run=agreed, kind="warp", whole=LOAD_REDUCED, section="9.7.16.8.3", version="8.8", target="sm_101f sm_103f",
+    first="ld red", layout=_repeated,
     num=_NUM.removeprefix("x1 "), op="min max", rules=_MOST_REPETITIONS,
 )  # fmt: skip
 _st = partial(
@@ -154,8 +155,8 @@ def _products(sparse: bool) -> Iterator[Form]:
             syntax = f"{modifiers} [d:tensor], {a}, b_desc:u64, {meta}idesc:u32, {lanes}{_ENABLE}"
             common: dict[str, Any] = {"cta_group": _GROUP, "layout": _lanes, **shift}
             yield _mma(syntax, sparse, run=None if sparse else mma, kind_=_PLAIN, needs=_INTEGERS, **common)
-            yield _mma(f"{syntax}, scale_input_d:u32 imm 0..15", sparse, kind_="kind::f16 kind::tf32",
-                       target="sm_100f", **common)  # fmt: skip
+            yield _mma(f"{syntax}, scale_input_d:u32 imm 0..15", sparse, run=None if sparse else mma,
+                       kind_="kind::f16 kind::tf32", target="sm_100f", **common)  # fmt: skip
             if not (sparse and lanes):
                 enabled = syntax if lanes else f"{syntax} reg"
                 last = "unused:pred imm" if lanes else "{!}unused:pred"

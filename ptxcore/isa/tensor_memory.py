@@ -3,11 +3,14 @@ commits (PTX ISA 9.0, sections 9.7.16.7, 9.7.16.8, 9.7.16.11 and 9.7.16.12)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from ptxcore.isa.atomics import OPERATIONS
 from ptxcore.isa.form import Use, Whole
 from ptxcore.isa.mbarrier import signal_arrival
+from ptxcore.values.floats import fabs, fmax, fmin
 from ptxcore.values.tensor_cells import cells, place
 from ptxcore.values.terms import Value, extract
 
@@ -42,21 +45,17 @@ def _agree(thread: Thread, told: Sequence[Value], what: str) -> None:
     thread.require(told[0], _BAD, f"the threads of the warp have different {what}")
 
 
-def pair(how: Use, thread: Thread) -> bool:
-    """Whether an instruction is about two CTAs, which is not executed."""
-    if how.words["cta_group"] != "cta_group::2":
-        return False
-    thread.unable(how, f"'{how.form.mnemonic}' with .cta_group::2 cannot be executed yet")
-    return True
+def pair(how: Use) -> bool:
+    """Whether an instruction is about the two CTAs of a pair."""
+    return how.words["cta_group"] == "cta_group::2"
 
 
 # Allocation.
 
 
 def alloc(how: Use, thread: Thread, told: Sequence[Value], dst: Value, n_cols: Value) -> tuple[()]:
-    """[dst] = the address of newly allocated columns; waits until there are so many"""
-    if pair(how, thread):
-        return ()
+    """[dst] = the address of newly allocated columns; waits until there are so many, and with .cta_group::2 for a warp of the
+    peer CTA"""
     _agree(thread, told, "numbers of columns")
     thread.require(
         thread.in_space(dst, "shared::cta"), "wrong-space", "the address of tcgen05.alloc is not in shared memory"
@@ -64,23 +63,29 @@ def alloc(how: Use, thread: Thread, told: Sequence[Value], dst: Value, n_cols: V
     access = how.part(32)
     access.space = "shared"
     memory = thread.tensor_memory(how)
-    thread.store(access, dst, memory.allocate(_number(n_cols), told))
+    allocate = memory.allocate_both if pair(how) else memory.allocate
+    thread.store(access, dst, allocate(_number(n_cols), told))
     return ()
 
 
 def dealloc(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, n_cols: Value) -> tuple[()]:
     """the columns from taddr on are allocated no more"""
-    if pair(how, thread):
-        return ()
     _agree(thread, told, "addresses or numbers of columns")
-    thread.tensor_memory(how).free(_number(taddr), _number(n_cols))
+    memory = thread.tensor_memory(how)
+    if pair(how):
+        memory.free_both(_number(taddr), _number(n_cols), told)
+    else:
+        memory.free(_number(taddr), _number(n_cols))
     return ()
 
 
 def relinquish(how: Use, thread: Thread, told: Sequence[Value]) -> tuple[()]:
     """the CTA may allocate no more"""
-    if not pair(how, thread):
-        thread.tensor_memory(how).relinquish()
+    memory = thread.tensor_memory(how)
+    if pair(how):
+        memory.relinquish_both(told)
+    else:
+        memory.relinquish()
     return ()
 
 
@@ -92,12 +97,15 @@ def _number(value: Value) -> int:
     return int(value)  # type: ignore[arg-type]
 
 
-def _cells(how: Use, thread: Thread, address: int, second: int, registers: int) -> tuple[list[int], list[int]]:
+def _cells(
+    how: Use, thread: Thread, address: int, second: int, registers: int, *, other: bool = False
+) -> tuple[list[int], list[int]]:
     """The lanes and the columns of a thread's registers; with `.pack` or `.unpack` the two columns of each, one behind the
-    other. Behaviour is undefined where they are not its warp's."""
+    other. Behaviour is undefined where they are not its warp's. `other`: those of the thread that has the other half of its
+    lane."""
     memory = thread.tensor_memory(how)
     lane, column = place(address)
-    if how.words["shape"] == "16x32bx2" and memory.lane >= 16:
+    if how.words["shape"] == "16x32bx2" and (memory.lane >= 16) is not other:
         lane, column = place(address + second)
     packed = bool(how.words["pack"] or how.words["unpack"])
     found = cells(how.words["shape"], registers, memory.lane)
@@ -125,6 +133,35 @@ def load(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, second: 
         low = memory.numbers(lanes, columns, 0xFFFF).tolist()
         return tuple(low[i] & 0xFFFF | (low[i + 1] & 0xFFFF) << 16 for i in range(0, len(low), 2))
     return tuple(memory.read(lanes, columns))
+
+
+def load_reduced(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, second: Value = 0) -> tuple[Any, ...]:
+    """r = the thread's cells of Tensor Memory, as `tcgen05.ld`; red_val = the least or greatest of them, as `redux` has it.
+    With two halves the manual does not tell whether a lane's columns are those of one half or of both: red_val is unknown
+    where that makes a difference"""
+    found = load(how, thread, told, taddr, second)
+    memory = thread.tensor_memory(how)
+    own = _reduced(how, found)
+    if how.words["shape"] == "16x32bx2":
+        cells_ = _cells(how, thread, _number(taddr), _number(second), len(found), other=True)
+        if own is None or own != _reduced(how, (*found, *memory.read(*cells_))):
+            own = None
+    return found, (memory.unknown(_HALVES) if own is None else own,)
+
+
+_HALVES = "the manual does not tell what tcgen05.ld.red reduces here: the columns of one half, or of both"
+
+
+def _reduced(how: Use, values: Sequence[Any]) -> Value | None:
+    """The least or greatest of numbers; None where one is unknown."""
+    if not all(isinstance(value, int) for value in values):
+        return None
+    if how.words["type"]:
+        folded: Value = reduce(partial(OPERATIONS[how.words["op"]], how), values)
+        return folded
+    extremum: Callable[..., Value] = fmin if how.words["op"] == "min" else fmax
+    operands = [fabs("f32", value) if how.words["abs"] else value for value in values]
+    return reduce(partial(extremum, "f32", nan=bool(how.words["NaN"])), operands, operands[0])
 
 
 def store(how: Use, thread: Thread, told: Sequence[Value], taddr: Value, *more: Any) -> tuple[()]:
@@ -160,9 +197,9 @@ def fence(how: Use, thread: Thread) -> None:
 def commit(how: Use, thread: Thread, address: Value, mask: Value | None = None) -> None:
     """When all that the thread has begun by `tcgen05.mma`, `cp` and `shift` is complete, pending of [mbar] -= 1; with
     `.multicast::cluster` at the same address in each CTA whose bit is set in the mask"""
-    if pair(how, thread):
-        return
     memory: TensorMemory = thread.tensor_memory(how)
+    if pair(how):
+        memory.both()
     complete = memory.complete()
     targets = [address]
     if mask is not None:
@@ -181,5 +218,6 @@ ALLOC = together(alloc, "n_cols")
 DEALLOC = together(dealloc, "taddr", "n_cols")
 RELINQUISH = together(relinquish)
 LOAD = together(load, "taddr")
+LOAD_REDUCED = together(load_reduced, "taddr")
 STORE = together(store, "taddr")
 WAIT = together(wait)

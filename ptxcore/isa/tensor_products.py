@@ -3,8 +3,9 @@ of matrices in shared memory and in Tensor Memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.isa.form import Use
 from ptxcore.isa.tensor_memory import pair
@@ -20,12 +21,13 @@ from ptxcore.values.matrix_descriptors import (
     scaled,
 )
 from ptxcore.values.products import all_settled, any_subnormal, numbers, summed
-from ptxcore.values.tensor_cells import lanes_of_rows, place
+from ptxcore.values.tensor_cells import LANES, LANES_OF_A_WARP, lanes_of_rows, place
 
 if TYPE_CHECKING:
     from ptxcore.isa.thread import TensorMemory, Thread
 
-_WARP = 32
+_WARP = LANES_OF_A_WARP
+_LANES = LANES
 #: Bits of an element that does not fill its byte; those of 4 bits have zeros below them where they do not lie side by side
 #: (sections 9.7.16.10.4.3 and 9.7.16.10.4.4).
 _NARROW = {"e2m1": 4, "e3m2": 6, "e2m3": 6}
@@ -49,54 +51,145 @@ def described(how: Use, thread: Thread, plan: Callable[[], None]) -> None:
 
 def mma(how: Use, thread: Thread, *sources: Any) -> None:
     """D = A B + D, or A B where the input D is not enabled, at any time until a `tcgen05.commit` behind it tells a
-    barrier object of it"""
-    if pair(how, thread):
-        return
+    barrier object of it. With .cta_group::2 each CTA of the pair has half of the rows of A and D, and half of the columns of B,
+    at the same addresses. With a scale of the input D there is a value only where D or the scale is 0: the sign of its exponent
+    is not the same in all editions of the manual"""
     names = [p.name for p in how.parameters if p.role != "destination"]
     described(how, thread, lambda: _multiply(how, thread, dict(zip(names, sources, strict=False))))
+
+
+class _Half(NamedTuple):
+    """What a CTA has of a product: its Tensor Memory; which elements of its rows of D are written; and their cells."""
+
+    memory: TensorMemory
+    keep: Any
+    grid: tuple[Any, Any]
 
 
 def _multiply(how: Use, thread: Thread, given: dict[str, Any]) -> None:
     import numpy as np
 
-    kind = how.words["kind"]
-    if how.words["ashift"]:
-        raise UntoldDescriptor("'tcgen05.mma' with .ashift cannot be executed yet")
     stationary = "ws" in how.form.first.split()
-    what = _described(how, kind, int(given["idesc"]), stationary)
+    two = pair(how)
+    what = _described(how, how.words["kind"], int(given["idesc"]), stationary)
     memory = thread.tensor_memory(how)
+    memories = memory.both() if two else (memory,)
+    height = what.m // len(memories)
+    stacked = (stationary and height < _LANES) or (two and height < _LANES)
+    shifted = bool(how.words["ashift"])
+    if shifted and what.m != _LANES * len(memories):
+        _refuse_shift(what.m)
+    zeros = _zero_columns(int(given.get("zero_column_mask_desc") or 0), what)
     lane, column = place(int(given["d"]))
-    _check_lane(thread, lane, 128 if stationary else what.m)
-    if (given.get("zero_column_mask_desc") or 0) >> _MASKED & 1:
-        raise UntoldDescriptor("'tcgen05.mma.ws' with a mask of zero columns cannot be executed yet")
-    rows = np.arange(what.m) if stationary else np.array(lanes_of_rows(what.m)) + lane
-    chosen = _enabled(given.get("disable_output_lane"), rows)
-    memory.begin("mma", (given["d"], what.m, what.n, what.d, stationary))
-    left = _left(thread, memory, what, given, lane, stationary)
-    right = _in_shared(memory, int(given["b_desc"]), what.b, what.n, what.k, k_major=not what.transposed[1])
-    factors = _scales(thread, memory, what, given)
+    _check_lane(thread, lane, _LANES if stationary or two else what.m)
+    peer = next((other for other in memories if other is not memory), None)
+    memory.begin("mma", (given["d"], what.m, what.n, what.d, stationary), peer)
+    disabled = given.get("disable_output_lane")
+    parts = [_half(m, i, what, lane, column, disabled, stacked=stacked) for i, m in enumerate(memories)]
+    lefts = [_left(thread, m, what, given, lane, stacked=stacked) for m in memories]
+    width = what.n // len(memories)
+    rights = [
+        _in_shared(m, int(given["b_desc"]), what.b, width, what.k, k_major=not what.transposed[1]) for m in memories
+    ]
+    factors = _scales(thread, memories, what, given)
     bits = 0xFFFF if what.d == "f16" else 0xFFFF_FFFF
-    if stationary:
-        grid = _stationary(what, column)
-    else:
-        grid = rows[chosen][:, None], (column + np.arange(what.n))[None, :]
     accumulates = bool(given["enable_input_d"])
-    if accumulates:
-        memory.touch(*grid, writes=False)
-    memory.touch(*grid, writes=True)
+    for part in parts:  # whoever has to be behind what is read here has to be behind what is written, too
+        part.memory.touch(*part.grid, writes=True)
 
     def compute() -> None:
+        b = np.concatenate([right() for right in rights])
+        b[zeros] = 0
         by_rows, by_columns = factors()
-        a, b = left()[chosen], right()
-        c = memory.numbers(*grid, bits) if accumulates else np.zeros((len(a), what.n), np.uint32)
-        memory.sums(lambda: _left_open(what, a, b, c, by_rows, by_columns))
-        memory.put(*grid, _sums(what, a, b, c, by_rows, by_columns), bits)
+        found = []
+        for i, (part, left) in enumerate(zip(parts, lefts, strict=True)):
+            a, c = left(), np.zeros((height, what.n), np.uint32)
+            known = np.full(c.shape, bits, np.uint32)
+            if shifted:  # which row the first one is then, nothing says
+                a[1:], known[0] = a[:-1].copy(), 0
+            if accumulates:
+                c[part.keep] = part.memory.numbers(*part.grid, bits)
+                _check_scale(how, thread, what, c, given.get("scale_input_d") or 0)
+            rows = by_rows and by_rows[i]
+            written = part.keep.any(axis=1) if part.keep.ndim == 2 else part.keep
+            of_scales = rows[written] if rows is not None else None
+            memory.sums(partial(_left_open, what, a[written], b, c[written], of_scales, by_columns))
+            sums = _sums(what, a, b, c, rows, by_columns)
+            found.append((part, sums[part.keep], known[part.keep]))
+        for part, values, told in found:
+            part.memory.put(*part.grid, values, told)
 
     memory.later(compute)
 
 
-#: The bit of a descriptor of zero columns that says whether there are any (table 47).
-_MASKED = 39
+def _half(
+    memory: TensorMemory, number: int, what: Product, lane: int, column: int, disabled: Any, *, stacked: bool
+) -> _Half:
+    """Where the rows of D are that a CTA has; the lanes of the odd CTA of a pair are numbered behind those of the even one."""
+    import numpy as np
+
+    if stacked:
+        rows = min(what.m, _LANES // 2)
+        lanes, columns = _stacked(rows, what.n, column)
+        keep = _enabled(disabled, lanes + _LANES * number)
+        return _Half(memory, keep, (lanes[keep], columns[keep]))
+    lanes = np.array(lanes_of_rows(min(what.m, _LANES))) + lane
+    keep = _enabled(disabled, lanes + _LANES * number)
+    return _Half(memory, keep, (lanes[keep][:, None], (column + np.arange(what.n))[None, :]))
+
+
+def _refuse_shift(m: int) -> None:
+    if m < _LANES:
+        raise BadDescriptor(f"the instruction descriptor says M = {m}; with .ashift it is 128 or 256")
+    raise UntoldDescriptor("'tcgen05.mma' with .ashift, .cta_group::2 and M = 128 is not executed: where its rows lie is "
+                           "only in a figure of the manual")  # fmt: skip
+
+
+def _check_scale(how: Use, thread: Thread, what: Product, c: Any, scale: int) -> None:
+    """Refuses a scale of D that makes a difference."""
+    import numpy as np
+
+    width = 10 if what.d == "f16" else 23
+    exponent = (1 << (15 - width if what.d == "f16" else 31 - width)) - 1
+    finite = (c >> np.uint32(width) & np.uint32(exponent)) != exponent
+    if scale and (finite & (c << np.uint32(17 if what.d == "f16" else 1) != 0)).any():
+        thread.unable(how, _SCALE)
+
+
+_SCALE = (
+    "'tcgen05.mma' with a scale of the input D is not executed where D is not 0: editions of the manual differ in the sign of "
+    "its exponent"
+)
+
+
+def _zero_columns(bits: int, what: Product) -> Any:
+    """Which columns of B are taken for zeros: a truth value each (table 47). Its two spans are told the one way in the table,
+    and the other way in the examples below it, so there is a value only where both give the same. Raises UntoldDescriptor."""
+    import numpy as np
+
+    if not bits >> 39 & 1:
+        return np.zeros(what.n, np.bool_)
+    if bits >> 56 & 63:
+        raise UntoldDescriptor(
+            "'tcgen05.mma.ws' with a shift of columns is not executed: it is not told which columns D has"
+        )
+    parts = _LANES // what.m
+    spans = (bits >> 40 & 0xFF) + 1, (bits >> 48 & 0xFF) + 1
+    found = []
+    for one, zero in (spans, spans[::-1]):
+        masks = []
+        for i in range(parts):
+            runs = np.repeat([True, False] * what.n, [one, zero] * what.n)
+            runs = runs if bits >> 32 + i & 1 else runs[one:]
+            start = bits >> 8 * i & 0xFF
+            masks.append(runs[start : start + what.n // parts])
+        found.append(np.concatenate(masks))
+    if (found[0] != found[1]).any():
+        raise UntoldDescriptor(
+            "'tcgen05.mma.ws' with a mask of zero columns is not executed where its spans differ: table 47 and the examples "
+            "below it contradict each other"
+        )
+    return found[0]
 
 
 def _described(how: Use, kind: str, idesc: int, stationary: bool) -> Product:
@@ -110,29 +203,41 @@ def _described(how: Use, kind: str, idesc: int, stationary: bool) -> Product:
     if stationary:
         check_stationary(what)
     else:
-        check_shape(kind, what)
+        check_shape(kind, what, 2 if pair(how) else 1)
     return what
 
 
-def _stationary(what: Product, column: int) -> tuple[Any, Any]:
-    """The cells of D with `.ws` (layouts D, E and G): with M < 128 the columns of D lie in parts below each other."""
+def _stacked(height: int, n: int, column: int) -> tuple[Any, Any]:
+    """The cells of D where a CTA has few rows of it (layouts B, E and G): its columns lie in parts below each other."""
     import numpy as np
 
-    rows, numbers_ = np.arange(what.m)[:, None], np.arange(what.n)[None, :]
-    width = what.n * what.m // 128
-    return rows + what.m * (numbers_ // width), column + numbers_ % width + 0 * rows
+    rows, numbers_ = np.arange(height)[:, None], np.arange(n)[None, :]
+    width = n * height // _LANES
+    return rows + height * (numbers_ // width), column + numbers_ % width + 0 * rows
 
 
-def _scales(thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any]) -> Callable[[], Any]:
-    """What reads the scales of the rows of A and of the columns of B, as numbers; None where there are none."""
+def _scales(
+    thread: Thread, memories: Sequence[TensorMemory], what: Product, given: dict[str, Any]
+) -> Callable[[], Any]:
+    """What reads the scales of the rows of A in each CTA, and of the columns of B, as numbers; None where there are none."""
     scales = what.scales
     if scales is None:
         return lambda: (None, None)
-    readers = [
-        _scale(thread, memory, int(given[f"scale_{name}"]), count, scales, first)
-        for name, count, first in (("a", 128, scales.a), ("b", what.n, scales.b))
-    ]
-    return lambda: tuple(read() for read in readers)
+    if what.m // len(memories) < _LANES:
+        raise UntoldDescriptor("block scales with .cta_group::2 and M = 128 are not executed: where the scales of 64 rows "
+                               "lie is only in figures of the manual")  # fmt: skip
+    of_rows, of_columns = (
+        [_scale(thread, memory, int(given[f"scale_{name}"]), count, scales, first) for memory in memories]
+        for name, count, first in (("a", _LANES, scales.a), ("b", what.n, scales.b))
+    )
+
+    def read() -> Any:
+        columns = [one() for one in of_columns]
+        same = all(bool((one == columns[0]).all()) for one in columns)
+        thread.require(int(same), "bad-tensor-memory", "scales of B are not the same in the two CTAs of the pair")
+        return [one() for one in of_rows], columns[0]
+
+    return read
 
 
 def _scale(
@@ -172,35 +277,41 @@ def _enabled(disabled: Any, lanes: Any) -> Any:
     import numpy as np
 
     if disabled is None:
-        return np.ones(len(lanes), np.bool_)
+        return np.ones(lanes.shape, np.bool_)
     whole = sum(int(word) << 32 * i for i, word in enumerate(disabled))
-    return np.array([not whole >> lane & 1 for lane in lanes.tolist()])
+    return np.array([not whole >> lane & 1 for lane in lanes.ravel().tolist()]).reshape(lanes.shape)
 
 
 def _left(
-    thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int, stationary: bool
+    thread: Thread, memory: TensorMemory, what: Product, given: dict[str, Any], lane: int, *, stacked: bool
 ) -> Callable[[], Any]:
-    """What reads A, from shared memory or from Tensor Memory."""
+    """What reads the rows of A that a CTA has, from shared memory or from Tensor Memory. Where the columns of D lie in parts
+    below each other, each part must have the same A beside it: the manual's text does not tell which of them is read."""
     import numpy as np
 
+    height = min(what.m, _LANES // 2) if stacked else min(what.m, _LANES)
     if "a_desc" in given:
-        return _in_shared(memory, int(given["a_desc"]), what.a, what.m, what.k, k_major=not what.transposed[0])
+        return _in_shared(memory, int(given["a_desc"]), what.a, height, what.k, k_major=not what.transposed[0])
     if what.transposed[0]:
         raise BadDescriptor("a matrix A in tensor memory cannot be transposed")
-    if stationary and what.m < 128:
-        raise UntoldDescriptor("'tcgen05.mma.ws' with A in tensor memory and M < 128 cannot be executed yet")
     at, column = place(int(given["a"]))
     thread.require(int(at == lane), "tensor-lane", f"A is at lane {at} of tensor memory, and D at lane {lane}")
     tight = what.k == _TIGHT
     size, elements = _BYTES.get(what.a, 1), what.k // 2 if tight else what.k
-    grid = (np.array(lanes_of_rows(what.m)) + lane)[:, None], column + np.arange(elements * size // 4)[None, :]
+    lanes = np.arange(_LANES) if stacked else np.array(lanes_of_rows(height)) + lane
+    grid = lanes[:, None], column + np.arange(elements * size // 4)[None, :]
     memory.touch(*grid, writes=False)
 
     def read() -> Any:
-        data = np.ascontiguousarray(memory.numbers(*grid).astype("<u4")).view(np.uint8)
+        copies = memory.numbers(*grid).reshape(-1, height, elements * size // 4)
+        thread.require(
+            int((copies == copies[0]).all()), "bad-tensor-memory",
+            f"A is not the same in each {height} lanes of tensor memory, beside each part of D",
+        )  # fmt: skip
+        data = np.ascontiguousarray(copies[0].astype("<u4")).view(np.uint8)
         if tight:
-            return _halves(data.reshape(what.m, elements))
-        return _elements(what.a, data.reshape(what.m, what.k, size))
+            return _halves(data.reshape(height, elements))
+        return _elements(what.a, data.reshape(height, what.k, size))
 
     return read
 
@@ -225,11 +336,7 @@ def _in_shared(
     width = _NARROW[kind]
     used = places.reshape(outer, k // _GROUP, _GROUP)[:, :, : width * _GROUP // 8]
 
-    def packed() -> Any:
-        bits = np.unpackbits(memory.shared(used), axis=2, bitorder="little").reshape(outer, k, width)
-        return (bits << np.arange(width, dtype=np.uint8)).sum(axis=2).astype(np.uint8)
-
-    return packed
+    return lambda: _unpacked(memory.shared(used), outer, k, width)
 
 
 def _halves(data: Any) -> Any:
@@ -295,20 +402,22 @@ _WARPS_OF = {"": (0, 32, 64, 96), "warpx2::02_13": (0, 0, 32, 32), "warpx2::01_2
 
 
 def copy(how: Use, thread: Thread, taddr: Any, s_desc: Any) -> None:
-    """Tensor Memory from taddr on = the rows of a matrix in shared memory, at any time until a `tcgen05.commit` behind it
-    tells a barrier object of it"""
-    if pair(how, thread):
-        return
+    """Tensor Memory from taddr on = the rows of a matrix in shared memory, decompressed where formats are given, at any time
+    until a `tcgen05.commit` behind it tells a barrier object of it. With .cta_group::2 each CTA of the pair copies from its own
+    shared memory"""
     described(how, thread, lambda: _copied(how, thread, int(taddr), int(s_desc)))
+
+
+#: Bits of an element that is decompressed, and the zeros below it in its byte (section 9.7.16.9.1).
+_PACKED = {"b6x16_p32": (6, 0), "b4x16_p64": (4, 2)}
 
 
 def _copied(how: Use, thread: Thread, taddr: int, descriptor: int) -> None:
     import numpy as np
 
-    if how.words["src_fmt"]:
-        raise UntoldDescriptor("'tcgen05.cp' with decompression cannot be executed yet")
     rows, bits = (int(number) for number in how.words["shape"].removesuffix("b").split("x"))
     memory = thread.tensor_memory(how)
+    memories = memory.both() if pair(how) else (memory,)
     lane, column = place(taddr)
     if rows == 4:
         taken, lanes = np.arange(4), lane + np.arange(4)
@@ -318,27 +427,55 @@ def _copied(how: Use, thread: Thread, taddr: int, descriptor: int) -> None:
         taken, lanes = (firsts[:, None] + np.arange(_WARP)).ravel(), np.arange(4 * _WARP)
     places = matrix(descriptor).addresses(rows, bits // 8, 1, k_major=True)[taken]
     grid = lanes[:, None], column + np.arange(bits // 32)[None, :]
-    memory.begin("cp.4x256b" if rows == 4 else "cp")
-    memory.touch(*grid, writes=True)
-    memory.later(lambda: memory.put(*grid, np.ascontiguousarray(memory.shared(places)).view("<u4")))
+    packed = _PACKED.get(how.words["src_fmt"])
+
+    def read(source: TensorMemory) -> Any:
+        if packed is None:
+            return np.ascontiguousarray(source.shared(places)).view("<u4")
+        width, low = packed
+        used = places.reshape(len(places), -1, _GROUP)[:, :, : width * _GROUP // 8]
+        each = _unpacked(source.shared(used), len(places), bits // 8, width)
+        return np.ascontiguousarray(each << np.uint8(low)).view("<u4")
+
+    memory.begin("cp.4x256b" if rows == 4 else "cp", None, next((m for m in memories if m is not memory), None))
+    for each in memories:
+        each.touch(*grid, writes=True)
+
+    def copies() -> None:
+        for each, words in [(each, read(each)) for each in memories]:
+            each.put(*grid, words)
+
+    memory.later(copies)
+
+
+def _unpacked(data: Any, rows: int, columns: int, width: int) -> Any:
+    """The elements of packed groups, a byte each, from the bytes of each group."""
+    import numpy as np
+
+    bits = np.unpackbits(data, axis=2, bitorder="little").reshape(rows, columns, width)
+    return (bits << np.arange(width, dtype=np.uint8)).sum(axis=2).astype(np.uint8)
 
 
 def shift(how: Use, thread: Thread, taddr: Any) -> None:
     """Of 32 lanes from taddr on, 8 columns: what stands in each lane but the last goes to the next one; at any time until a
-    `tcgen05.commit` behind it tells a barrier object of it"""
+    `tcgen05.commit` behind it tells a barrier object of it. With .cta_group::2 in both CTAs of the pair"""
     import numpy as np
 
-    if pair(how, thread):
-        return
     memory = thread.tensor_memory(how)
+    memories = memory.both() if pair(how) else (memory,)
     lane, column = place(int(taddr))
     thread.require(
         int(lane % _WARP == 0), "tensor-lane", f"tcgen05.shift is at lane {lane}, which is no multiple of {_WARP}"
     )
     lanes, columns = lane + np.arange(_WARP), column + np.arange(8)
-    memory.begin("shift")
-    memory.touch(lanes[:-1, None], columns[None, :], writes=False)
-    memory.touch(lanes[1:, None], columns[None, :], writes=True)
-    memory.later(
-        lambda: memory.put(lanes[1:, None], columns[None, :], memory.numbers(lanes[:-1, None], columns[None, :]).copy())
-    )
+    before, behind = (lanes[:-1, None], columns[None, :]), (lanes[1:, None], columns[None, :])
+    memory.begin("shift", None, next((m for m in memories if m is not memory), None))
+    for each in memories:
+        each.touch(*behind, writes=True)
+        each.touch(*before, writes=False)
+
+    def shifts() -> None:
+        for each in memories:
+            each.put(*behind, each.numbers(*before).copy())
+
+    memory.later(shifts)

@@ -235,22 +235,38 @@ class TensorMemory(Protocol):
     warp: int
     lane: int
 
+    def both(self) -> tuple[TensorMemory, TensorMemory]:
+        """The Tensor Memories of the even and the odd CTA of the pair that the thread's CTA is in; this one is one of them."""
+        ...
+
     def allocate(self, columns: int, told: Any) -> int:
         """Newly allocated columns, for all threads of a warp together; they wait where there are too few, and are told anew
         what they were told."""
+        ...
+
+    def allocate_both(self, columns: int, told: Any) -> int:
+        """The same in the two CTAs of the pair, once a warp of each has come."""
         ...
 
     def free(self, address: int, columns: int) -> None:
         """Columns are allocated no more."""
         ...
 
+    def free_both(self, address: int, columns: int, told: Any) -> None:
+        """The same in the two CTAs of the pair, once a warp of each has come."""
+        ...
+
     def relinquish(self) -> None:
         """The CTA may not allocate any more."""
         ...
 
-    def begin(self, kind: str, place: Any = None) -> None:
+    def relinquish_both(self, told: Any) -> None:
+        """The same for the two CTAs of the pair, once a warp of each has come."""
+        ...
+
+    def begin(self, kind: str, place: Any = None, peer: Any = None) -> None:
         """The thread begins an access by an instruction of that kind: `ld`, `st`, `mma`, `shift`, `cp`, `cp.4x256b`. `place`:
-        what products have in common that are executed in order."""
+        what products have in common that are executed in order. `peer`: the other of `both()`, which it accesses too."""
         ...
 
     def touch(self, lanes: Any, columns: Any, *, writes: bool) -> None:
@@ -261,6 +277,10 @@ class TensorMemory(Protocol):
         """The values of cells."""
         ...
 
+    def unknown(self, why: str) -> Any:
+        """A value of 32 bits of which nothing is known; `why`, where it decides something."""
+        ...
+
     def write(self, lanes: Any, columns: Any, values: list[Any]) -> None:
         """Writes values to cells."""
         ...
@@ -269,8 +289,8 @@ class TensorMemory(Protocol):
         """The values of cells as an array; it is an error where one of these bits was not written."""
         ...
 
-    def put(self, lanes: Any, columns: Any, values: Any, bits: int = 0xFFFF_FFFF) -> None:
-        """Writes an array to cells; nothing is known of other bits than these."""
+    def put(self, lanes: Any, columns: Any, values: Any, bits: Any = 0xFFFF_FFFF) -> None:
+        """Writes an array to cells; nothing is known of other bits than these, which may be an array as well."""
         ...
 
     def shared(self, addresses: Any) -> Any:

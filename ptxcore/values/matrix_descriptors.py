@@ -181,7 +181,9 @@ def scaled(kind: str, bits: int, chunks: int) -> Product:
     if bits >> 2 & 1:
         raise BadDescriptor("the instruction descriptor says that A is sparse, and the instruction has no .sp")
     if small and bits >> 31:
-        raise UntoldDescriptor("products with K = 96 cannot be executed yet")
+        raise UntoldDescriptor(
+            "products with K = 96 are not executed: where their scales lie is only in figures of the manual"
+        )
     transposed = bool(bits >> 15 & 1), bool(bits >> 16 & 1)
     if small and any(transposed):
         raise BadDescriptor(f"matrices of .{kind} cannot be transposed")
@@ -217,11 +219,19 @@ def check_stationary(found: Product) -> None:
         raise BadDescriptor(f"the instruction descriptor says N = {found.n}; it is 64, 128 or 256")
 
 
-def check_shape(kind: str, found: Product) -> None:
-    """Raises BadDescriptor for an M or N that a product in one CTA has not (table 41)."""
-    if found.m != 128 and (found.m != 64 or found.scales):
-        allowed = "128" if found.scales else "64 or 128"
-        raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is {allowed}")
-    step = 16 if kind == "kind::i8" and found.n > 32 else 8
-    if not 8 <= found.n <= 256 or found.n % step:
+def check_shape(kind: str, found: Product, ctas: int = 1) -> None:
+    """Raises BadDescriptor for an M or N that a product in one CTA, or in two, has not (tables 41 and 52)."""
+    allowed = [128 * ctas] if found.scales and ctas == 1 else [64 * ctas, 128 * ctas]
+    if found.m not in allowed:
+        raise BadDescriptor(f"the instruction descriptor says M = {found.m}; it is {' or '.join(map(str, allowed))}")
+    step = 8 * ctas
+    if kind == "kind::i8" and (found.n > 32 or ctas == 2):
+        step *= 2
+    if found.transposed[1] and found.b in _BYTE_TYPES:
+        step = 16 * ctas
+    if not step <= found.n <= 256 or found.n % step:
         raise BadDescriptor(f"the instruction descriptor says N = {found.n}; it is a multiple of {step} up to 256")
+
+
+#: Types of 8 bits.
+_BYTE_TYPES = ("e4m3", "e5m2", "s8", "u8")

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 LANES = 128
 COLUMNS = 512
+#: Threads of a warp, and the lanes that it may load and store.
+LANES_OF_A_WARP = 32
 
 
 def place(address: int) -> tuple[int, int]:

@@ -47,9 +47,42 @@ def moved(columns: int, where: str, *, into: bool) -> str:
     )
 
 
-def module(body: str, *, filled: int = 0, back: int = 0, shared: int = SHARED, declared: str = "") -> str:
+def module(
+    body: str,
+    *,
+    filled: int = 0,
+    back: int = 0,
+    shared: int = SHARED,
+    declared: str = "",
+    pair: bool = False,
+    target: str = "sm_100a",
+) -> str:
     """The kernel as PTX. `%mine` is the address of the warp's lanes, `%base` what was allocated; `%p0` is true in the first
-    thread. `filled` columns come from an array, and `back` go to one."""
+    thread. `filled` columns come from an array, and `back` go to one. `pair`: a cluster of two CTAs with arrays one behind the
+    other, that use their Tensor Memories together; `%p0` is true in the first thread of the even one, and `bar` is what its
+    commits arrive at in both."""
+    text = _module(body, filled, back, shared, declared).replace("sm_100a", target)
+    return text if not pair else _of_pair(text, filled, back, shared)
+
+
+def _of_pair(text: str, filled: int, back: int, shared: int) -> str:
+    rank = "mov.u32 %u, %cluster_ctarank; "
+    sizes = (("in", shared), ("cells", 512 * filled), ("out", 512 * back))
+    moved_ = "".join(f"mul.wide.u32 %q, %u, {size}; add.u64 %{name}, %{name}, %q; " for name, size in sizes)
+    return (
+        text.replace("cta_group::1", "cta_group::2")
+        .replace("\n{\n", "\n.reqnctapercluster 2, 1, 1\n{\n", 1)
+        .replace("setp.eq.u32 %p0, %t, 0;", f"setp.eq.u32 %p0, %t, 0; {rank}{moved_}", 1)
+        .replace("setp.ge.u32 %p1, %t, 32; @%p1 bra A;", f"setp.ge.u32 %p1, %t, 32; {rank}setp.eq.and.u32 %p0, %u, 0, %p0; "
+                 "@%p1 bra A;", 1)
+        .replace("bar.sync 0;", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;")
+        .replace(COMMIT.replace("group::1", "group::2"), "mov.b16 %both, 3; " + COMMIT.replace("group::1", "group::2").replace(
+            "shared::cluster", "shared::cluster.multicast::cluster").replace("[bar]", "[bar], %both"))
+        .replace(".reg .pred %p<3>;", ".reg .pred %p<3>; .reg .b16 %both;", 1)
+    )  # fmt: skip
+
+
+def _module(body: str, filled: int, back: int, shared: int, declared: str) -> str:
     copies = (
         "mov.u32 %c, 0; mul.wide.u32 %q, %t, 16; add.u64 %in, %in, %q; shl.b32 %u, %t, 4; mov.u32 %s, s; add.u32 %s, %s, %u;\n"
         "C: ld.global.v4.b32 {%x0, %x1, %x2, %x3}, [%in]; st.shared.v4.b32 [%s], {%x0, %x1, %x2, %x3};"
@@ -86,7 +119,8 @@ def run(text: str, shared: Any, cells: Any, out: int, more: Any = None, seed: in
         address = device.memory.allocate(max(16, len(data)), "array")
         device.memory.at(address).data[: len(data)] = data
         addresses.append(address)
-    device.launch("k", (1, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
+    ctas = 2 if ".reqnctapercluster" in text else 1
+    device.launch("k", (ctas, 1, 1), (THREADS, 1, 1), addresses, seed=seed, limit=3_000_000)
     return np.frombuffer(bytes(device.memory.at(addresses[2]).data[: 4 * out]), np.uint32)
 
 

@@ -117,7 +117,7 @@ RELINQUISH = "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"
          "column 32 of tensor memory is not allocated"),
         (f"{TAKEN} [base], 32; mov.u32 %b, 0; tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%a}}, [%b]; "
          "st.shared.b32 [%a], %b;", "uninitialised", "tensor memory was read before a write"),
-        (f"{TAKEN} [base], 32;".replace("group::1", "group::2"), "not-executed", "cta_group::2"),
+        (f"{TAKEN} [base], 32;".replace("group::1", "group::2"), "tensor-pair", "no peer CTA"),
     ],
 )  # fmt: skip
 def test_allocation(lines: str, kind: str, words: str) -> None:

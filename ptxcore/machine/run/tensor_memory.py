@@ -15,11 +15,12 @@ from typing import Any
 
 from ptxcore.isa.form import Use
 from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.cta_pairs import Pair, peer_of
 from ptxcore.machine.run.faults import KernelError, fault
 from ptxcore.machine.run.memory import WRITTEN, Segment
 from ptxcore.machine.run.surroundings import Launch, Thread
 from ptxcore.machine.run.uninitialised import Uninitialised, bytes_of, unknown
-from ptxcore.values.tensor_cells import COLUMNS, LANES
+from ptxcore.values.tensor_cells import COLUMNS, LANES, LANES_OF_A_WARP
 
 #: Instructions whose accesses complete with `tcgen05.wait`; those of all others do with `tcgen05.commit`.
 _WAITED = ("ld", "st")
@@ -48,10 +49,21 @@ def pipelined(first: Access, second: Access) -> bool:
     return (first.kind.partition(".")[0], second.kind) in _PIPELINED or (first.kind, second.kind) in _PIPELINED
 
 
+class Clock:
+    """When something happened, in one Tensor Memory or in those of two peer CTAs."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
 class TensorMemory:
     """The Tensor Memory of a CTA."""
 
     def __init__(self) -> None:
+        #: What its CTA does together with its peer, once it does.
+        self.pair: Pair | None = None
         #: The columns of each allocation, by its first one, and what was allocated last.
         self.allocated: dict[int, int] = {}
         self.last = COLUMNS
@@ -63,7 +75,7 @@ class TensorMemory:
         self.accesses: list[Access | None] = [None]
         self.queue: list[Access] = []
         #: When threads executed `tcgen05.fence::after_thread_sync` last, and what they have begun and not yet released.
-        self.clock = 0
+        self.clock = Clock()
         self.after: dict[Any, int] = {}
         self.own: dict[Any, list[Access]] = {}
 
@@ -93,6 +105,17 @@ class TensorMemory:
 
         return np.zeros((LANES, COLUMNS), np.int32)
 
+    def join(self, odd: TensorMemory) -> None:
+        """The Tensor Memory of the peer CTA has one order and one clock with this one from now on."""
+        if self.pair is not None:
+            return
+        self.pair = odd.pair = Pair()
+        self.clock.now = max(self.clock.now, odd.clock.now)
+        self.queue += odd.queue
+        self.after.update(odd.after)
+        self.own.update(odd.own)
+        odd.clock, odd.queue, odd.after, odd.own = self.clock, self.queue, self.after, self.own
+
     # Allocation (section 9.7.16.7).
 
     def allocate(self, thread: Any, columns: int, told: Any) -> int:
@@ -108,6 +131,16 @@ class TensorMemory:
         return address
 
     def _grant(self, thread: Any, columns: int, told: Any) -> tuple[int, set[int]]:
+        self.check_request(columns)
+        first = self.take(columns)
+        if first is None:
+            self.waiting.append((thread, told))
+            raise thread.suspend(f"waits for {columns} columns of tensor memory")
+        granted = self.granted[thread.warp] = first, set(range(LANES_OF_A_WARP))
+        return granted
+
+    def check_request(self, columns: int) -> None:
+        """Raises Fault where the CTA may not ask for so many columns."""
         if self.relinquished:
             raise fault("tensor-allocation", "the CTA has relinquished its right to allocate tensor memory")
         _check_count(columns)
@@ -116,16 +149,16 @@ class TensorMemory:
                 "tensor-allocation",
                 f"{columns} columns are allocated behind {self.last}: the number must not increase within a CTA",
             )
+
+    def take(self, columns: int) -> int | None:
+        """The first of newly allocated columns; None where there are too few."""
         taken = [range(first, first + count) for first, count in self.allocated.items()]
         free = (f for f in self.places(columns) if all(f + columns <= t.start or t.stop <= f for t in taken))
         first = next(free, None)
-        if first is None:
-            self.waiting.append((thread, told))
-            raise thread.suspend(f"waits for {columns} columns of tensor memory")
-        self.allocated[first], self.last = columns, columns
-        self.known[:, first : first + columns] = 0
-        granted = self.granted[thread.warp] = first, set(range(32))
-        return granted
+        if first is not None:
+            self.allocated[first], self.last = columns, columns
+            self.known[:, first : first + columns] = 0
+        return first
 
     def places(self, columns: int) -> range:
         """Where so many columns may be allocated; the first place that is free is taken."""
@@ -161,7 +194,6 @@ class TensorMemory:
     def begin(self, access: Access) -> int:
         """An access has begun; gives its number."""
         self.accesses.append(access)
-        self.own.setdefault(access.thread, []).append(access)
         return len(self.accesses) - 1
 
     def touch(self, number: int, lanes: Any, columns: Any, *, writes: bool) -> None:
@@ -218,7 +250,7 @@ class TensorMemory:
                 return f"tcgen05.wait::{before.kind} is missing"
             return "it is not complete: tcgen05.commit, and a wait for its mbarrier object, are missing"
         if before.kind in _WAITED:
-            if before.thread.warp == access.thread.warp or (before.released and acquired > before.released):
+            if _one_warp(before.thread, access.thread) or (before.released and acquired > before.released):
                 return ""
             return _FENCES
         if acquired > before.done:
@@ -228,8 +260,8 @@ class TensorMemory:
     # Completion.
 
     def tick(self) -> int:
-        self.clock += 1
-        return self.clock
+        self.clock.now += 1
+        return self.clock.now
 
     def fence_before(self, thread: Any) -> None:
         now = self.tick()
@@ -267,6 +299,10 @@ class TensorMemory:
             operation.finish()
 
 
+def _one_warp(thread: Any, other: Any) -> bool:
+    return thread.cta is other.cta and bool(thread.warp == other.warp)
+
+
 _FENCES = (
     "tcgen05.fence::before_thread_sync and tcgen05.fence::after_thread_sync around their synchronization are missing"
 )
@@ -280,28 +316,83 @@ def _check_count(columns: int) -> None:
 
 
 class Cells:
-    """Tensor Memory as one thread accesses it by one instruction; see `ptxcore.isa.thread.TensorMemory`."""
+    """The Tensor Memory of a CTA as one thread accesses it by one instruction; see `ptxcore.isa.thread.TensorMemory`."""
 
-    def __init__(self, thread: Thread, memory: TensorMemory, how: Use) -> None:
-        self.thread: Any = thread
-        self.memory, self.how = memory, how
+    def __init__(self, thread: Thread, memory: TensorMemory, how: Use, cta: Any = None) -> None:
         found: Any = thread
+        self.thread = found
+        self.memory, self.how = memory, how
+        self.cta: Any = found.cta if cta is None else cta
         self.warp: int = found.warp
         self.lane: int = found.lane
         self.number = 0
 
+    def both(self) -> tuple[Cells, Cells]:
+        """The Tensor Memory of the even CTA of the pair, and that of the odd one. Raises Fault where there is no peer."""
+        peer = peer_of(self.thread)
+        if peer.tensor_memory is None:
+            peer.tensor_memory = TensorMemory()
+        found = self, Cells(self.thread, peer.tensor_memory, self.how, peer)
+        even, odd = found if not self.cta.rank & 1 else found[::-1]
+        even.memory.join(odd.memory)
+        return even, odd
+
+    def _together(
+        self, told: Any, name: str, what: tuple[int, ...], action: Callable[[TensorMemory], int | None]
+    ) -> int:
+        """Does something in both Tensor Memories, once a warp of each CTA has come; gives what it gave in the odd one."""
+        pair = self.memory.pair
+        if pair is not None:
+            value = pair.take(self.thread, name)
+            if value is not None:
+                return value
+        memories = [cells.memory for cells in self.both()]
+        pair = self.memory.pair
+        assert pair is not None
+
+        def in_both() -> int | None:
+            return [action(memory) for memory in memories][-1]
+
+        return pair.meet(self.thread, told, name, what, in_both)
+
     def allocate(self, columns: int, told: Any) -> int:
         return self.memory.allocate(self.thread, columns, told)
+
+    def allocate_both(self, columns: int, told: Any) -> int:
+        def take(memory: TensorMemory) -> int | None:
+            memory.check_request(columns)
+            return memory.take(columns)  # the same in both: what is allocated in one is in the other
+
+        return self._together(told, "alloc", (columns,), take)
 
     def free(self, address: int, columns: int) -> None:
         if self.lane == 0:
             self.memory.free(self.thread, address, columns)
 
+    def free_both(self, address: int, columns: int, told: Any) -> None:
+        def free(memory: TensorMemory) -> int:
+            memory.free(self.thread, address, columns)
+            return 0
+
+        self._together(told, "dealloc", (address, columns), free)
+        if self.memory.pair is not None:
+            self.memory.pair.wake("alloc")
+
     def relinquish(self) -> None:
         self.memory.relinquish()
 
-    def begin(self, kind: str, place: Any = None) -> None:
-        self.number = self.memory.begin(Access(self.thread, kind, place))
+    def relinquish_both(self, told: Any) -> None:
+        def relinquish(memory: TensorMemory) -> int:
+            memory.relinquish()
+            return 0
+
+        self._together(told, "relinquish_alloc_permit", (), relinquish)
+
+    def begin(self, kind: str, place: Any = None, peer: Cells | None = None) -> None:
+        access = Access(self.thread, kind, place)
+        self.thread.cta.tensor_memory.own.setdefault(self.thread, []).append(access)
+        for cells in (self,) if peer is None else (self, peer):
+            cells.number = cells.memory.begin(access)
 
     def touch(self, lanes: Any, columns: Any, *, writes: bool) -> None:
         self.memory.touch(self.number, lanes, columns, writes=writes)
@@ -310,6 +401,9 @@ class Cells:
         """The values of cells, in order; what was not written is unknown."""
         values, known = self.memory.cells[lanes, columns].tolist(), self.memory.known[lanes, columns].tolist()
         return [v if k == 0xFFFF_FFFF else _unknown(v, k) for v, k in zip(values, known, strict=True)]
+
+    def unknown(self, why: str) -> Any:
+        return unknown(bytes(4), bytes(4), why)
 
     def write(self, lanes: Any, columns: Any, values: list[Any]) -> None:
         """Writes values to cells; a value of None leaves it unknown what stands there."""
@@ -323,8 +417,8 @@ class Cells:
             raise fault("uninitialised", "cells of tensor memory are read that nothing wrote")
         return self.memory.cells[lanes, columns]
 
-    def put(self, lanes: Any, columns: Any, values: Any, bits: int = 0xFFFF_FFFF) -> None:
-        """Writes an array, of which these bits are known."""
+    def put(self, lanes: Any, columns: Any, values: Any, bits: Any = 0xFFFF_FFFF) -> None:
+        """Writes an array, of which these bits are known; the bits may be an array as well."""
         self.memory.cells[lanes, columns] = values
         self.memory.known[lanes, columns] = bits
 
@@ -333,7 +427,7 @@ class Cells:
         them."""
         import numpy as np
 
-        segment: Segment = self.thread.cta.shared
+        segment: Segment = self.cta.shared
         most = int(addresses.max())
         if most >= segment.size:
             raise segment.beyond(most, 1)

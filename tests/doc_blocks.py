@@ -203,7 +203,7 @@ def _row(form: Form) -> str:
         form.section,
         "yes",
         "yes",
-        "yes" if executed else "no",
+        "yes" if executed else f"no: {form.untold}",
         _explored(form),
     )
     return f"| {' | '.join(cells)} |"
@@ -213,9 +213,14 @@ def _explored(form: Form) -> str:
     from ptxcore.machine.lower.executable import explored, explored_in_kernels
     from ptxmm.kernels.whole import BY_RUNS_ALONE
 
-    if form.mnemonic in BY_RUNS_ALONE:
+    if form.mnemonic in BY_RUNS_ALONE and form.run is not None:
         return "by runs"
-    return "yes" if explored(form) else "in kernels" if explored_in_kernels(form) else "no"
+    in_kernels = explored_in_kernels(form) or form.kind in ("jump", "call") or form.mnemonic in _OF_THE_STACK
+    return "yes" if explored(form) else "in kernels" if in_kernels else "no"
+
+
+#: What is about memory on the stack, which only threads of kernels have.
+_OF_THE_STACK = ("alloca", "stackrestore", "stacksave")
 
 
 def _differences() -> str:

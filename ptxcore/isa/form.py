@@ -35,6 +35,8 @@ def words(text: str) -> frozenset[str]:
 
 #: What a form does, see `Form`.
 KINDS = ("value", "effect", "branch", "exit", "nothing", "warp", "jump", "call", "return")
+#: Those that need no meaning of their own.
+_OF_THE_MACHINE = ("nothing", "jump", "call", "return")
 
 
 class Slot(NamedTuple):
@@ -104,6 +106,8 @@ class Form:
 
     `updates`: whether the registers of the destination are read, too.
 
+    `untold`: of a form without a meaning, what the manual does not tell of it.
+
     `first`: slots and words that must directly follow the mnemonic, in order. `ordered`: slots and words that keep
     their order among themselves. `repeats`: words that may stand twice.
     `absent`: what a slot means when it is left out; `given`: facts that the form itself states, as if written.
@@ -113,8 +117,8 @@ class Form:
 
     __slots__ = (
         "_pattern", "absent", "carry", "first", "given", "kind", "layout", "manual", "mask", "mnemonic", "needs",
-        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "updates", "version", "where",
-        "whole",
+        "only", "ordered", "repeats", "rules", "run", "section", "syntax", "target", "until", "untold", "updates", "version",
+        "where", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -141,6 +145,7 @@ class Form:
         absent: Mapping[str, str] | None = None,
         given: Mapping[str, str] | None = None,
         layout: Callable[[Use], Mapping[str, str]] | None = None,
+        untold: str = "",
         **where: str | Iterable[str],
     ) -> None:
         if kind not in KINDS:
@@ -151,6 +156,8 @@ class Form:
         self.first, self.ordered, self.repeats, self.rules = first, ordered, repeats, rules
         self.carry, self.mask, self.whole, self.updates = carry, mask, whole, updates
         self.absent, self.given, self.layout = absent or {}, given or {}, layout
+        nothing = run is None and kind not in _OF_THE_MACHINE
+        self.untold = untold or ("the manual has no such form" if nothing and only == "ptxas" else "")
         self.where = {name.removesuffix("_"): words_ for name, words_ in where.items()}
         end = re.search(r"[.{ ]", syntax)
         self.mnemonic = syntax[: end.start()] if end else syntax

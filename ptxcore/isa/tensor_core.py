@@ -138,9 +138,14 @@ def _lanes(how: Use) -> Mapping[str, str]:
     return {"disable_output_lane": f"registers x{4 if how.has('cta_group::1') else 8}"}
 
 
+#: What the manual does not tell of sparse products.
+_METADATA = "where its metadata lie, sections 9.7.16.10.8.5 to 9.7.16.10.8.10 have in figures only"
+
+
 def _mma(syntax: str, sparse: bool, **where: Any) -> Form:
     section = "9.7.16.10.9.2" if sparse else "9.7.16.10.9.1"
-    return _tcgen05(syntax, section=section, first="mma", collector=_COLLECTOR_OF_A, **where)
+    untold = _METADATA if sparse else ""
+    return _tcgen05(syntax, section=section, first="mma", untold=untold, collector=_COLLECTOR_OF_A, **where)
 
 
 def _products(sparse: bool) -> Iterator[Form]:
@@ -196,7 +201,8 @@ def _stationary(sparse: bool) -> Iterator[Form]:
     for a in _A:
         operands = f"[d:tensor], {a}, b_desc:u64, {meta}idesc:u32, {_ENABLE}, zero_column_mask_desc?:u64"
         yield _tcgen05(f"{opcode} {operands}", None if sparse else mma, section="9.7.16.10.9.4" if sparse else "9.7.16.10.9.3",
-                       first="mma ws", kind_=_PLAIN, needs=_INTEGERS, collector=_COLLECTORS_OF_B)  # fmt: skip
+                       first="mma ws", untold=_METADATA if sparse else "", kind_=_PLAIN, needs=_INTEGERS,
+                       collector=_COLLECTORS_OF_B)  # fmt: skip
 
 
 # Synchronization (sections 9.7.16.11 and 9.7.16.12).

@@ -220,11 +220,15 @@ def _lookups() -> Iterator[Form]:
         version, target = _newest((_TEX, level, tail, handle, result))
         yield Form(
             f"tex{level.text}.geometry.vec.dtype.ctype {result.text}, [{handle.text}, {_SAMPLER}, c:ctype]{details}"
-            f"{tail.text}", None if "compare" in tail.text else tex, kind="effect",
+            f"{tail.text}", None if "compare" in tail.text else tex, kind="effect", untold=_untold(tail),
             section="9.7.10.3", version=version, target=target, needs=_TEX_NEEDS,
             rules=(*_TEX_RULES, *level.rules, *tail.rules), layout=_layout, first="mode", mode=mode, given=_PROXY,
             geometry=_GEOMETRIES, vec="v2 v4", dtype="u32 s32 f16 f32 f16x2", ctype="s32 f32",
         )  # fmt: skip
+
+
+def _untold(tail: _Part) -> str:
+    return "which comparison it is, sections 9.7.10.3 and 9.7.10.4 do not tell" if "compare" in tail.text else ""
 
 
 def _gathers() -> Iterator[Form]:
@@ -234,7 +238,7 @@ def _gathers() -> Iterator[Form]:
         yield Form(
             f"tld4.component.geometry.v4.dtype.f32 {result.text.replace('vec', 'x4')}, "
             f"[{handle.text}, {_SAMPLER}, c:f32]{tail.text}", None if "compare" in tail.text else tld4, kind="effect",
-            section="9.7.10.4", given=_PROXY, version=version, target=target,
+            untold=_untold(tail), section="9.7.10.4", given=_PROXY, version=version, target=target,
             needs={"a2d cube acube": "4.3 sm_30"}, rules=tuple(r for r in tail.rules if "acube" in r and "3d" not in r),
             layout=_layout, component="r g b a", geometry="2d a2d cube acube", dtype="u32 s32 f32",
         )  # fmt: skip

@@ -72,7 +72,7 @@ class WatchedCells(Cells):
     def both(self) -> Any:
         """What is told of one CTA says nothing of two."""
         self.watcher.pairs(self.thread)
-        return super().both()  # type: ignore[misc]
+        return super().both()
 
     def allocate(self, columns: int, told: Any) -> int:
         address = super().allocate(columns, told)

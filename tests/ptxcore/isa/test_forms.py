@@ -167,6 +167,8 @@ def test_every_form_is_complete() -> None:
             assert form.section, form
             assert form.shown().startswith(mnemonic)
             assert form.pattern.slots is not None
+            machine = form.kind in ("nothing", "jump", "call", "return")  # which has their meaning
+            assert bool(form.untold) is (form.run is None and not machine), form
             assert gates(f"{form.version} {form.target}")
             for gate in (*form.needs.values(), *form.manual.values(), *([form.until] if form.until else ())):
                 assert gates(gate)

@@ -32,13 +32,14 @@ _ORDER = "tensor-order"
 class Access:
     """What one thread does to Tensor Memory by one instruction: `kind` is `ld`, `st`, `mma`, `shift`, `cp` or `cp.4x256b`;
     `place`, of a product, its accumulators and shape; `action`, of what is still to be done, does it. `done`: when it was known
-    to be complete; `released`: when the thread said so to others by a fence. Both are 0 before."""
+    to be complete; `released`: when the thread said so to others by a fence. Both are 0 before. `waits`: of a load or store,
+    how many waits for such the thread had executed before."""
 
-    __slots__ = ("action", "done", "kind", "op", "place", "released", "thread")
+    __slots__ = ("action", "done", "kind", "op", "place", "released", "thread", "waits")
 
     def __init__(self, thread: Any, kind: str, place: Any = None) -> None:
         self.thread, self.op, self.kind, self.place = thread, thread.op, kind, place
-        self.done = self.released = 0
+        self.done = self.released = self.waits = 0
         self.action: Callable[[], None] | None = None
 
 
@@ -78,6 +79,9 @@ class TensorMemory:
         self.clock = Clock()
         self.after: dict[Any, int] = {}
         self.own: dict[Any, list[Access]] = {}
+        #: How many waits for loads or stores each thread has executed, and at most a thread of each warp: they are executed by
+        #: all threads of a warp together.
+        self.waited: dict[Any, int] = {}
 
     @cached_property
     def cells(self) -> Any:
@@ -193,6 +197,7 @@ class TensorMemory:
 
     def begin(self, access: Access) -> int:
         """An access has begun; gives its number."""
+        access.waits = self.waited.get((access.thread, access.kind), 0)
         self.accesses.append(access)
         return len(self.accesses) - 1
 
@@ -203,6 +208,8 @@ class TensorMemory:
         assert access is not None
         self._check(access, lanes, columns, writes=writes)
         (self.writer if writes else self.reader)[lanes, columns] = number
+        if writes:  # who comes behind the write comes behind what was read before it
+            self.reader[lanes, columns] = 0
 
     def inside(self, lanes: Any, columns: Any) -> None:
         """Raises Fault where cells are not there, or not allocated."""
@@ -238,6 +245,8 @@ class TensorMemory:
     def _unordered(self, before: Access, access: Access) -> str:
         """What is missing between two accesses; "" for nothing."""
         same = before.thread is access.thread
+        if not before.done and self.waited.get(_of_warp(before.thread, before.kind), 0) > before.waits:
+            before.done = self.tick()
         acquired = self.after.get(access.thread, 0)
         if pipelined(before, access):
             if same or (before.released and acquired > before.released):
@@ -274,7 +283,9 @@ class TensorMemory:
 
     def waits(self, thread: Any, kind: str) -> None:
         """The thread's loads or stores are complete."""
-        now = self.tick()
+        now, warp = self.tick(), _of_warp(thread, kind)
+        count = self.waited[thread, kind] = self.waited.get((thread, kind), 0) + 1
+        self.waited[warp] = max(count, self.waited.get(warp, 0))
         for access in self.own.get(thread, ()):
             if access.kind == kind and not access.done:
                 access.done, access.released = now, 0
@@ -297,6 +308,10 @@ class TensorMemory:
             operation = Operation(access.thread, action)
             operation.op = access.op
             operation.finish()
+
+
+def _of_warp(thread: Any, kind: str) -> Any:
+    return id(thread.cta), thread.warp, kind
 
 
 def _one_warp(thread: Any, other: Any) -> bool:

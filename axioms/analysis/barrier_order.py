@@ -31,11 +31,6 @@ class Spot(NamedTuple):
     guard: Value
 
 
-def implies(a: Value, b: Value) -> bool:
-    """Whether one condition certainly holds where another does."""
-    return b == 1 or a is b or terms.conj(a, terms.negate(b)) == 0
-
-
 class _Paths:
     """The order through some of the arrivals. `stops` has for each thread the effects at which it arrives and waits, and the
     number of the instance of each; `reach` for each instance those that it comes before, itself among them."""
@@ -115,7 +110,7 @@ class BarrierOrder:
         if included is None:
             if type(guard) is Term:
                 own = terms.symbols_of(guard)
-                included = frozenset(g for g, symbols in self._guards if symbols <= own and implies(guard, g))
+                included = frozenset(g for g, symbols in self._guards if symbols <= own and terms.implies(guard, g))
             else:
                 included = frozenset()
             self._included[guard] = included

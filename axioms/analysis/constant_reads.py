@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from axioms.analysis.barrier_order import BarrierOrder, Spot, implies
+from axioms.analysis.barrier_order import BarrierOrder, Spot
 from axioms.cat.model import Model
 from axioms.events.definitions import FIELDS, Definitions
 from axioms.events.event import Event, Thread
@@ -193,7 +193,7 @@ class Settling:
             if writes == 0 or terms.conj(guard, writes) == 0 or self._before(here, w.writing):
                 continue
             possible.append(w)
-            if self._before(w.writing, here) and implies(guard, writes):
+            if self._before(w.writing, here) and terms.implies(guard, writes):
                 before.append(w)
         possible = [w for w in possible if not any(self._before(w.writing, b.writing) for b in before if b is not w)]
         if not possible and not self.space.objects[place[0]].open:

@@ -232,7 +232,7 @@ def _ordered_writes(
         if e.kind != "W":
             continue
         writes = [by_thread[t][position] for t in run]
-        certain = all(terms.conj(ends[w.thread], terms.negate(w.guard)) == 0 for w in writes)
+        certain = all(terms.implies(ends[w.thread], w.guard) for w in writes)
         if certain and all((a.index, b.index) in ordered for i, a in enumerate(writes) for b in writes[i + 1 :]):
             last = [w.index for w in writes]
             if _tells(e):

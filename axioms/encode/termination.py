@@ -27,7 +27,7 @@ def executed_literals(program: Program, lowering: Lowering, *, ended: bool) -> l
 
 
 def _is_certain(program: Program, thread: int, guard: Value) -> bool:
-    return terms.conj(program.threads[thread].execution.finishes, terms.negate(guard)) == 0
+    return terms.implies(program.threads[thread].execution.finishes, guard)
 
 
 def forced_values(program: Program) -> dict[Term, int]:

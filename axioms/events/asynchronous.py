@@ -313,7 +313,7 @@ def completions(operations: Operations) -> Iterator[Completion]:
 
 def _given(known: Value, guard: Value) -> Value:
     """A condition, where another is known to hold."""
-    return 1 if terms.conj(known, terms.negate(guard)) == 0 else guard
+    return 1 if terms.implies(known, guard) else guard
 
 
 def at_least(number: int, conditions: Iterable[Value]) -> Value:

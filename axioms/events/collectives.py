@@ -18,7 +18,7 @@ from ptxcore.clock import tick
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.ir.collective import flows, name_of, resolve
 from ptxcore.machine.ir.effects import Dependencies, Effect
-from ptxcore.values.terms import Term, Value, any_of, conj, extract, negate
+from ptxcore.values.terms import Term, Value, any_of, conj, extract, implies, negate
 
 #: Where an effect is in a run: the instruction by its qualifiers and member mask (section 9.7.9.6), or by its place where it
 #: has no mask, and how often that was executed before.
@@ -233,7 +233,7 @@ def operations_before(threads: Sequence[Thread], events: Sequence[Event]) -> lis
         later = sum(
             1 << e.index
             for e in operations[t]
-            if e.effect is not None and e.effect.index > told.index and conj(e.guard, negate(told.guard)) == 0
+            if e.effect is not None and e.effect.index > told.index and implies(e.guard, told.guard)
         )
         for e in operations[u]:
             if e.effect is not None and e.effect.index < brought:

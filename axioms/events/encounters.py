@@ -134,7 +134,7 @@ def _certainly_executed(earlier: Sequence[Effect], effect: Effect) -> int | None
     """How many of these are executed where a later effect of their thread is; None if that is not certain."""
     count = 0
     for e in earlier:
-        if terms.conj(effect.guard, terms.negate(e.guard)) == 0:
+        if terms.implies(effect.guard, e.guard):
             count += 1
         elif terms.conj(effect.guard, e.guard) != 0:
             return None

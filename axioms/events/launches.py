@@ -244,7 +244,7 @@ class Grids:
         for launch in self._launches():
             for k in launch.kernels:
                 finishes = self.collector.threads[launch.event.thread].execution.finishes
-                certain = terms.conj(finishes, terms.negate(launch.event.guard)) == 0
+                certain = terms.implies(finishes, launch.event.guard)
                 if k in launched or not certain:
                     name = self.kernels[k].name
                     raise UnsupportedProgram(f"kernel '{name}' is launched under a condition or in a loop")

@@ -267,7 +267,7 @@ class Blocking:
 
 def _stops_rounds(effect: Effect, turn: Iteration) -> bool:
     """Whether an effect is certainly executed by who comes to an iteration, and cannot be done again and again."""
-    return effect.kind not in REPEATABLE and terms.conj(turn.guard, terms.negate(effect.guard)) == 0
+    return effect.kind not in REPEATABLE and terms.implies(turn.guard, effect.guard)
 
 
 def _turns(execution: ThreadExecution) -> list[tuple[Iteration, list[Iteration]]]:

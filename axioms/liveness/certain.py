@@ -61,7 +61,7 @@ class CertainEnds(SharedWaits):
         execution = self.threads[t].execution
         blind = (s.guard for s in execution.stuck if not s.reads)
         others = (execution.finishes, execution.cut, *self._traps(t), *blind)
-        return all(terms.conj(way, terms.negate(effect.guard)) == 0 for way in others)
+        return all(terms.implies(way, effect.guard) for way in others)
 
     def _traps(self, t: int) -> Iterator[Value]:
         """The conditions under which a thread ends the launch."""

@@ -445,6 +445,11 @@ def conj(a: Value, b: Value) -> Value:
     return a if a is b else all_of((a, b))
 
 
+def implies(a: Value, b: Value) -> bool:
+    """Whether one truth value certainly holds where another does: b wherever a does."""
+    return a is b or conj(a, negate(b)) == 0
+
+
 def disj(a: Value, b: Value) -> Value:
     if type(a) is int:
         return 1 if a else b

@@ -28,7 +28,7 @@ from ptxcore.clock import tick
 from ptxcore.diagnostics import fail
 from ptxcore.machine.ir.collective import name_of
 from ptxcore.machine.ir.effects import Effect
-from ptxcore.values.terms import Term, Value, conj, disj, eq, negate
+from ptxcore.values.terms import Term, Value, conj, disj, eq, implies, negate
 
 #: Where an effect is: the place in the unrolled graph, line and column, its kind, and how many of that kind came before in the
 #: instruction.
@@ -173,7 +173,7 @@ def _by_number(some: Sequence[_Execution]) -> Iterator[Meeting]:
 def numbers(guards: Sequence[Value]) -> list[Mapping[int, Value]]:
     """Of each execution, given under what condition each happens: how many of them come before it, each number with the
     condition under which it happens and is that number."""
-    if all(conj(after, negate(before)) == 0 for before, after in pairwise(guards)):
+    if all(implies(after, before) for before, after in pairwise(guards)):
         return [{k: guard} for k, guard in enumerate(guards)]
     found: list[Mapping[int, Value]] = []
     so_far: dict[int, Value] = {0: 1}

@@ -18,7 +18,22 @@ from ptxcore.machine.ir.steps import Step, ThreadCode
 from ptxcore.machine.ir.windows import CONST, LOCAL
 from ptxcore.syntax.tree import Vector
 from ptxcore.values.spread import Spread, spread
-from ptxcore.values.terms import Term, Value, add, any_of, bit_and, conj, eq, ite, negate, subterms, ule, ult, zext
+from ptxcore.values.terms import (
+    Term,
+    Value,
+    add,
+    any_of,
+    bit_and,
+    conj,
+    eq,
+    implies,
+    ite,
+    negate,
+    subterms,
+    ule,
+    ult,
+    zext,
+)
 
 #: State spaces of the thread's own.
 OWN_SPACES = frozenset(("local", "param", "param::func", "param::entry", "const"))
@@ -102,14 +117,14 @@ class KernelThread(Boxes, Thread):
             defined = state.defined[register]
             if type(defined) is int and (defined or not in_part):
                 self._known = conj(self._known, defined)
-            elif conj(guard, negate(defined)) != 0:
+            elif not implies(guard, defined):
                 self._open(register, step, guard, state)
 
     def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
         """A register that only some paths wrote may hold anything elsewhere; one that no path wrote is a mistake."""
         if type(state.defined[register]) is int:
             super()._check_register(register, step, guard, state)
-        elif conj(guard, negate(state.defined[register])) != 0:
+        elif not implies(guard, state.defined[register]):
             self._open(register, step, guard, state)
 
     def _leave_open(self, step: Step, state: State, guard: Value) -> None:
@@ -420,7 +435,7 @@ class KernelThread(Boxes, Thread):
         return self._answered(self.effect("input", self._step.how, operation=name, width=width), width)
 
     def _refuse_unwritten(self) -> None:
-        if conj(self._guard, negate(self._known)) != 0:
+        if not implies(self._guard, self._known):
             self._refuse("is given something that may not have been written")
         self._known = 1
 

@@ -12,7 +12,7 @@ from ptxcore.machine.ir.effects import NO_DEPENDENCIES, Dependencies, FinalRegis
 from ptxcore.machine.ir.steps import CARRY, Block, Step, Target, ThreadCode
 from ptxcore.syntax.spans import find_span, guard_span
 from ptxcore.syntax.tree import Name
-from ptxcore.values.terms import Value, conj, disj, ite, negate
+from ptxcore.values.terms import Value, conj, disj, implies, ite, negate
 
 #: Instructions at which others wait for a thread, besides those of its warp: whether it comes there decides how they go on.
 _MEETING = frozenset(("bar", "barrier"))
@@ -172,7 +172,7 @@ class Stepping(Actions):
                 self._check_register(register, step, guard, state)
 
     def _check_register(self, register: int, step: Step, guard: Value, state: State) -> None:
-        if conj(guard, negate(state.defined[register])) == 0:
+        if implies(guard, state.defined[register]):
             return
         name = self.code.registers[register].name
         instruction = step.instruction

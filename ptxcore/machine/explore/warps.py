@@ -32,6 +32,7 @@ from ptxcore.values.terms import (
     disj,
     extract,
     given,
+    implies,
     ite,
     negate,
     substitute,
@@ -333,7 +334,7 @@ class _Warp:
             here = guards.get(j, 0)
             if wanted == 0 or here == 0:
                 continue
-            if j == i or conj(guards[i], negate(here)) == 0 or self.met(i, j, effect, guards[i], here):
+            if j == i or implies(guards[i], here) or self.met(i, j, effect, guards[i], here):
                 sure.append(j)
             elif conj(guards[i], here) != 0:
                 unsure.setdefault(here, []).append(j)
@@ -391,7 +392,7 @@ class _Warp:
     def implies(self, value: Value, other: Value) -> bool:
         """Whether one truth value certainly implies another, as far as both are known by now."""
         one, same = self.settled(value), self.settled(other)
-        return one is not None and same is not None and conj(one, negate(same)) == 0
+        return one is not None and same is not None and implies(one, same)
 
     def with_neutral(
         self,

@@ -23,6 +23,7 @@ from ptxcore.values.terms import (
     eq,
     evaluate,
     extract,
+    implies,
     ite,
     mask,
     ne,
@@ -116,6 +117,15 @@ def test_a_folded_term_has_the_numbers_of_the_arithmetic_it_stands_for(pair: Pai
 def test_substituting_numbers_folds_to_the_same_number(pair: Pair) -> None:
     term, numbers = pair
     assert tuple(substitute(term, {A: a, B: b}) for a, b in NUMBERS) == numbers
+
+
+@settings(max_examples=200, deadline=None)
+@given(TRUTH, TRUTH)
+def test_what_is_said_to_imply_something_does(one: Pair, other: Pair) -> None:
+    """The converse need not be seen; of these it is, whatever they are."""
+    pairs = [(one, other), (other, one)]
+    assert all(b or not a for (x, xs), (y, ys) in pairs if implies(x, y) for a, b in zip(xs, ys, strict=True))
+    assert implies(one[0], one[0]) and implies(0, one[0]) and implies(one[0], 1)
 
 
 def test_what_paths_share_is_negated_once() -> None:

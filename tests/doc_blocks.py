@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ptxcore.isa.form import Form
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENT = ROOT / "tests" / "support" / "patience.py"
 GATE = ROOT / "tests" / "kernels" / "gate"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), GATE / "README.md"]
 
@@ -71,17 +70,12 @@ def masked(text: str) -> str:
 
 
 class Session:
-    """A folder in which the blocks of one document run, one after another."""
+    """A folder in which the blocks of one document run, one after another; `scripts` has the commands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, scripts: Path) -> None:
         self.folder = folder
         self.work = folder / "work"
         self.work.mkdir()
-        scripts = folder / "bin"
-        scripts.mkdir()
-        script = scripts / "ptxmm"
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{PATIENT}" "$@"\n', encoding="utf-8")
-        script.chmod(0o755)
         self.environment = {
             **os.environ,
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
@@ -402,20 +396,25 @@ def updated(text: str, session: Session) -> str:
 
 
 def main(names: Sequence[str]) -> None:
-    for document in (d for d in DOCUMENTS if not names or d.name in names):
-        text = document.read_text(encoding="utf-8")
-        with tempfile.TemporaryDirectory() as folder:
-            session = Session(Path(folder))
-            today = updated(text, session)
-            for path in pictures(text):
-                (document.parent / path).parent.mkdir(exist_ok=True)
-                if (session.work / path).exists():
-                    shutil.copyfile(session.work / path, document.parent / path)
-                else:
-                    print(f"{document.relative_to(ROOT)}: no command writes {path}")
-        if today != text:
-            document.write_text(today, encoding="utf-8")
-            print(f"{document.relative_to(ROOT)} is written anew")
+    with warm.commands() as scripts:
+        for document in (d for d in DOCUMENTS if not names or d.name in names):
+            _renew(document, scripts)
+
+
+def _renew(document: Path, scripts: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(Path(folder), scripts)
+        today = updated(text, session)
+        for path in pictures(text):
+            (document.parent / path).parent.mkdir(exist_ok=True)
+            if (session.work / path).exists():
+                shutil.copyfile(session.work / path, document.parent / path)
+            else:
+                print(f"{document.relative_to(ROOT)}: no command writes {path}")
+    if today != text:
+        document.write_text(today, encoding="utf-8")
+        print(f"{document.relative_to(ROOT)} is written anew")
 
 
 if __name__ == "__main__":

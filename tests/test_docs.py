@@ -4,9 +4,11 @@ somewhere. `python tests/doc_blocks.py` writes the documents anew where the code
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import warm
 from campaigns import LONG
 from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, masked, pictures
 
@@ -16,12 +18,18 @@ SLOW = ("model-differences.md",)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
+@pytest.fixture(scope="module")
+def scripts() -> Iterator[Path]:
+    with warm.commands() as folder:
+        yield folder
+
+
 @pytest.mark.parametrize(
     "document",
     [pytest.param(p, marks=LONG if p.name in SLOW else (), id=n) for p, n in zip(DOCUMENTS, NAMES, strict=True)],
 )
-def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path) -> None:
-    session = Session(tmp_path)
+def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path, scripts: Path) -> None:
+    session = Session(tmp_path, scripts)
     variables: dict[str, object] = {}
     text = document.read_text(encoding="utf-8")
     for block in blocks(text):

@@ -1,4 +1,4 @@
-"""As the command is, but that no answer hangs on how fast the machine is: `python tests/support/patience.py check mp.litmus`.
+"""No answer of a test hangs on how fast the machine is.
 
 Reasons and proofs have some seconds, for people wait for them. A machine with other work does less in them, and a test that
 asks for what they say would be red for time.
@@ -14,10 +14,3 @@ def endless() -> None:
     """From now on they have as long as for whoever asks for reasons: that is as good as no limit."""
     forbidding._SECONDS = forbidding.MOST_SECONDS
     proving._PATIENCE = 1000 * int(forbidding.MOST_SECONDS)
-
-
-if __name__ == "__main__":
-    from ptxmm.cli.main import entry
-
-    endless()
-    entry()

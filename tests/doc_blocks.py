@@ -396,6 +396,8 @@ def updated(text: str, session: Session) -> str:
 
 
 def main(names: Sequence[str]) -> None:
+    import warm
+
     with warm.commands() as scripts:
         for document in (d for d in DOCUMENTS if not names or d.name in names):
             _renew(document, scripts)

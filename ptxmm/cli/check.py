@@ -85,7 +85,7 @@ def check(options: Namespace) -> int:
         engine=options.engine,
         backend=options.backend,
         all_registers=options.all_registers,
-        drawings=tuple(folders),
+        drawings=_drawn(options, folders),
         svg_engine=options.svg_engine,
         digest=options.format == "herd",
         races=options.races,
@@ -142,6 +142,12 @@ def check(options: Namespace) -> int:
     if settings.questions is not None:
         return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
     return _with_cache(options, settings, found, baseline)
+
+
+def _drawn(options: Namespace, folders: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of pictures that are wanted; a cache keeps none, and pages do without."""
+    pages = ["svg"] if options.html and options.cache in (None, "none") else []
+    return tuple(dict.fromkeys([*folders, *pages]))
 
 
 def _sharded(found: list[tuple[Item, str | None]], part: tuple[int, int]) -> list[tuple[Item, str | None]]:
@@ -334,7 +340,7 @@ class _Run:
         limit = (
             None if timeout is None else timeout * 1.1 + 0.25
         )  # the engine gives up by itself before that, and says how far it came
-        if limit is not None and self._drawings:
+        if limit is not None and self._checker.settings.drawings:
             limit += limit + _LONGEST_PICTURE  # pictures have as much time again
         started = Workers(
             self._checker, paths, jobs=jobs, limit=limit, late=self._checker.late, lost=self._checker.lost

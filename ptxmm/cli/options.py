@@ -145,6 +145,7 @@ def _add_check(commands: Commands) -> None:
     )
     check.add_argument("--junit", metavar="FILE", help="also write a report there, as JUnit XML")
     check.add_argument("--sarif", metavar="FILE", help="also write a report there, as SARIF")
+    check.add_argument("--html", metavar="DIR", help="also write pages there, with pictures: open index.html")
     check.add_argument("--baseline", metavar="FILE", help="known findings, which do not fail")
     check.add_argument("--write-baseline", metavar="FILE", help="write the findings of this run there, as known ones")
     check.add_argument(

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 #: Formats that say why a litmus test fails.
 _TELLING = ("junit", "sarif", "github")
-#: Options that name a file, each with its format.
+#: Options that name a file, each with its format; and one that names a folder.
 FILES = ("junit", "sarif")
+FOLDER = "html"
 
 
 class Report(Protocol):
@@ -42,17 +43,22 @@ class Report(Protocol):
 
 def tells(options: Namespace) -> bool:
     """Whether some report says why a litmus test fails."""
-    return options.format in _TELLING or any(getattr(options, kind) for kind in FILES)
+    return options.format in _TELLING or any(getattr(options, kind) for kind in (*FILES, FOLDER))
 
 
 def chosen(options: Namespace) -> Report:
     """The report of `--format`, and those of `--junit FILE` and its like."""
     wanted = {kind: path for kind in FILES if (path := getattr(options, kind))}
-    if not wanted:
-        return _printed(options)
-    from ptxmm.report.files import FileReport
+    reports = [_printed(options)]
+    if wanted:
+        from ptxmm.report.files import FileReport
 
-    return Several([_printed(options), *(FileReport(partial(_document, k, options), p) for k, p in wanted.items())])
+        reports += [FileReport(partial(_document, k, options), p) for k, p in wanted.items()]
+    if options.html:
+        from ptxmm.report.html import HtmlReport
+
+        reports.append(HtmlReport(options.html, options.model, unroll=options.unroll))
+    return reports[0] if len(reports) == 1 else Several(reports)
 
 
 class Several:

@@ -120,8 +120,10 @@ def test_the_action_runs_once_and_keeps_the_status(tmp_path: Path, project: Path
     weaken(project)
     if spoil:
         (project / "bad.litmus").write_text("PTX", encoding="utf-8")
-    done = run_step("Check", tmp_path, project, paths=".", sarif="out.sarif", junit="out.xml")
+    files = {"sarif": "out.sarif", "junit": "out.xml", "html": "pages"}
+    done = run_step("Check", tmp_path, project, paths=".", jobs="1", **files)
     assert done.returncode == 1 + spoil
+    assert "weak" in (project / "pages" / "index.html").read_text(encoding="utf-8")
     assert (project / "runs").read_text(encoding="utf-8") == "run\n"
     assert len(json.loads((project / "out.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]) == 1
     suites = ElementTree.parse(project / "out.xml").getroot()

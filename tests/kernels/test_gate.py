@@ -1,7 +1,7 @@
 """Kernels as nvcc makes them of CUDA C++ and libcu++, each right and with one thing wrong: every variant has its verdict.
 
-`gate/NAME/kernel.cu` is compiled twice, with `BUG` 0 and 1 (`nvcc -std=c++17 -arch=sm_90 -ptx`), and again for each variant
-that is right in another way.
+`gate/NAME/kernel.cu` is compiled twice, with `BUG` 0 and 1 (`nvcc -std=c++17 -arch=sm_90 -ptx`; those with `wgmma` for sm_90a,
+with `tcgen05` for sm_100a), and again for each variant that is right in another way.
 """
 
 from __future__ import annotations
@@ -25,14 +25,22 @@ SLOW = {
     "pipeline_shared_state", "pipeline_three_stages", "three_stage_cp_async", "tree_barrier", "until_nothing_changes",
     "work_queue",
 }  # fmt: skip
+#: Kernels of whole warpgroups, which take most of a second each: of so many variants one is tried in every run.
+TENSOR_CORES = ("wgmma_", "umma_")
+_EVERY = 6
+
+
+def left_out(number: int, name: str) -> bool:
+    """Whether a variant is tried in long runs alone."""
+    return name in SLOW or (name.startswith(TENSOR_CORES) and number % _EVERY > 0)
 
 
 @pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("path", "variant"),
     [
-        pytest.param(path, variant, marks=LONG if path.parent.name in SLOW else (), id=f"{path.parent.name}:{variant}")
-        for path, variant in TESTS
+        pytest.param(path, variant, marks=(LONG,) * left_out(i, path.parent.name), id=f"{path.parent.name}:{variant}")
+        for i, (path, variant) in enumerate(TESTS)
     ],
 )
 def test_the_verdict_is_the_expected_one(path: Path, variant: str) -> None:
@@ -43,6 +51,8 @@ def test_the_verdict_is_the_expected_one(path: Path, variant: str) -> None:
 def test_what_takes_long_is_a_small_part_and_is_there() -> None:
     names = {path.parent.name for path in FILES}
     assert names >= SLOW and len(SLOW) < len(names) / 9
+    matrices = [(i, path.parent.name) for i, (path, _) in enumerate(TESTS) if path.parent.name.startswith(TENSOR_CORES)]
+    assert len(matrices) >= 50 and sum(not left_out(*variant) for variant in matrices) >= len(matrices) // _EVERY
 
 
 def test_every_kernel_has_both_variants() -> None:

@@ -80,6 +80,9 @@ class Product(Operation):
     def _member(self, thread: Any, sources: tuple[Any, ...]) -> Member:
         held_registers = thread.R
         _check_fence(thread, [*self.to, *self.from_])
+        for group in (*thread.products.closed, thread.products.open):
+            for product in group:
+                product.check_written(product.members[product.numbers[id(thread)]])
         before = [held_registers[slot] for slot in self.to]
         self._follow(thread, before)
         held = [(slot, Held(self, i, None)) for i, slot in enumerate(self.to)]
@@ -186,26 +189,30 @@ class Product(Operation):
                 rows[i][j] = opaque(32, cause)
         self.result = rows
 
+    def check_written(self, member: Member) -> None:
+        """Raises Fault where a thread has written a register of A or D that it has not waited for."""
+        for slot, _ in member.held:
+            if type(member.registers[slot]) is not Held:
+                error = fault(
+                    "unfinished-product",
+                    "a register of this product is written before 'wgmma.wait_group' has waited for it",
+                )
+                error.blamed = member.thread.name, self.instruction
+                raise error
+
     def release(self, thread: Any) -> None:
         """A thread has waited: its registers hold A again, and D."""
         self.finish()
         number = self.numbers[id(thread)]
         member = self.members[number]
         fenced, snapshot = thread.products.fenced
+        self.check_written(member)
         for slot, held in member.held:
-            now = member.registers[slot]
-            if now is held:
+            if member.registers[slot] is held:
                 value = self.result[number][held.place] if held.value is None else held.value
                 member.registers[slot] = value
                 if fenced is member.registers:
                     snapshot[slot] = value
-            elif type(now) is not Held:
-                error = fault(
-                    "unfinished-product",
-                    "a register of this product is written before 'wgmma.wait_group' has waited for it",
-                )
-                error.blamed = thread.name, self.instruction
-                raise error
 
 
 class _by_register(list[Any]):

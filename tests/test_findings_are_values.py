@@ -41,6 +41,10 @@ READERS = {
     "heads of kernels, in CUDA C++ and in PTX": """
         ptxmm/kernels/cuda_source.py ptxmm/kernels/takes.py ptxmm/kernels/skeleton.py
     """,
+    "statements of CUDA C++ that a repair changes, and of the PTX that they become": """
+        ptxmm/repair/cuda/accesses.py ptxmm/repair/cuda/candidates.py ptxmm/repair/cuda/code.py ptxmm/repair/cuda/proof.py
+        ptxmm/repair/cuda/spellings.py
+    """,
     "what a compiler says that it has read": "ptxmm/kernels/compiled.py",
     "annotations in a source": "ptxmm/kernels/annotations.py",
     "litmus tests": """

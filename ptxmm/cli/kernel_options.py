@@ -106,17 +106,19 @@ def asked(options: argparse.Namespace) -> Asked | None:
             f"{shown}: that is of a kernel: write one FILE.cu or FILE.ptx, not '{' '.join(options.paths)}'"
         )
     (path,) = options.paths
-    line = _Line(f"ptxmm check {shlex.quote(path)}")
+    where = f"ptxmm {options.command}"
+    line = _Line(f"{where} {shlex.quote(path)}")
     said = [line.add(name, _plain(getattr(options, name))) for name in _KEYS if getattr(options, name) is not None]
     arguments = [line.add_named("arg", text) for text in options.arg or ()]
     memory = [line.add_named("memory", text) for text in options.memory or ()]
     checks = [line.add(name, text) for name in _CLAIMS for text in getattr(options, name) or ()]
     checks += [line.add("check", name)._replace(key=name, value=True) for name in dict.fromkeys(options.check)]
-    if options.races and "race_free" not in options.check:
+    if getattr(options, "races", False) and "race_free" not in options.check:
         checks.append(line.add("races", True)._replace(key="race_free"))
     return Asked(
-        path, said=tuple(said), checks=tuple(checks), arguments=tuple(arguments), memory=tuple(memory), text=line.text
-    )
+        path, said=tuple(said), checks=tuple(checks), arguments=tuple(arguments), memory=tuple(memory), text=line.text,
+        where=where,
+    )  # fmt: skip
 
 
 def _plain(value: Any) -> Any:

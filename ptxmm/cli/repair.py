@@ -12,7 +12,7 @@ from ptxmm import __version__
 
 if TYPE_CHECKING:
     from ptxmm.kernels.files import Item
-    from ptxmm.repair.finding import Answer
+    from ptxmm.repair.finding import Answer, Found
     from ptxmm.repair.subjects import Subject
 
 _FOUND, _NONE, _BAD_INPUT, _UNDECIDED = range(4)
@@ -41,7 +41,8 @@ def add_repair(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_shared(repair)
     repair.add_argument("--all", action="store_true", help="every repair of which nothing can be left out")
     repair.add_argument("--max-edits", type=shared.positive_number, metavar="N", help="of at most N edits")
-    repair.add_argument("--apply", action="store_true", help="write the first repair into the file")
+    repair.add_argument("--apply", action="store_true", help="write the first repair into the file, or the source")
+    _add_kernel(repair)
 
 
 def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,14 +61,25 @@ def add_weaken(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "ptxmm weaken lock.toml:correct --apply",
     )
     _add_shared(weaken)
-    weaken.add_argument("--apply", action="store_true", help="write the first weakening into the file")
+    weaken.add_argument("--apply", action="store_true", help="write the first weakening into the file, or the source")
+    _add_kernel(weaken)
+
+
+def _add_kernel(command: argparse.ArgumentParser) -> None:
+    from ptxmm.cli.kernel_options import add_kernel
+
+    command.add_argument("--source", metavar="FILE.cu",
+                         help="what the PTX of the test was compiled from: edits are told of it, too")  # fmt: skip
+    add_kernel(command)
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
     from litmus.test import PROPERTIES
     from ptxmm.cli import options as shared
 
-    command.add_argument("path", metavar="FILE", help="a litmus test, or a kernel test: FILE.toml, FILE.toml:NAME")
+    command.add_argument(
+        "path", metavar="FILE", help="a litmus test, a kernel test (FILE.toml, FILE.toml:NAME), CUDA C++ or PTX"
+    )
     command.add_argument("--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="default: %(default)s")
     shared.add_folders(command)
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
@@ -86,9 +98,15 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
 def repair(options: argparse.Namespace) -> int:
     """Runs either command; gives its exit status. What was found before an interruption is printed."""
     from litmus.formats import find
+    from ptxmm.cli.kernel_options import asked
     from ptxmm.kernels.files import TESTS, expand
 
-    found = expand(find([options.path], TESTS))
+    options.paths = [options.path]
+    try:
+        kernel = asked(options)
+    except ValueError as error:
+        return _refuse(options, str(error))
+    found = expand(find(options.paths, TESTS)) if kernel is None else [(kernel, None)]
     if options.apply and len(found) > 1:
         names = ", ".join(str(item) for item, _ in found[:4])
         return _refuse(options, f"--apply takes one test; there are {len(found)}: {names}{', ...' * (len(found) > 4)}")
@@ -122,16 +140,15 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
     from ptxmm.repair.subjects import How, subject_of
 
     deadline = None if options.timeout is None else time.perf_counter() + options.timeout
-    how = How(including(options.model, options.folders), options.unroll, tuple(options.check), deadline)
+    model = including(options.model, options.folders)
+    how = How(model, options.unroll, tuple(options.check), deadline, source=options.source or "")
     try:
         with _Telling() as telling:
-            subject = subject_of(str(item), how)
+            subject = subject_of(item, how)
             most = getattr(options, "max_edits", None)
             answer = answered(
                 subject, options.command, every=getattr(options, "all", True), most=most, told=telling.say
             )
-        if options.apply and answer.found:
-            _write(subject, answer.found[0].text)
     except InputError as error:
         sys.stderr.write(error.render() + "\n")
     except UnsupportedProgram as error:
@@ -139,19 +156,43 @@ def _one(options: argparse.Namespace, item: Item) -> tuple[int, Answer | None]:
     except (OSError, ValueError) as error:
         _refuse(options, f"{getattr(error, 'filename', None) or item}: {getattr(error, 'strerror', None) or error}")
     else:
-        return answer.status, answer
+        return (_written(options, subject, answer) if options.apply and answer.found else answer.status), answer
     return _BAD_INPUT, None
 
 
-def _write(subject: Subject, text: str) -> None:
-    """Writes a changed text where the old one stands, with its ends of lines. Raises OSError; ValueError where none does."""
-    if not subject.applies:
-        raise ValueError("what would change is in no file of its own: --apply writes none")
-    with open(subject.path, "rb") as file:
+def _written(options: argparse.Namespace, subject: Subject, answer: Answer) -> int:
+    """The status once the first one is written; what cannot be is told."""
+    try:
+        _write(subject, answer.found[0])
+    except OSError as error:
+        return _refuse(options, f"{error.filename}: {error.strerror or error}")
+    except ValueError as error:
+        return _refuse(options, str(error))
+    return answer.status
+
+
+def _write(subject: Subject, found: Found) -> None:
+    """Writes a changed text where the old one stands, and the source that it was compiled from, where an edit of that is
+    proven. Raises OSError; ValueError where there is nothing to write."""
+    source = found.source
+    proven = source is not None and source.text
+    if not subject.applies and not proven:
+        why = source.why if source is not None else "what would change is in no file of its own"
+        raise ValueError(f"--apply writes nothing: {why}")
+    written = [(subject.path, found.text)] if subject.applies else []
+    if source is not None and proven:
+        written.append((source.path, source.text))
+    for path, text in written:
+        _write_text(path, text)
+    subject.notes.append(f"the first one was written to {' and '.join(path for path, _ in written)}")
+
+
+def _write_text(path: str, text: str) -> None:
+    """Writes a text, with the ends of lines that were there. Raises OSError."""
+    with open(path, "rb") as file:
         ends = "\r\n" if b"\r\n" in file.read() and "\r" not in text else ""
-    with open(subject.path, "w", encoding="utf-8", errors="surrogateescape", newline=ends) as file:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline=ends) as file:
         file.write(text)
-    subject.notes.append(f"the first one was written to {subject.path}")
 
 
 def _report(options: argparse.Namespace, answer: Answer, documents: list[dict[str, Any]]) -> None:

@@ -132,6 +132,7 @@ class Launch:
     after: tuple[str, ...] = ()
     device: int = 0
     source: str = ""  # the file that the module was compiled from just now; the module itself is in no file then
+    options: tuple[str, ...] = ()  # with these
 
     @property
     def loaded(self) -> tuple[str, int]:

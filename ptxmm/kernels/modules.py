@@ -20,17 +20,19 @@ NVCC_OPTIONS = ("-std=c++17", "-arch=sm_90", "-lineinfo")
 _PATIENCE = 300  # seconds for one compilation
 _LONGEST = 64 << 20  # bytes of a module
 _ENTRY = re.compile(r"(?<![\w$.])\.entry\s++([\w$]++)")
+_TARGET = re.compile(r"(?<![\w$.])\.target\s++(sm_\w++)")
 #: Strings and comments; either may hold what looks like the other.
 _NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+')
 
 
 class Module(NamedTuple):
     """PTX text, and the name by which its lines are told. Where nvcc made it, `source` is the file that it made it of, and the
-    name is one of its own: lines of the PTX are no lines of the source."""
+    name is one of its own: lines of the PTX are no lines of the source; `options` are what nvcc was told."""
 
     text: str
     path: str
     source: str = ""
+    options: tuple[str, ...] = ()
 
     def entries(self) -> list[str]:
         """The names of its kernels."""
@@ -40,6 +42,12 @@ class Module(NamedTuple):
 def bare(text: str) -> str:
     """A module without its strings and comments."""
     return _NO_CODE.sub(" ", text)
+
+
+def options_for(text: str) -> tuple[str, ...]:
+    """What nvcc is told so that it makes a module for the target of another."""
+    target = _TARGET.search(bare(text))
+    return tuple(f"-arch={target[1]}" if o.startswith("-arch") and target else o for o in NVCC_OPTIONS)
 
 
 class ModuleError(Exception):
@@ -71,31 +79,50 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
     return _compiled(path, tuple(options), stamp)
 
 
+def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
+    """The PTX that nvcc makes of a source that reads `text` and would stand at `path`; nothing is written there, and nothing
+    kept. Raises ModuleError likewise."""
+    with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
+        changed = os.path.join(folder, os.path.basename(path))
+        try:
+            with open(changed, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+                file.write(text)
+        except OSError as error:
+            raise ModuleError(f"cannot write {changed}: {error.strerror or error}") from None
+        beside = os.path.dirname(os.path.abspath(path))
+        return _run(_nvcc(), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))
+
+
 @lru_cache(maxsize=32)  # the variants of one file are often launches of one module
 def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
     nvcc = _nvcc()
     kept = Kept(nvcc, options, path)
     known = kept.found()
     if known is not None:
-        return Module(known, f"{path}.ptx", path)
+        return Module(known, f"{path}.ptx", path, options)
     begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
         output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
-        try:
-            done = subprocess.run(
-                [nvcc, *options, *kept.options(headers), "-ptx", "-o", output, path],
-                capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise ModuleError(f"nvcc did not compile {path} in {_PATIENCE} s") from None
-        except OSError as error:
-            raise ModuleError(f"cannot run {nvcc}: {error.strerror or error}") from None
-        if done.returncode:
-            said = (done.stderr or done.stdout).strip()
-            raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
-        text = read(output).text
+        text = _run(nvcc, [*options, *kept.options(headers)], path, output)
         kept.keep(text, headers, begun)
-        return Module(text, f"{path}.ptx", path)
+        return Module(text, f"{path}.ptx", path, options)
+
+
+def _run(nvcc: str, options: Sequence[str], path: str, output: str) -> str:
+    """What a compiler makes of a file. Raises ModuleError."""
+    try:
+        done = subprocess.run(
+            [nvcc, *options, "-ptx", "-o", output, path],
+            capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise ModuleError(f"nvcc did not compile {path} in {_PATIENCE} s") from None
+    except OSError as error:
+        raise ModuleError(f"cannot run {nvcc}: {error.strerror or error}") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()
+        raise ModuleError(f"nvcc does not compile {path}", "nvcc says:", said)
+    return read(output).text
 
 
 def _nvcc() -> str:

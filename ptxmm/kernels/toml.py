@@ -317,6 +317,7 @@ class KernelFile:
                     entry=entry,
                     path=module.path,
                     source=module.source,
+                    options=module.options,
                     grid=_triple(launch, "grid"),
                     block=_triple(launch, "block"),
                     cluster=_cluster(launch),

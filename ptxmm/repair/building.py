@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ptxcore.syntax.tree import Instruction
 from ptxmm.repair import costs
 from ptxmm.repair.accesses import Strength, choices, cost, family, no_stronger, spelled, strength
-from ptxmm.repair.sites import Option, Site, TextEdit
+from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
 from ptxmm.repair.source_words import Source
 
 REPAIR, WEAKEN = "repair", "weaken"
@@ -93,7 +94,11 @@ def access_site(
         change = cost(kind, level) - (cost(kind, now) if mode == REPAIR else 0)
         line = instruction.span.line
         said = source.of_access(line, kind, level.order, level.scope, now.scope) if source and words else ""
-        options.append(Option((edit,) if edit else (), change, (kind, level), words, said))
+        new = spelled(instruction, kind, level) if level.order else ""
+        wanted = Wanted(
+            "order" if level.order else "gone", line, 0, instruction.name, new, kind, level.order, level.scope, *now
+        )
+        options.append(Option((edit,) if edit else (), change, (kind, level), words, said, wanted=wanted))
     return site(place.who, instruction.span.line, options, _at_most(kind), mode)
 
 
@@ -130,14 +135,10 @@ def site(
         if weakest is None:
             return None
         options = [weakest, *(o for o in options if o is not weakest)]
-    touched = [
-        o if i == 0 or mode == WEAKEN else Option(o.edits, o.cost + costs.EDIT, o.level, o.words, o.source_words)
-        for i, o in enumerate(options)
-    ]
+    touched = [o if i == 0 or mode == WEAKEN else replace(o, cost=o.cost + costs.EDIT) for i, o in enumerate(options)]
     if mode == WEAKEN:  # a statement costs what it is; the weakest of a site counts for nothing
         least = options[0].cost
-        touched = [Option(o.edits, max(o.cost - least, 1) if i else 0, o.level, o.words, o.source_words)
-                   for i, o in enumerate(options)]  # fmt: skip
+        touched = [replace(o, cost=max(o.cost - least, 1) if i else 0) for i, o in enumerate(options)]
     below = tuple(frozenset(j for j, other in enumerate(touched) if at_most(other.level, o.level)) for o in touched)
     return Site(where, line, tuple(touched), below)
 
@@ -149,21 +150,24 @@ def fence_levels(scopes: Iterable[str]) -> list[Strength]:
 
 def fence_site(
     where: str, line: int, offset: int, scopes: Sequence[str], put: Callable[[str], str], loops: int,
-    source: Source | None = None,
+    source: Source | None = None, between: tuple[int, int] = (0, 0),
 ) -> Site | None:  # fmt: skip
-    """A fence that may be put in at an offset; `put` makes the text there of a statement."""
+    """A fence that may be put in at an offset; `put` makes the text there of a statement. `between`: the lines of
+    the instructions behind and before it."""
     options = [Option((), 0, ("fence", Strength("", "")))]
     for level in fence_levels(scopes):
         name = f"fence.{level.name}"
         price = cost("fence", level) + loops * costs.IN_A_LOOP
         edit = TextEdit(offset, offset, put(name))
-        options.append(Option((edit,), price, ("fence", level), _before(name), _said(source, line, name)))
+        wanted = Wanted("put", *between, "", name, "fence", *level)
+        said = _said(source, line, name)
+        options.append(Option((edit,), price, ("fence", level), _before(name), said, wanted=wanted))
     return site(where, line, options, _at_most("fence"), REPAIR)
 
 
 def alone_site(
     where: str, line: int, offset: int, statements: Iterable[tuple[str, int]], put: Callable[[str], str], loops: int,
-    source: Source | None = None, meets: bool = False, alters: bool = False,
+    source: Source | None = None, meets: bool = False, alters: bool = False, between: tuple[int, int] = (0, 0),
 ) -> list[Site]:  # fmt: skip
     """For each statement with its cost, a site of its own at which it may be put in. `meets`: threads wait for others there;
     `alters`: and other barriers are met otherwise."""
@@ -171,7 +175,8 @@ def alone_site(
     for name, price in statements:
         edit = TextEdit(offset, offset, put(name))
         cost_there = price + costs.EDIT + loops * costs.IN_A_LOOP
-        there = Option((edit,), cost_there, (1,), _before(name), _said(source, line, name), meets, alters)
+        wanted = Wanted("put", *between, "", name)
+        there = Option((edit,), cost_there, (1,), _before(name), _said(source, line, name), meets, alters, wanted)
         found.append(Site(where, line, (Option((), 0, (0,)), there), (frozenset({0}), frozenset({0, 1}))))
     return found
 

@@ -15,8 +15,8 @@ FENCES = {"acquire": 2, "release": 2, "acq_rel": 2, "sc": 6}
 SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
 #: Barriers, by what they hold up.
 WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
-#: A fence between proxies.
-PROXY_FENCE = 9
+#: A fence between proxies: for accesses to every location. That of initial mbarriers waits for these alone.
+PROXY_FENCE, INIT_FENCE = 9, 3
 #: What stands in a loop is executed again and again.
 IN_A_LOOP = 1
 #: Each statement that is touched.

@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
 from ptxmm.repair.search import Judgement, Search, Solution
-from ptxmm.repair.sites import Option, Site, edited, edits_of
+from ptxmm.repair.sites import Option, Site, Wanted, edited, edits_of
 from ptxmm.repair.subjects import Subject, judging
+
+if TYPE_CHECKING:
+    from ptxmm.repair.cuda.proof import Rewritten
 
 #: How long a text is looked at that is only tried to rule out more: seconds, or so many times what the first check took.
 _SOON, _TIMES = 0.3, 3
@@ -42,7 +46,7 @@ class Found:
     """A repair or a weakening. `text` is the file with it, `cost` what it adds, or what is left; `bounded` that its checks
     hold within bounds of loops only; `minimal` that each step weaker was shown to fail, `cheapest` that
     nothing cheaper holds but what stands before it; `larger` says what became of a larger
-    launch, where one was tried."""
+    launch, where one was tried; `source` what the text was compiled from, with edits that compile to the changes."""
 
     changes: tuple[Change, ...]
     needs: tuple[Need, ...]
@@ -52,6 +56,8 @@ class Found:
     minimal: bool
     cheapest: bool = True
     larger: str = ""
+    wanted: tuple[Wanted, ...] = ()
+    source: Rewritten | None = None
 
 
 @dataclass(kw_only=True)
@@ -116,6 +122,8 @@ def answered(
         for solution in search.solutions():
             if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
                 answer.found.append(_found(subject, sites, solution, mode))
+                if len(answer.found) == 1:
+                    answer.found[0].source = subject.in_source(answer.found[0].wanted)
             if not every and mode == REPAIR:
                 break
     except OutOfTime:
@@ -124,6 +132,8 @@ def answered(
         answer.stopped = "interrupted"
     if search.best is not None and (every or not answer.found):
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
+    for found in answer.found:
+        found.source = found.source or subject.in_source(found.wanted)
     answer.asked += search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
@@ -177,6 +187,7 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
         minimal=solution.minimal,
         cheapest=cheapest,
         larger=larger,
+        wanted=tuple(o.wanted for o in _chosen(sites, solution) if o.words and o.wanted is not None),
     )
 
 

@@ -11,8 +11,8 @@ from ptxmm.kernels.launch import Launch
 from ptxmm.repair import costs
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.layout import Layout
-from ptxmm.repair.order import alters, gaps, loops_around, start_of
-from ptxmm.repair.sites import Option, Site, TextEdit, edited
+from ptxmm.repair.order import alters, gaps, loops_around, matters, start_of
+from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
 from ptxmm.repair.source_words import Source
 
 _TWO = (frozenset({0}), frozenset({0, 1}))
@@ -100,15 +100,18 @@ def _put_in(body: Sequence[AnyStatement], i: int, place: Place, layout: Layout, 
         return layout.put(start, statement)[1]
 
     loops = loops_around(body, i)
-    made = fence_site(place.who, start[0], offset, place.scopes, put, loops, source)
+    behind = next((s.span.line for s in body[i:] if isinstance(s, Instruction)), 0)
+    before = next((s.span.line for s in reversed(body[:i]) if isinstance(s, Instruction) and matters(s)), 0)
+    between = behind, before
+    made = fence_site(place.who, start[0], offset, place.scopes, put, loops, source, between)
     if made is not None:
         yield made
-    yield from alone_site(place.who, start[0], offset, _alone(body), put, loops, source)
+    yield from alone_site(place.who, start[0], offset, _alone(body), put, loops, source, between=between)
     for name, price, level, kind in _MEETINGS:
         if level in place.scopes:
             there = ((name, price),)
             altered = alters(body, kind)
-            yield from alone_site(place.who, start[0], offset, there, put, loops, source, meets=True, alters=altered)
+            yield from alone_site(place.who, start[0], offset, there, put, loops, source, True, altered, between)
 
 
 def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
@@ -117,7 +120,7 @@ def _alone(body: Sequence[AnyStatement]) -> Iterator[tuple[str, int]]:
     if any({"bulk", "tensor"} & set(s.modifiers) or s.opcode == "tensormap" for s in done):
         yield "fence.proxy.async", costs.PROXY_FENCE
     if any(s.opcode == "mbarrier" and "init" in s.modifiers for s in done):
-        yield "fence.mbarrier_init.release.cluster", costs.PROXY_FENCE
+        yield "fence.mbarrier_init.release.cluster", costs.INIT_FENCE
     if any(s.opcode == "cp" and "async" in s.modifiers and "bulk" not in s.modifiers for s in done):
         yield "cp.async.wait_all", _WAIT
     if any(s.opcode == "cp" and "commit_group" in s.modifiers and "bulk" in s.modifiers for s in done):
@@ -138,7 +141,9 @@ def _waits(statement: Instruction, lines: Lines, place: Place, source: Source) -
         words = f"{statement.name} {last.value} becomes {statement.name} {number}"
         edit = TextEdit(at, at + len(str(last.value)), str(number))
         price = costs.EDIT + last.value - number
-        options.append(Option((edit,), price, (number,), words, source.of_line(statement.span.line, words)))
+        line = statement.span.line
+        wanted = Wanted("number", line, 0, str(last.value), str(number))
+        options.append(Option((edit,), price, (number,), words, source.of_line(line, words), wanted=wanted))
     below = tuple(frozenset(range(i + 1)) for i in range(len(options)))
     yield Site(place.who, statement.span.line, tuple(options), below)
 
@@ -154,7 +159,9 @@ def _taken_away(
     edit = layout.gone(statement)
     if edit is not None:
         told = f"{statement.name} is taken away"
-        gone = Option((edit,), 0, (0,), told, source.of_line(statement.span.line, told))
+        line = statement.span.line
+        wanted = Wanted("gone", line, 0, statement.name)
+        gone = Option((edit,), 0, (0,), told, source.of_line(line, told), wanted=wanted)
         altered = barrier and alters(body, "warp" if "warp" in words else "cta")
         price = costs.WARP_BARRIER if "warp" in words else costs.CTA_BARRIER
         yield Site(place.who, statement.span.line, (gone, Option((), price, (1,), alters=altered)), _TWO)

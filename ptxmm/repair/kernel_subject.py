@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import Check, KernelTest
 from ptxmm.repair.search import Judgement
-from ptxmm.repair.sites import Site
+from ptxmm.repair.sites import Site, Wanted
 from ptxmm.repair.subjects import How, of_result
 
 if TYPE_CHECKING:
+    from ptxmm.repair.cuda.proof import CudaSource, Rewritten
     from ptxmm.result import Result
 
 
@@ -33,8 +35,10 @@ class KernelSubject:
         self.name, self.path, self.text = test.name, launch.path, launch.text
         self.claims = tuple(dict.fromkeys((*map(str, self.test.checks), *how.checks)))
         self.applies = not launch.source and launch.path != test.path
+        self._source: CudaSource | None = None
+        self._source_path = launch.source or how.source
         if launch.source:
-            self.notes.append(f"nvcc made the PTX of {launch.source}: the diff is of the PTX, which is in no file")
+            self.notes.append(f"nvcc made the PTX of {launch.source} just now: that is in no file")
         self._rule = ""  # that the test as it is breaks
         self._deadlocks: bool | None = None
 
@@ -62,15 +66,33 @@ class KernelSubject:
             else "a larger launch was not tried: no test of the file has one"
         )
 
+    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
+        """The source with what compiles to these changes, checked as the module was. None where no source is known."""
+        from ptxmm.kernels.modules import options_for
+        from ptxmm.repair.cuda.proof import CudaSource, Rewritten
+
+        if not self._source_path:
+            return None
+        if self._source is None:
+            try:
+                options = self.test.launches[0].options or options_for(self.text)
+                self._source = CudaSource(self._source_path, self.text, options)
+            except (OSError, ValueError) as error:
+                return Rewritten(self._source_path, why=f"cannot read it: {getattr(error, 'strerror', None) or error}")
+        return self._source.rewritten(changes, self.judge)
+
     def _larger(self) -> list[KernelTest]:
-        from ptxmm.kernels.toml import read
+        from ptxmm.kernels.files import tests_of
 
         found = []
-        for name in read(self.test.path).variants if self.test.variant else []:
+        if not self.test.variant or not self.test.text:  # the only one of its file, or of no file
+            return []
+        file = tests_of(self.test.path)
+        for name in file.variants:
             if name == self.test.variant:
                 continue
             try:
-                other = read(self.test.path).test(name)
+                other = file.test(name)
             except InputError:
                 continue
             if self._same_code(other) and _threads(other) > _threads(self.test):

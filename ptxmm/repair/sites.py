@@ -15,12 +15,31 @@ class TextEdit(NamedTuple):
     new: str
 
 
+class Wanted(NamedTuple):
+    """What becomes of a statement of a module, for who writes that in the language that it was compiled from. `kind`: its
+    `order` (and scope), a statement is `put` in before it, it is `gone`, or a `number` in it changes. `line` is its own in the
+    module, `before` that of the statement which comes before what is put in. `old` and `new`: opcodes with modifiers,
+    statements or numbers; `family` names the orders that there are."""
+
+    kind: str
+    line: int
+    before: int = 0
+    old: str = ""
+    new: str = ""
+    family: str = ""
+    order: str = ""
+    scope: str = ""
+    old_order: str = ""
+    old_scope: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """What a statement may become. `edits` make it of the text; `cost` is what it costs on hardware, `level` what it is
     compared by, `words` tell it, `source_words` in the language that the text was compiled from. `meets`: threads wait
     there for others; `alters`: it changes how other barriers are met, so that a stronger text may allow what a weaker
-    one does not. The first option of a site is no change, or where things are weakened the weakest."""
+    one does not; `wanted` says what becomes of the statement. The first option of a site is no change, or where things are
+    weakened the weakest."""
 
     edits: tuple[TextEdit, ...]
     cost: int
@@ -29,6 +48,7 @@ class Option:
     source_words: str = ""
     meets: bool = False
     alters: bool = False
+    wanted: Wanted | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,23 +14,27 @@ from litmus.test import Literal
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.repair.search import Judgement
-from ptxmm.repair.sites import Site, Vector, edited, edits_of
+from ptxmm.repair.sites import Site, Vector, Wanted, edited, edits_of
 
 if TYPE_CHECKING:
     from axioms.cat.model import Model
     from litmus.test import Condition, Test
+    from ptxmm.kernels.files import Item
+    from ptxmm.repair.cuda.proof import Rewritten
     from ptxmm.result import Result
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How texts are checked: as the options of `ptxmm.check` of these names. `deadline`: by `time.perf_counter`."""
+    """How texts are checked: as the options of `ptxmm.check` of these names. `deadline`: by `time.perf_counter`. `source`: the
+    file in CUDA C++ that the PTX of a kernel test was compiled from."""
 
     model: str | Model = "ptx-9.0"
     unroll: int = 4
     checks: tuple[str, ...] = ()
     deadline: float | None = None
     options: frozenset[str] = field(default_factory=frozenset)
+    source: str = ""
 
     def left(self, patience: float | None = None) -> float | None:
         """Seconds that are left, at most `patience`. Raises OutOfTime."""
@@ -66,6 +70,10 @@ class Subject(Protocol):
         """What becomes of a changed text in a larger launch, in words; empty where there is no such thing. Raises OutOfTime."""
         ...
 
+    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
+        """The source that the text was compiled from, with these changes; None where there is none."""
+        ...
+
 
 def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float | None = None) -> Judgement:
     """The judgement of what a vector makes of a subject's text; none where it takes longer than `patience` seconds. Raises
@@ -76,14 +84,15 @@ def judging(subject: Subject, sites: list[Site], vector: Vector, patience: float
         return Judgement(None, reason=f"{'a defect of ptxmm: ' * isinstance(error, EngineDefect)}{error}")
 
 
-def subject_of(path: str, how: How) -> Subject:
-    """The test of a file, as what is repaired or weakened. Raises InputError, OSError where there is none."""
+def subject_of(item: Item, how: How) -> Subject:
+    """A test, by its path or as it was asked for, as what is repaired or weakened. Raises InputError, OSError where there is
+    none."""
     from litmus.test import Test
-    from ptxmm.api import load, model_named
+    from ptxmm.api import load, load_variant, model_named
 
     if isinstance(how.model, str):
         model_named(how.model, how.options)
-    test = load(path)
+    test = load(item) if isinstance(item, str) else load_variant(item)
     if isinstance(test, Test):
         return noted(LitmusSubject(test, how), how)
     from ptxmm.repair.kernel_subject import KernelSubject
@@ -170,6 +179,10 @@ class LitmusSubject:
     def larger(self, text: str) -> str:
         """A litmus test has the threads that it has."""
         return ""
+
+    def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
+        """A litmus test is compiled from nothing."""
+        return None
 
     def _stuck_at_first(self) -> bool:
         if self._deadlocks is None:

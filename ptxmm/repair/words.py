@@ -12,8 +12,17 @@ from ptxmm.repair.finding import Answer, Found
 
 def diff(answer: Answer, found: Found) -> str:
     """What changes in the file, as a unified diff."""
-    path = answer.subject.path
-    old, new = answer.subject.text.splitlines(keepends=True), found.text.splitlines(keepends=True)
+    return _diff(answer.subject.path, answer.subject.text, found.text)
+
+
+def source_diff(found: Found) -> str:
+    """What changes in the source, where an edit of it is proven; else nothing."""
+    source = found.source
+    return _diff(source.path, source.old, source.text) if source is not None and source.text else ""
+
+
+def _diff(path: str, before: str, after: str) -> str:
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     lines = difflib.unified_diff(old, new, path, path, n=2)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
@@ -47,9 +56,21 @@ def _lines(answer: Answer) -> Iterator[str]:
         if found.larger:
             yield f"    {found.larger}"
         yield diff(answer, found).rstrip("\n")
+        yield from _in_source(found)
     if answer.found:
         yield ""
     yield from _end(answer)
+
+
+def _in_source(found: Found) -> Iterator[str]:
+    if found.source is None:
+        return
+    if not found.source.text:
+        yield f"    in CUDA C++: {found.source.why}"
+        return
+    holds = "holds within the bounds of loops, which is no proof" if found.source.bounded else "proven by check"
+    yield f"in CUDA C++, compiled again and {holds}:"
+    yield source_diff(found).rstrip("\n")
 
 
 def _nothing_to_do(answer: Answer) -> str:
@@ -143,4 +164,12 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
         "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
         "needs": [{"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed)} for n in found.needs],
         "diff": diff(answer, found),
+        "source": _source(found),
     }
+
+
+def _source(found: Found) -> dict[str, Any] | None:
+    if found.source is None:
+        return None
+    proven = bool(found.source.text) and not found.source.bounded
+    return {"path": found.source.path, "proven": proven, "diff": source_diff(found), "why_not": found.source.why}

@@ -13,30 +13,44 @@ Place = tuple[int, ...]
 _DEEPEST = 100
 
 
+#: File, line and column of a source.
+Spot = tuple[str, int, int]
+
+
 def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, int]]:
     """File and line of the source for lines of a module, as far as a `.loc` before them in their function says. For modules
     that are wrong: those that are lowered know their lines."""
+    return {line: (name, number) for line, calls in calls_of(module, lines).items() for name, number, _ in [_told(calls)]}
+
+
+def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[Spot]]:
+    """Likewise all places: where the code stands, then the call that it was inlined by, and so on outwards."""
     files: dict[int, str] = {}
     callers = Callers()
-    here: tuple[int, int] | None = None
-    starts: dict[int, tuple[int, int] | None] = {}
+    here: list[Place] = []
+    starts: dict[int, list[Place]] = {}
     for statement in module.statements:
         if isinstance(statement, Function):
-            here = None
+            here = []
         elif isinstance(statement, Directive) and statement.name == "file":
             number, name = statement.arguments[:2]
             files[getattr(number, "value", 0)] = getattr(name, "text", "")
         elif isinstance(statement, Directive) and statement.name == "loc":
-            here = callers.origin(statement)
+            here = callers.chain(statement)
         starts[statement.span.line] = here
     known = sorted(starts)
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, list[Spot]] = {}
     for line in lines:
         at = bisect_right(known, line) - 1
-        place = starts[known[at]] if at >= 0 else None
-        if place is not None and files.get(place[0]):
-            found[line] = files[place[0]], place[1]
+        chain = starts[known[at]] if at >= 0 else []
+        if chain and files.get(chain[-1][0]):
+            found[line] = [(files.get(p[0], ""), p[1], p[2] if len(p) > 2 else 0) for p in chain]
     return found
+
+
+def _told(calls: list[Spot]) -> Spot:
+    """Of the places the one that is told, as `Callers.origin` says."""
+    return next(spot for spot in calls if spot[0] == calls[-1][0])
 
 
 class Callers:
@@ -47,7 +61,14 @@ class Callers:
 
     def origin(self, loc: Directive) -> tuple[int, int]:
         """File number and line to tell for a `.loc`: of the calls that led to it, the innermost in the file of the kernel
-        itself. Compilers write the `.loc` of each call before those of what was inlined there."""
+        itself."""
+        chain = self.chain(loc)
+        own = next(p for p in chain if p[0] == chain[-1][0])
+        return own[0], own[1]
+
+    def chain(self, loc: Directive) -> list[Place]:
+        """The place of a `.loc`, and of the calls that led to it, outwards. Compilers write the `.loc` of each call before
+        those of what was inlined there."""
         numbers = [a.value for a in loc.arguments if isinstance(a, Immediate)]
         place, caller = tuple(numbers[:3]), tuple(numbers[3:6])
         if caller:
@@ -57,5 +78,4 @@ class Callers:
         chain = [place]
         while chain[-1] in self._caller and len(chain) < _DEEPEST:
             chain.append(self._caller[chain[-1]])
-        own = next(p for p in chain if p[0] == chain[-1][0])
-        return own[0], own[1]
+        return chain

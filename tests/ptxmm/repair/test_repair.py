@@ -242,7 +242,7 @@ def test_what_is_in_no_file_is_not_written(capsys: pytest.CaptureFixture[str], m
     assert not subject.applies
     monkeypatch.setattr("ptxmm.repair.subjects.subject_of", lambda *_: subject)
     assert main(["repair", str(MP), "--apply"]) == 2
-    assert "--apply writes none" in capsys.readouterr().err
+    assert "--apply writes nothing" in capsys.readouterr().err
 
 
 def test_an_interruption_prints_what_was_found(

@@ -1,0 +1,230 @@
+"""What may be typed at a place of a source so that it compiles to an edit of the PTX: candidates, the likeliest first.
+
+None of them is believed: `proof` compiles and checks each. A candidate that does something else as well is found out there, or
+is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ptxmm.repair.cuda.accesses import accesses
+from ptxmm.repair.cuda.code import Code, Statement
+from ptxmm.repair.cuda.spellings import (
+    FENCE,
+    FENCES,
+    FUNCTION,
+    ORDERS,
+    SCOPES,
+    SUFFIXES,
+    Form,
+    Names,
+    statements,
+)
+from ptxmm.repair.sites import TextEdit, Wanted
+
+#: So many candidates of one change are looked at.
+MOST = 12
+#: What is taken away as a whole: a call of a fence or a barrier that stands alone.
+_CALL = re.compile(
+    r"(?:__threadfence\w*|__sync(?:threads|warp)|(?:\w+::)*(?:atomic_thread_fence|fence\w*|barrier_cluster_\w+)"
+    r"|[\w:().]*?\bsync)\s*\([^;]*\)\s*;"
+)
+_ASM = re.compile(r"(?:asm|__asm__)\b[\s\w]*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Edits of a source, and the headers that what they write needs."""
+
+    edits: tuple[TextEdit, ...]
+    headers: tuple[str, ...] = ()
+
+
+#: Line and column, the innermost first.
+Places = Sequence[tuple[int, int]]
+
+
+def candidates(code: Code, wanted: Wanted, here: Places, before: Places) -> list[Candidate]:
+    """The candidates for a change at a statement that comes from `here`; what is put in may also stand behind the statement
+    that comes `before`."""
+    makers = {"order": (_orders, _far), "gone": (_gone,), "number": (_numbers,)}
+    if wanted.kind == "put":
+        forms = statements(wanted.new, wanted.order, wanted.scope, "cuda::" in code.bare)
+        made = _put(code, forms, here, before)
+    else:
+        statements_there = [s for place in here for s in code.at(*place)]
+        made = (c for make in makers[wanted.kind] for s in statements_there for c in make(code, wanted, s))
+    found: dict[Candidate, None] = {}
+    for candidate in made:
+        found.setdefault(candidate)
+        if len(found) == MOST:
+            break
+    return list(found)
+
+
+# Orders and scopes.
+
+
+def _orders(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """An access or a fence with another order or scope: by its words, or written another way."""
+    yield from _assembler(code, wanted, statement)
+    if wanted.family == "fence":
+        yield from _named_fences(code, wanted, statement)
+    yield from _functions(code, wanted, statement)
+    yield from _worded(code, wanted, statement, far=False)
+    for edits in accesses(code, wanted, statement):
+        yield Candidate(edits, ("cuda/atomic",))
+
+
+def _assembler(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """The instruction as it is written in `asm`."""
+    pattern = re.compile(rf"(?<![\w.]){re.escape(wanted.old)}(?![\w.:])")
+    for found in pattern.finditer(code.text, statement.start, statement.end) if wanted.old else ():
+        if code.bare[found.start()] == " ":
+            yield Candidate((TextEdit(found.start(), found.end(), wanted.new),))
+
+
+def _named_fences(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    if wanted.scope in FENCES:
+        for found in FENCE.finditer(code.bare, statement.start, statement.end):
+            if found[0] != FENCES[wanted.scope]:
+                yield Candidate((TextEdit(found.start(), found.end(), FENCES[wanted.scope]),))
+
+
+def _far(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """A scope as it is declared elsewhere."""
+    yield from _worded(code, wanted, statement, far=True)
+
+
+def _worded(code: Code, wanted: Wanted, statement: Statement, far: bool) -> Iterator[Candidate]:
+    """`cuda::memory_order_relaxed` and such, in the statement; the scopes there, or those that are declared elsewhere."""
+    if "weak" in (wanted.old_order, wanted.order) or (far and wanted.scope == wanted.old_scope):
+        return
+    orders: list[TextEdit | None] = [None]
+    if wanted.order != wanted.old_order:
+        orders = list(_replaced(code, ORDERS, wanted.order, wanted.old_order, statement.start, statement.end))
+    scopes: list[TextEdit | None] = [None]
+    if wanted.scope and wanted.scope != wanted.old_scope:
+        at, change = statement.start, (wanted.scope, wanted.old_scope)
+        near = list(_replaced(code, SCOPES, *change, at, statement.end))
+        others = [e for e in _replaced(code, SCOPES, *change, 0, len(code.text)) if e not in near]
+        nearest = sorted(others, key=lambda e: (e.start > at, abs(e.start - at)))
+        scopes = list(nearest if far else near)
+    for edits in product(orders, scopes):
+        if any(edits):
+            yield Candidate(tuple(e for e in edits if e is not None))
+
+
+def _replaced(code: Code, several: Sequence[Names], new: str, old: str, start: int, end: int) -> Iterator[TextEdit]:
+    """Words become others; first those that say what is there now."""
+    found: list[tuple[bool, TextEdit]] = []
+    for names in several:
+        if new in names.words:
+            for match in names.pattern.finditer(code.bare, start, end):
+                if match[1] != names.words[new]:
+                    other = match[1] != names.words.get(old)
+                    found.append((other, TextEdit(match.start(1), match.end(1), names.words[new])))
+    yield from (edit for _, edit in sorted(found))
+
+
+def _functions(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """`atomicAdd` and such in another scope, and with fences around them where their order is another."""
+    if wanted.family not in ("atom", "red") or wanted.scope not in SUFFIXES:
+        return
+    for found in FUNCTION.finditer(code.bare, statement.start, statement.end):
+        end = found.end(2) if found[2] else found.end(1)
+        named = TextEdit(found.start(), end, f"atomic{found[1]}{SUFFIXES[wanted.scope]}")
+        if wanted.order == "relaxed":
+            yield Candidate((named,))
+            continue
+        fence = Form(f"{FENCES[wanted.scope]}();")
+        around: list[TextEdit] = [named] if code.text[found.start() : end] != named.new else []
+        if wanted.order in ("release", "acq_rel"):
+            around += next(_ahead(code, statement, fence), ())
+        if wanted.order in ("acquire", "acq_rel"):
+            around += next(_behind(code, statement, fence), ())
+        if around:
+            yield Candidate(tuple(around))
+
+
+# What is put in, taken away, or counted.
+
+
+def _put(code: Code, forms: Sequence[Form], here: Places, before: Places) -> Iterator[Candidate]:
+    """Before the statement, behind the one that comes before it, and within what governs it: first where the calls that led to
+    the two part, then within them, then further out."""
+    at_calls, past_calls = here[::-1], before[::-1]
+    deepest = max(len(here), len(before))
+    parted = next((d for d in range(deepest) if at_calls[d : d + 1] != past_calls[d : d + 1]), deepest)
+    for form in forms:
+        headers = (form.header,) if form.header else ()
+        for depth in (*range(parted, deepest), *reversed(range(parted))):
+            at = [s for place in at_calls[depth : depth + 1] for s in code.at(*place)]
+            past = [s for place in past_calls[depth : depth + 1] for s in code.at(*place)]
+            ways = [*(_ahead(code, s, form) for s in at), *(_behind(code, s, form) for s in reversed(past)),
+                    *(_inside(code, s, form) for s in at), *(_at_the_end(code, s, form) for s in (*past, *at))]  # fmt: skip
+            for edits in (edits for way in ways for edits in way):
+                yield Candidate(tuple(edits), headers)
+
+
+def _ahead(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+    start = statement.start
+    if code.in_function(start) and not re.match(r"(?:else|case|default)\b", code.bare[start:]):
+        yield [_line_before(code, start, form.code)]
+
+
+def _behind(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+    end = code.behind(statement)
+    if end is not None and code.in_function(statement.start):
+        rest = code.bare[end:].partition("\n")[0]
+        yield [TextEdit(end, end, f" {form.code}" if rest.strip() else f"\n{code.indent(statement.start)}{form.code}")]
+
+
+def _inside(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+    """Within an `if` or a loop: before what it governs, which gets braces, or at the start of its block."""
+    if statement.closer == ";":
+        body = code.body(statement)
+        if body is not None:
+            yield [TextEdit(body, body, f"{{ {form.code} "), TextEdit(statement.end, statement.end, " }")]
+    elif code.in_function(statement.end):
+        yield [TextEdit(statement.end, statement.end, f"\n{code.indent(statement.start)}    {form.code}")]
+
+
+def _at_the_end(code: Code, statement: Statement, form: Form) -> Iterator[list[TextEdit]]:
+    """At the end of the block that a head begins."""
+    if statement.closer == "{" and (close := code.partner.get(statement.end - 1)) is not None:
+        yield [_line_before(code, close, f"    {form.code}")]
+
+
+def _line_before(code: Code, offset: int, new: str) -> TextEdit:
+    """A line of its own before what begins a line; else the same line."""
+    first = code.line_start(offset)
+    if code.text[first:offset].strip():
+        return TextEdit(offset, offset, f"{new.lstrip()} ")
+    return TextEdit(first, first, f"{code.text[first:offset]}{new}\n")
+
+
+def _gone(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """A fence or a barrier, where it is all that a statement does."""
+    plain = _CALL.fullmatch(code.bare, statement.start, statement.end)
+    alone = (
+        _ASM.match(code.bare, statement.start, statement.end)
+        and f'"{wanted.old}' in code.text[statement.start : statement.end]
+    )
+    if (plain or alone) and code.in_function(statement.start):
+        first = code.line_start(statement.start)
+        rest = code.text[statement.end :].partition("\n")[0]
+        whole = not code.text[first : statement.start].strip() and not rest.strip()
+        end = statement.end + len(rest) + 1 if whole else statement.end
+        yield Candidate((TextEdit(first if whole else statement.start, end, ""),))
+
+
+def _numbers(code: Code, wanted: Wanted, statement: Statement) -> Iterator[Candidate]:
+    """A number, wherever the statement says it: in `asm`, too."""
+    pattern = re.compile(rf"(?<![\w.%]){re.escape(wanted.old)}(?=[uUlL]*(?![\w.]))")
+    for found in pattern.finditer(code.text, statement.start, statement.end):
+        yield Candidate((TextEdit(found.start(), found.end(), wanted.new),))

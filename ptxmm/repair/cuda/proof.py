@@ -1,0 +1,159 @@
+"""An edit of PTX as an edit of the source that it was compiled from: compiled again, and checked again.
+
+Each change has candidates; sets of them, one for each change, are tried in the order of their likelihood. The first whose
+module checks is the answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from ptxcore.clock import OutOfTime
+from ptxcore.machine.lower.inlining import calls_of
+from ptxcore.sources import read_bytes
+from ptxcore.syntax.reader import read_module
+from ptxmm.kernels.modules import ModuleError, bare, compile_changed
+from ptxmm.repair.cuda.candidates import Candidate, Places, candidates
+from ptxmm.repair.cuda.code import Code
+from ptxmm.repair.search import Judgement
+from ptxmm.repair.sites import TextEdit, Wanted, edited
+
+_LONGEST = 16 << 20  # bytes of a source
+#: So many changed sources are compiled for one proposal; so many sets of candidates are put in order.
+_MOST, _SETS = 24, 4096
+_REGISTER = re.compile(r"%[A-Za-z]+\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The source with an edit that is proven: its `text`, and the `module` that nvcc makes of it. Or `why` there is none.
+    `bounded`: what holds of it rests on bounds of loops."""
+
+    path: str
+    old: str = ""
+    text: str = ""
+    module: str = ""
+    why: str = ""
+    bounded: bool = False
+
+
+class CudaSource:
+    """A source in CUDA C++, and the module that it was compiled to, with the compiler's options."""
+
+    def __init__(self, path: str, module: str, options: Sequence[str]) -> None:
+        """Raises OSError where the source cannot be read."""
+        self.path = path
+        self._module, self._options = module, options
+        text = read_bytes(path, _LONGEST, "CUDA source").decode("utf-8", "surrogateescape")
+        self._text = text.replace("\r\n", "\n")
+        self._code = Code(self._text)
+
+    def rewritten(self, changes: Sequence[Wanted], judge: Callable[[str], Judgement]) -> Rewritten:
+        """The source with these changes of the module, as far as one is found of which `judge` says that it holds."""
+        places = self._places({line for w in changes for line in (w.line, w.before) if line})
+        several: list[list[Candidate]] = []
+        for wanted in changes:
+            found = candidates(self._code, wanted, places.get(wanted.line, ()), places.get(wanted.before, ()))
+            if not found:
+                return Rewritten(self.path, self._text, why=self._unknown(wanted, places.get(wanted.line, ())))
+            several.append(found)
+        tried = 0
+        try:
+            for text in self._texts(several):
+                if tried == _MOST:
+                    break
+                tried += 1
+                try:
+                    module = compile_changed(text, self.path, self._options)
+                except ModuleError as error:
+                    if not error.details:  # no compiler
+                        return Rewritten(self.path, self._text, why=error.message)
+                    continue
+                if self._faithful(changes, module):
+                    judged = judge(module)
+                    if judged.holds:
+                        return Rewritten(self.path, self._text, text, module, bounded=judged.bounded)
+        except OutOfTime:
+            return Rewritten(self.path, self._text, why="out of time")
+        where = ", ".join(dict.fromkeys(self._where(w, places.get(w.line, ())) for w in changes))
+        return Rewritten(
+            self.path, self._text, why=f"no edit at {where} is known that compiles to this and checks ({tried} tried)"
+        )
+
+    def _places(self, lines: set[int]) -> dict[int, Places]:
+        """For each line of the module the places of this source, the innermost first."""
+        module, _ = read_module(self._module)
+        name = os.path.basename(self.path)
+        found: dict[int, Places] = {}
+        for line, calls in calls_of(module, lines).items():
+            found[line] = [(number, column) for file, number, column in calls if os.path.basename(file) == name]
+        return found
+
+    def _unknown(self, wanted: Wanted, places: Places) -> str:
+        if not places:
+            return f"line {wanted.line} of the PTX comes from no line of {os.path.basename(self.path)}"
+        return f"{self._where(wanted, places)}: no edit is known that compiles to this"
+
+    def _where(self, wanted: Wanted, places: Places) -> str:
+        name = os.path.basename(self.path)
+        return f"{name}:{places[0][0]}" if places else name
+
+    def _texts(self, several: Sequence[Sequence[Candidate]]) -> Iterator[str]:
+        """The source with one candidate for each change, the likeliest first."""
+        ways = sorted(_some(product(*(range(len(c)) for c in several))), key=lambda way: (sum(way), max(way)))
+        known = {self._text}
+        for way in ways:
+            chosen = [c[i] for c, i in zip(several, way, strict=True)]
+            edits = _together(chosen)
+            if edits is None:
+                continue
+            text = self._with_headers(edited(self._text, edits), chosen)
+            if text not in known:
+                known.add(text)
+                yield text
+
+    def _with_headers(self, text: str, chosen: Sequence[Candidate]) -> str:
+        wanted = dict.fromkeys(h for c in chosen for h in c.headers)
+        missing = [h for h in wanted if not re.search(rf"#\s*include\s*<{re.escape(h)}>", self._text)]
+        if not missing:
+            return text
+        at = Code(text).where_includes_go()
+        return edited(text, [TextEdit(at, at, "".join(f"#include <{header}>\n" for header in missing))])
+
+    def _faithful(self, changes: Sequence[Wanted], module: str) -> bool:
+        """Whether a module has nothing but numbers changed, where those are what changes; and is another one at all."""
+        old, new = _lines(self._module), _lines(module)
+        if old == new:
+            return False
+        gone, come = old - new, new - old
+        for wanted in changes:
+            if wanted.kind == "number":
+                number = re.compile(rf"(?<!\w){re.escape(wanted.old)}(?!\w)")
+                swapped = Counter(number.sub(wanted.new, line) for line in gone.elements())
+                if swapped != come:
+                    return False
+        return True
+
+
+def _some(ways: Iterator[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    return [way for way, _ in zip(ways, range(_SETS), strict=False)]
+
+
+def _together(chosen: Sequence[Candidate]) -> list[TextEdit] | None:
+    """All edits, each once; None where two of them are about the same characters."""
+    edits = sorted({edit for c in chosen for edit in c.edits})
+    for one, other in pairwise(edits):
+        if other.start < one.end or (one.start == other.start and one.end > one.start):
+            return None
+    return edits
+
+
+def _lines(module: str) -> Counter[str]:
+    """The statements of a module, whatever its registers are called."""
+    lines = (_REGISTER.sub("%", line.strip()) for line in bare(module).splitlines())
+    return Counter(line for line in lines if line and not line.startswith((".", "$", "{", "}")))

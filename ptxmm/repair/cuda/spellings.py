@@ -1,0 +1,94 @@
+"""Orders, scopes, fences and barriers by the names that CUDA C++ has for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Names(NamedTuple):
+    """A way to write orders, or scopes: the pattern of one, whose first group is the word for PTX's."""
+
+    pattern: re.Pattern[str]
+    words: Mapping[str, str]
+
+
+def _names(pattern: str, **words: str) -> Names:
+    return Names(re.compile(pattern), words)
+
+
+ORDERS = (
+    _names(
+        r"\bmemory_order(?:_|::)(relaxed|consume|acquire|release|acq_rel|seq_cst)\b",
+        relaxed="relaxed", acquire="acquire", release="release", acq_rel="acq_rel", sc="seq_cst",
+    ),
+    _names(
+        r"\bsem_(relaxed|acquire|release|acq_rel|sc)\b",
+        relaxed="relaxed", acquire="acquire", release="release", acq_rel="acq_rel", sc="sc",
+    ),
+    _names(
+        r"\b__NV_ATOMIC_(RELAXED|CONSUME|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b",
+        relaxed="RELAXED", acquire="ACQUIRE", release="RELEASE", acq_rel="ACQ_REL", sc="SEQ_CST",
+    ),
+)  # fmt: skip
+SCOPES = (
+    _names(r"\bthread_scope_(block|device|system)\b", cta="block", cluster="device", gpu="device", sys="system"),
+    _names(r"\bscope_(cta|cluster|gpu|sys)\b", cta="cta", cluster="cluster", gpu="gpu", sys="sys"),
+    _names(
+        r"\b__NV_THREAD_SCOPE_(BLOCK|CLUSTER|DEVICE|SYSTEM)\b",
+        cta="BLOCK", cluster="CLUSTER", gpu="DEVICE", sys="SYSTEM",
+    ),
+)  # fmt: skip
+ORDER = {"relaxed": "relaxed", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel", "sc": "seq_cst"}
+SCOPE = {"cta": "block", "cluster": "device", "gpu": "device", "sys": "system"}
+#: Fences of one order, `fence.sc`, that have a name of their own.
+FENCES = {"cta": "__threadfence_block", "gpu": "__threadfence", "sys": "__threadfence_system"}
+FENCE = re.compile(r"\b__threadfence(?:_block|_system)?(?=\s*\()")
+#: How the atomic functions of CUDA C++ are called by scope, and which operation of `cuda::atomic_ref` does the same.
+SUFFIXES = {"cta": "_block", "gpu": "", "sys": "_system"}
+FUNCTIONS = {
+    "Add": "fetch_add", "Sub": "fetch_sub", "And": "fetch_and", "Or": "fetch_or", "Xor": "fetch_xor", "Min": "fetch_min",
+    "Max": "fetch_max", "Exch": "exchange", "CAS": "compare_exchange_strong",
+}  # fmt: skip
+FUNCTION = re.compile(r"\batomic(Add|Sub|And|Or|Xor|Min|Max|Exch|CAS|Inc|Dec)(_block|_system)?\s*(?=\()")
+
+
+class Form(NamedTuple):
+    """A statement, and the header that it needs."""
+
+    code: str
+    header: str = ""
+
+
+#: Statements of PTX that are put in, as statements of CUDA C++; any other is written as it is, in `asm`.
+_PUT = {
+    "bar.sync 0": Form("__syncthreads();"),
+    "bar.warp.sync 0xffffffff": Form("__syncwarp();"),
+    "barrier.cluster.arrive;\n\tbarrier.cluster.wait": Form(
+        "cooperative_groups::this_cluster().sync();", "cooperative_groups.h"
+    ),
+    "fence.proxy.async": Form("cuda::ptx::fence_proxy_async();", "cuda/ptx"),
+    "fence.proxy.alias": Form("cuda::ptx::fence_proxy_alias();", "cuda/ptx"),
+    "fence.mbarrier_init.release.cluster": Form(
+        "cuda::ptx::fence_mbarrier_init(cuda::ptx::sem_release, cuda::ptx::scope_cluster);", "cuda/ptx"
+    ),
+    "cp.async.wait_all": Form("__pipeline_wait_prior(0);", "cuda_pipeline.h"),
+    "cp.async.bulk.wait_group 0": Form("cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());", "cuda/ptx"),
+}
+
+
+def statements(ptx: str, order: str, scope: str, modern: bool) -> list[Form]:
+    """A statement of PTX in CUDA C++, the best form first. `order` and `scope`: of a fence. `modern`: the text uses libcu++."""
+    found = [_PUT[ptx]] if ptx in _PUT else []
+    if scope in FENCES:
+        plain = Form(f"{FENCES[scope]}();")
+        exact = Form(
+            f"cuda::atomic_thread_fence(cuda::memory_order_{ORDER[order]}, cuda::thread_scope_{SCOPE[scope]});",
+            "cuda/atomic",
+        )
+        found += [exact, plain] if modern and order != "sc" else [plain, exact]
+    elif scope:
+        found.append(Form(f"cuda::ptx::fence(cuda::ptx::sem_{order}, cuda::ptx::scope_{scope});", "cuda/ptx"))
+    lines = " ".join(f"{part.strip()};" for part in ptx.split(";"))
+    return [*found, Form(f'asm volatile("{lines}" ::: "memory");')]

@@ -1,0 +1,204 @@
+"""Repairs told in CUDA C++: what may be typed at a line, and that what is proposed compiles and checks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ptxmm
+from ptxmm.cli.main import main
+from ptxmm.kernels.modules import ModuleError, compile_changed
+from ptxmm.repair.cuda.candidates import candidates
+from ptxmm.repair.cuda.code import Code
+from ptxmm.repair.cuda.proof import CudaSource
+from ptxmm.repair.search import Judgement
+from ptxmm.repair.sites import Wanted, edited
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+compiled = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+
+KERNEL = """#include <cuda/atomic>
+// a comment; with { brackets
+using Ref = cuda::atomic_ref<int, cuda::thread_scope_block>;
+__device__ int done;
+__device__ void wait(int *flag) { while (*flag == 0) ; }
+__global__ void k(int *x, int *flag, int n) {
+    x[n] = 1;
+    if (n == 0)
+        *flag = 1;
+    else if (n == 2) { atomicAdd(&done, 1); }
+    Ref(*flag).store(2, cuda::memory_order_relaxed);
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" :: "l"(x), "r"(n) : "memory");
+    atomicExch(flag, 0); x[0] += 2;
+    for (int i = 0; i < n; i++) {
+        x[i]++;
+    }
+    int old = atomicCAS(flag, 0, 1);
+    __threadfence_block();
+    cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<1>());
+}
+"""
+
+
+def texts(wanted: Wanted, line: int, before: int = 0) -> list[list[str]]:
+    """The lines that each candidate changes or adds."""
+    code = Code(KERNEL)
+    found = candidates(code, wanted, [(line, 5)], [(before, 5)] if before else [])
+    old = KERNEL.splitlines()
+    return [[text.strip() for text in edited(KERNEL, c.edits).splitlines() if text not in old] for c in found]
+
+
+def order(family: str, order: str, scope: str, old: str = "weak", old_scope: str = "", name: str = "") -> Wanted:
+    return Wanted("order", 1, 0, name, f"{family}.{order}.{scope}", family, order, scope, old, old_scope)
+
+
+PUT = Wanted("put", 1, 0, "", "bar.sync 0")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "line", "first"),
+    [
+        (order("st", "release", "gpu"), 7,
+         ["cuda::atomic_ref<int, cuda::thread_scope_device>(x[n]).store(1, cuda::memory_order_release);"]),
+        (order("st", "release", "gpu"), 9,
+         ["cuda::atomic_ref<int, cuda::thread_scope_device>(*flag).store(1, cuda::memory_order_release);"]),
+        (order("ld", "acquire", "sys"), 5,
+         ["__device__ void wait(int *flag) { while (cuda::atomic_ref<int, cuda::thread_scope_system>(*flag)"
+          ".load(cuda::memory_order_acquire) == 0) ; }"]),
+        (order("st", "release", "cta", "relaxed", "cta"), 11, ["Ref(*flag).store(2, cuda::memory_order_release);"]),
+        (order("st", "release", "gpu", "relaxed", "cta"), 11,
+         ["using Ref = cuda::atomic_ref<int, cuda::thread_scope_device>;",
+          "Ref(*flag).store(2, cuda::memory_order_release);"]),
+        (order("st", "release", "gpu", "relaxed", "gpu", "st.relaxed.gpu.u32"), 12,
+         ['asm volatile("st.release.gpu [%0], %1;" :: "l"(x), "r"(n) : "memory");']),
+        (order("atom", "acquire", "gpu", "relaxed", "gpu"), 17, ["__threadfence();"]),
+        (order("atom", "relaxed", "sys", "relaxed", "gpu"), 10,
+         ["else if (n == 2) { atomicAdd_system(&done, 1); }"]),
+        (order("fence", "sc", "gpu", "sc", "cta"), 18, ["__threadfence();"]),
+        (Wanted("gone", 1, 0, "membar.cta"), 18, []),
+        (Wanted("number", 1, 0, "1", "0"), 19, ["cuda::ptx::cp_async_bulk_wait_group(cuda::ptx::n32_t<0>());"]),
+        (PUT, 7, ["__syncthreads();"]),
+        (PUT, 9, ["__syncthreads();"]),
+    ],
+)  # fmt: skip
+def test_what_may_be_typed_at_a_line(wanted: Wanted, line: int, first: list[str]) -> None:
+    assert texts(wanted, line)[0] == first
+
+
+def test_further_ways_are_candidates_too() -> None:
+    """What an `if` governs gets braces; a loop's block has two ends; an exchange is an operation of cuda::atomic_ref."""
+    assert ["{ __syncthreads(); *flag = 1; }"] in texts(PUT, 9)
+    assert texts(PUT, 7, 13).count(["__syncthreads();"]) >= 2
+    places = {e.start for c in candidates(Code(KERNEL), PUT, [(14, 5)], []) for e in c.edits}
+    assert len(places) >= 3  # before it, and at both ends of its block
+    (exchange,) = [t for t in texts(order("atom", "release", "gpu", "relaxed", "gpu"), 13) if "exchange" in t[0]]
+    assert exchange[0].startswith(
+        "cuda::atomic_ref<int, cuda::thread_scope_device>(*flag).exchange(0, cuda::memory_order_rel"
+    )
+    assert ["x[i]++;"] not in texts(order("st", "release", "gpu"), 15)
+    assert texts(order("st", "release", "gpu"), 13)[-1][0].endswith(".store(x[0] + 2, cuda::memory_order_release);")
+
+
+def test_nothing_is_typed_where_nothing_is_known() -> None:
+    assert texts(Wanted("gone", 1, 0, "bar.sync"), 7) == []  # a store is no barrier
+    assert texts(order("ld", "acquire", "gpu", "relaxed", "gpu"), 7) == []
+    assert texts(PUT, 3) == []  # not in a function
+    assert texts(PUT, 99) == []
+
+
+def test_statements_are_told_apart() -> None:
+    code = Code(KERNEL)
+    first = [code.text[s.start : s.end] for s in code.at(13, 5)]
+    assert first == ["atomicExch(flag, 0);", "x[0] += 2;"]
+    (head,) = code.at(14, 5)
+    assert head.closer == "{" and code.text[code.behind(head) or 0 :].startswith("\n    int old")
+    assert code.type_of("flag", len(KERNEL)) == "int" and code.type_of("nothing", 0) == ""
+    assert code.text[: code.where_includes_go()] == "#include <cuda/atomic>\n"
+
+
+def test_without_a_compiler_nothing_is_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVCC", str(tmp_path / "nothing"))
+    shutil.copy(EXAMPLES / "lock.cu", tmp_path)
+    ptx = (EXAMPLES / "lock.ptx").read_text(encoding="utf-8")
+    line = next(i for i, text in enumerate(ptx.splitlines(), 1) if "st.relaxed.gpu.b32" in text)
+    wanted = order("st", "release", "gpu", "relaxed", "gpu", "st.relaxed.gpu.b32")._replace(line=line)
+    found = CudaSource(str(tmp_path / "lock.cu"), ptx, ()).rewritten([wanted], lambda _: Judgement(True))
+    assert found.text == "" and "there is no such program" in found.why
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    shutil.copy(EXAMPLES / "lock.cu", tmp_path)
+    text = (EXAMPLES / "lock.toml").read_text(encoding="utf-8")
+    (tmp_path / "lock.toml").write_text(text.replace('ptx = "lock.ptx"', 'cu = "lock.cu"'), encoding="utf-8")
+    return tmp_path / "lock.toml"
+
+
+@compiled
+def test_the_lock_is_mended_in_its_source(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The order is an argument of the function that has the store: it is changed where that is called."""
+    assert main(["repair", f"{lock}:weak", "--apply", "--format", "json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["tests"][0]["repairs"]
+    assert (
+        one["source"]["proven"]
+        and "+    increment(lock, counter, cuda::memory_order_release);" in one["source"]["diff"]
+    )
+    assert ptxmm.check(ptxmm.load(f"{lock}:weak")).verdict == "ok"
+    assert (lock.parent / "lock.cu").read_text(encoding="utf-8").count("memory_order_relaxed") == 0
+
+
+@compiled
+def test_ptx_with_its_source_is_mended_in_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("lock.cu", "lock.ptx", "lock.toml"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    source = tmp_path / "lock.cu"
+    source.write_bytes(source.read_bytes().replace(b"\n", b"\r\n"))
+    assert main(["repair", f"{tmp_path / 'lock.toml'}:weak", "--source", str(source), "--apply"]) == 0
+    out = capsys.readouterr().out
+    assert "in CUDA C++, compiled again and proven by check:" in out and "st.release.gpu.b32" in out
+    data = source.read_bytes()
+    assert data.count(b"\r\n") == data.count(b"\n") > 9 and b"memory_order_relaxed" not in data
+    assert "st.relaxed.gpu" not in (tmp_path / "lock.ptx").read_text(encoding="utf-8")
+
+
+@compiled
+def test_a_kernel_without_a_file_is_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who reads waits for a plain flag; two lines are wrong."""
+    source = tmp_path / "flag.cu"
+    source.write_text(
+        "__device__ void tell(int *flag) {\n    if (blockIdx.x == 0)\n        *flag = 1;\n}\n"
+        "__global__ void k(int *x, int *flag, int *out) {\n    if (blockIdx.x == 0)\n        *x = 42;\n    tell(flag);\n"
+        "    if (blockIdx.x == 1 && atomicAdd(flag, 0) == 1)\n        *out = *x;\n}\n",
+        encoding="utf-8",
+    )
+    words = ["--grid", "2", "--block", "1", "--arg", "x=u32[1]", "--arg", "flag=u32[1]", "--arg", "out=u32[1]", "--forall",
+             "out[0] == 0 || out[0] == 42"]  # fmt: skip
+    assert main(["repair", str(source), *words, "--check", "race_free", "--apply"]) == 0
+    out = capsys.readouterr().out
+    assert "proven by check:\n--- " in out
+    capsys.readouterr()
+    assert main(["check", str(source), *words, "--races"]) == 0
+
+
+@compiled
+def test_a_source_that_does_not_compile_is_no_candidate(tmp_path: Path) -> None:
+    with pytest.raises(ModuleError, match="does not compile"):
+        compile_changed("__global__ void k( {", str(tmp_path / "k.cu"), ())
+    assert not list(tmp_path.iterdir())
+
+
+@compiled
+def test_a_refused_source_is_told_beside_the_ptx(lock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line says nothing of orders: no edit is known, and --apply writes none."""
+    source = lock.parent / "lock.cu"
+    text = source.read_text(encoding="utf-8").replace("cuda::memory_order_relaxed)", "WEAK)")
+    (lock.parent / "weak.h").write_text("#define WEAK (cuda::memory_order)0\n", encoding="utf-8")
+    source.write_text(text.replace("#include", '#include "weak.h"\n#include', 1), encoding="utf-8")
+    before = source.read_bytes()
+    assert main(["repair", f"{lock}:weak", "--apply"]) == 2
+    told = capsys.readouterr()
+    assert "in CUDA C++: " in told.out and "st.release.gpu.b32" in told.out and "--apply writes nothing" in told.err
+    assert source.read_bytes() == before

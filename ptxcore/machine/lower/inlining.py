@@ -20,7 +20,9 @@ Spot = tuple[str, int, int]
 def source_of(module: Module, lines: Collection[int]) -> dict[int, tuple[str, int]]:
     """File and line of the source for lines of a module, as far as a `.loc` before them in their function says. For modules
     that are wrong: those that are lowered know their lines."""
-    return {line: (name, number) for line, calls in calls_of(module, lines).items() for name, number, _ in [_told(calls)]}
+    return {
+        line: (name, number) for line, calls in calls_of(module, lines).items() for name, number, _ in [_told(calls)]
+    }
 
 
 def calls_of(module: Module, lines: Collection[int]) -> dict[int, list[Spot]]:

@@ -82,7 +82,9 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="default: %(default)s")
     shared.add_folders(command)
-    command.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
+    command.add_argument(
+        "--format", choices=("text", "json", "sarif", "github"), default="text", help="default: %(default)s"
+    )
     command.add_argument("--timeout", type=shared.seconds, default=60.0, metavar="SECONDS",
                          help="for each test, the search included (default: %(default)g)")  # fmt: skip
     command.add_argument(
@@ -110,7 +112,7 @@ def repair(options: argparse.Namespace) -> int:
     if options.apply and len(found) > 1:
         names = ", ".join(str(item) for item, _ in found[:4])
         return _refuse(options, f"--apply takes one test; there are {len(found)}: {names}{', ...' * (len(found) > 4)}")
-    documents: list[dict[str, Any]] = []
+    answers: list[Answer] = []
     seen = set()
     for number, (item, problem) in enumerate(found):
         if problem is not None:
@@ -121,12 +123,12 @@ def repair(options: argparse.Namespace) -> int:
         status, answer = _one(options, item)
         seen.add(status)
         if answer is not None:
-            _report(options, answer, documents)
+            answers.append(answer)
+            _report(options, answer)
             if answer.stopped == "interrupted":
                 break
-    if options.format == "json":
-        sys.stdout.write(json.dumps({"ptxmm": __version__, "tests": documents}, indent=1) + "\n")
-    if any(document["stopped"] == "interrupted" for document in documents):
+    _report_all(options, answers)
+    if any(answer.stopped == "interrupted" for answer in answers):
         raise KeyboardInterrupt
     return next((status for status in _WORST if status in seen), _FOUND)
 
@@ -195,13 +197,31 @@ def _write_text(path: str, text: str) -> None:
         file.write(text)
 
 
-def _report(options: argparse.Namespace, answer: Answer, documents: list[dict[str, Any]]) -> None:
-    from ptxmm.repair.words import document, text
+def _report(options: argparse.Namespace, answer: Answer) -> None:
+    """What is printed of each test as soon as it is known."""
+    from ptxmm.repair.words import text
 
-    documents.append(document(answer))
-    if options.format == "text":
+    if options.format in ("text", "github"):
         sys.stdout.write(text(answer))
         sys.stdout.flush()
+    if options.format == "github":
+        from ptxmm.repair.fixes import told
+        from ptxmm.report import command
+
+        for line in told(answer):
+            command(line)
+
+
+def _report_all(options: argparse.Namespace, answers: list[Answer]) -> None:
+    """The one document of all tests, for formats that have such."""
+    from ptxmm.repair.fixes import sarif
+    from ptxmm.repair.words import document
+
+    if options.format == "json":
+        told: dict[str, Any] = {"ptxmm": __version__, "tests": [document(answer) for answer in answers]}
+        sys.stdout.write(json.dumps(told, indent=1) + "\n")
+    elif options.format == "sarif":
+        sys.stdout.write(json.dumps(sarif(answers), indent=1) + "\n")
 
 
 def _refuse(options: argparse.Namespace, message: str) -> int:

@@ -34,7 +34,7 @@ def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
     source = Source(text)
     found: list[Site] = []
     for name, body in bodies(text, {launch.entry for launch in launches}):
-        found += _of_body(name, body, lines, _place(name, launches), mode, source)
+        found += _of_body(body, lines, _place(name, launches), mode, source)
     wrong = _errors(text)
     return [kept for s in found if (kept := _accepted(text, s, wrong)) is not None]
 
@@ -73,9 +73,7 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
     return Place(name, tuple(useful), tuple(dict.fromkeys(("cta", *useful))))
 
 
-def _of_body(
-    name: str, body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source
-) -> Iterator[Site]:
+def _of_body(body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source) -> Iterator[Site]:
     layout = Layout(lines, table=False)
     for statement in body:
         if not isinstance(statement, Instruction):

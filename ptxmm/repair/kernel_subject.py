@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.kernels.test import Check, KernelTest
+from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Site, Wanted
 from ptxmm.repair.subjects import How, of_result
@@ -15,6 +16,10 @@ from ptxmm.repair.subjects import How, of_result
 if TYPE_CHECKING:
     from ptxmm.repair.cuda.proof import CudaSource, Rewritten
     from ptxmm.result import Result
+
+
+#: Seconds for the next larger launch.
+_LARGER = 10.0
 
 
 class KernelSubject:
@@ -54,17 +59,22 @@ class KernelSubject:
         if text == self.text:
             self._rule = judged.reason
         if judged.holds and text != self.text and _meets(text) and self._stuck(text) and not self._stuck_at_first():
-            return Judgement(False, False, ("no_deadlock",))
+            return Judgement(False, False, ("no_deadlock", "terminates"))
         return judged
 
     def larger(self, text: str) -> str:
-        """What becomes of the changed module in the tests of the same file that launch more threads of it. Raises OutOfTime."""
+        """What becomes of the changed module in the tests of the same file that launch more threads of it; where there are
+        none, in the next larger launch, as far as what is claimed is about any launch. Raises OutOfTime."""
         told = [f"{other.name}: {_verdict(self._judged(other, text))}" for other in self._larger()]
-        return (
-            f"larger launches: {', '.join(told)}"
-            if told
-            else "a larger launch was not tried: no test of the file has one"
-        )
+        if told:
+            return f"larger launches: {', '.join(told)}"
+        other = next_larger(self.test)
+        if other is None:
+            return "a larger launch was not tried: what it would be given is not known"
+        claims = ", ".join(map(str, other.checks))
+        judged = self._judged(other, text, _LARGER)
+        fixed = "; a kernel that is written for the launch given may be right all the same" * (judged.holds is False)
+        return f"computed on the next larger launch ({shape_of(other)}): {claims}: {_verdict(judged)}{fixed}"
 
     def in_source(self, changes: Sequence[Wanted]) -> Rewritten | None:
         """The source with what compiles to these changes, checked as the module was. None where no source is known."""
@@ -127,10 +137,11 @@ class KernelSubject:
         return self._deadlocks
 
     def _stuck(self, text: str) -> bool:
-        """Whether threads may wait for ever at a barrier. Raises OutOfTime."""
-        asking = replace(self.test, checks=(Check("no_deadlock"),))
+        """Whether threads may wait for ever at a barrier, or for an mbarrier. Raises OutOfTime."""
+        waits = ("no_deadlock", "terminates") if "mbarrier." in text else ("no_deadlock",)
+        asking = replace(self.test, checks=tuple(Check(kind) for kind in waits))
         result = self._checked(asking, text, ())
-        return any(c.kind == "no_deadlock" and c.holds is False for c in result.checks)
+        return any(c.kind in waits and c.holds is False for c in result.checks)
 
 
 def _meets(text: str) -> bool:
@@ -141,7 +152,9 @@ def _verdict(judged: Judgement) -> str:
     if judged.holds is None:
         return f"undecided ({judged.reason})"
     if not judged.holds:
-        return f"{', '.join(judged.failed) or judged.reason} fails"
+        if judged.failed == ("undefined",):
+            return f"it has no meaning there ({judged.reason})"
+        return f"{', '.join(judged.failed)} fails" if judged.failed else judged.reason
     return "holds within the bounds of loops" if judged.bounded else "holds"
 
 

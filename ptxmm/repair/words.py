@@ -47,7 +47,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         return
     for number, found in enumerate(answer.found, 1):
         yield ""
-        yield f"{_title(answer, number, found)}"
+        yield title(answer, number, found)
         for change in found.changes:
             yield f"    {change.who} line {change.line}: {change.words}"
             if change.source:
@@ -80,7 +80,8 @@ def _nothing_to_do(answer: Answer) -> str:
     return f"not everything holds as it is{reason}; ptxmm repair comes first"
 
 
-def _title(answer: Answer, number: int, found: Found) -> str:
+def title(answer: Answer, number: int, found: Found) -> str:
+    """What was found, in one line."""
     edits = _counted(len(found.changes), "edit")
     proven = "holds within the bounds of loops, which is no proof" if found.bounded else "proven by check"
     if answer.mode == REPAIR:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,14 @@ import ptxmm
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import Instruction
 from ptxmm.cli.main import main
+from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import read
 from ptxmm.repair.accesses import Strength, family, spelled, strength
 from ptxmm.repair.building import Lines
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.kernel_sites import sites
+from ptxmm.repair.larger import next_larger, shape_of
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.subjects import How, LitmusSubject, subject_of
 
@@ -62,7 +65,7 @@ def test_the_lock_is_mended_in_its_file(lock: Path, capsys: pytest.CaptureFixtur
     assert main(["repair", f"{lock}:weak", "--apply"]) == 0
     out = capsys.readouterr().out
     assert "+\tst.release.gpu.b32 [%rd2],%r2;" in out and "lock.cu:12: store with cuda::memory_order_release" in out
-    assert "a larger launch was not tried" in out
+    assert "computed on the next larger launch (grid 3, block 1): race_free, terminates: holds" in out
     assert ptxmm.check(ptxmm.load(f"{lock}:weak")).verdict == "ok"
     assert ptxmm.check(ptxmm.load(f"{lock}:correct")).verdict == "ok"
 
@@ -74,6 +77,22 @@ def test_a_larger_launch_of_the_file_is_tried(lock: Path) -> None:
         encoding="utf-8",
     )
     assert answer(f"{lock}:weak").found[0].larger == "larger launches: lock.toml:three: holds"
+
+
+def test_the_next_larger_launch_has_memory_for_its_threads() -> None:
+    """One more block, or twice the threads of one, and elements for them."""
+    test = ptxmm.load(f"{ROOT / 'examples' / 'barrier.toml'}:narrow")
+    assert isinstance(test, KernelTest)
+    larger = next_larger(test)
+    assert larger is not None and shape_of(larger) == "grid 3, block 2"
+    sizes = [(p.elements, q.elements) for p, q in zip(test.launches[0].params, larger.launches[0].params, strict=True)
+             if isinstance(p, Buffer) and isinstance(q, Buffer)]  # fmt: skip
+    assert sizes == [(1, 2), (4, 6), (4, 6)]
+    assert {c.kind for c in larger.checks} <= {"race_free", "no_deadlock", "terminates", "no_trap"}
+    alone = next_larger(replace(test, launches=tuple(replace(l, grid=(1, 1, 1)) for l in test.launches), checks=()))
+    assert (
+        alone is not None and shape_of(alone) == "grid 1, block 4" and [c.kind for c in alone.checks] == ["race_free"]
+    )
 
 
 def test_nothing_of_the_correct_lock_can_be_weaker(lock: Path) -> None:
@@ -141,8 +160,6 @@ def test_a_bad_kernel_test_is_refused_with_its_place(tmp_path: Path, capsys: pyt
 
 def test_sites_of_a_launch_of_one_thread_put_no_fence_in(lock: Path) -> None:
     """Nobody else is there to be ordered with."""
-    from dataclasses import replace
-
     test = ptxmm.load(f"{lock}:weak")
     assert isinstance(test, KernelTest)
     launches = [replace(launch, grid=(1, 1, 1)) for launch in test.launches]

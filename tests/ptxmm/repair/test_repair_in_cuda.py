@@ -17,7 +17,7 @@ from ptxmm.repair.cuda.proof import CudaSource
 from ptxmm.repair.search import Judgement
 from ptxmm.repair.sites import Wanted, edited
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 compiled = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 
 KERNEL = """#include <cuda/atomic>

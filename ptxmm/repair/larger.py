@@ -1,0 +1,73 @@
+"""The next larger launch of a kernel test: more of what the launch has several of, with memory for it.
+
+What is claimed of values is about the launch that is given; what is claimed of every launch (races, ends, traps) is asked
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ptxmm.kernels.launch import Argument, Buffer, Field, Launch, Pointer, Structure, Triple
+from ptxmm.kernels.test import PROPERTIES, Check, KernelTest
+
+
+def next_larger(test: KernelTest) -> KernelTest | None:
+    """The test with one more cluster, or CTA, of each launch that has several, else with twice the threads; for claims of any
+    launch alone. None where memory cannot be made to fit."""
+    launches = []
+    for launch in test.launches:
+        shape = _shape(launch)
+        given = [_enlarged(argument, *_ratio(launch, *shape)) for argument in launch.params]
+        if any(argument is None for argument in given):
+            return None
+        params = tuple(argument for argument in given if argument is not None)
+        launches.append(replace(launch, grid=shape[0], block=shape[1], params=params))
+    checks = tuple(check for check in test.checks if check.kind in PROPERTIES) or (Check("race_free"),)
+    return replace(test, launches=tuple(launches), checks=checks, expect=("ok",))
+
+
+def shape_of(test: KernelTest) -> str:
+    """The sizes of the launches, in words."""
+    return ", ".join(dict.fromkeys(f"grid {_written(l.grid)}, block {_written(l.block)}" for l in test.launches))
+
+
+def _shape(launch: Launch) -> tuple[Triple, Triple]:
+    """Grid and block of the next larger launch."""
+    (x, y, z), cluster = launch.grid, launch.cluster or (1, 1, 1)
+    block = launch.block
+    if launch.grid != cluster or block == (1, 1, 1):
+        return (x + cluster[0], y, z), block
+    return launch.grid, (block[0] * 2, *block[1:])
+
+
+def _ratio(launch: Launch, grid: Triple, block: Triple) -> tuple[int, int]:
+    """How many times as many threads there are, as a fraction."""
+    return _product(grid) * _product(block), _product(launch.grid) * _product(launch.block)
+
+
+def _enlarged(argument: Argument, new: int, old: int) -> Argument | None:
+    """An argument with memory for so many more threads; None for one that has no such."""
+    if isinstance(argument, Buffer):
+        return replace(argument, elements=-(-argument.elements * new // old))
+    if isinstance(argument, Structure):
+        fields = [_field(field, new, old) for field in argument.fields]
+        return replace(argument, fields=tuple(fields))
+    return argument if not hasattr(argument, "buffer") and not hasattr(argument, "buffers") else None
+
+
+def _field(field: Field, new: int, old: int) -> Field:
+    if not isinstance(field.value, Pointer):
+        return field
+    buffer = _enlarged(field.value.buffer, new, old)
+    assert isinstance(buffer, Buffer)
+    return replace(field, value=replace(field.value, buffer=buffer))
+
+
+def _product(triple: Triple) -> int:
+    return triple[0] * triple[1] * triple[2]
+
+
+def _written(triple: Triple) -> str:
+    last = max((i for i, n in enumerate(triple) if n > 1), default=0)
+    return "x".join(map(str, triple[: last + 1]))

@@ -17,6 +17,8 @@ SCALES = dict(zip(SCOPES, (1, 2, 3, 6), strict=True))
 WARP_BARRIER, CTA_BARRIER, CLUSTER_BARRIER = 2, 8, 16
 #: A fence between proxies: for accesses to every location. That of initial mbarriers waits for these alone.
 PROXY_FENCE, INIT_FENCE = 9, 3
+#: Another number of arrivals, bytes or threads, another parity: nothing on hardware, but a guess at what is meant.
+NUMBER = 1
 #: What stands in a loop is executed again and again.
 IN_A_LOOP = 1
 #: Each statement that is touched.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from math import prod
 
 from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
@@ -10,6 +11,7 @@ from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instru
 from ptxmm.kernels.launch import Launch
 from ptxmm.repair import costs
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
+from ptxmm.repair.counts import count_sites
 from ptxmm.repair.layout import Layout
 from ptxmm.repair.order import alters, gaps, loops_around, matters, start_of
 from ptxmm.repair.sites import Option, Site, TextEdit, Wanted, edited
@@ -33,8 +35,9 @@ def sites(launches: Sequence[Launch], mode: str) -> list[Site]:
     lines = Lines(text)
     source = Source(text)
     found: list[Site] = []
+    threads = max(prod(launch.block) for launch in launches)
     for name, body in bodies(text, {launch.entry for launch in launches}):
-        found += _of_body(body, lines, _place(name, launches), mode, source)
+        found += _of_body(body, lines, _place(name, launches), mode, source, threads)
     wrong = _errors(text)
     return [kept for s in found if (kept := _accepted(text, s, wrong)) is not None]
 
@@ -73,11 +76,15 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
     return Place(name, tuple(useful), tuple(dict.fromkeys(("cta", *useful))))
 
 
-def _of_body(body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source) -> Iterator[Site]:
+def _of_body(
+    body: Sequence[AnyStatement], lines: Lines, place: Place, mode: str, source: Source, threads: int
+) -> Iterator[Site]:
     layout = Layout(lines, table=False)
     for statement in body:
         if not isinstance(statement, Instruction):
             continue
+        if mode == REPAIR:
+            yield from count_sites(statement, body, threads, lines, place, source)
         made = access_site(statement, lines, place, mode, layout.gone, layout.replaced, source)
         if made is not None:
             yield made

@@ -59,7 +59,7 @@ class KernelSubject:
         if text == self.text:
             self._rule = judged.reason
         if judged.holds and text != self.text and _meets(text) and self._stuck(text) and not self._stuck_at_first():
-            return Judgement(False, False, ("no_deadlock", "terminates"))
+            return Judgement(False, False, ("no_deadlock", "terminates"), waits=True)
         return judged
 
     def larger(self, text: str) -> str:

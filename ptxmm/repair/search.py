@@ -1,11 +1,11 @@
 """All weakest sets of changes with which the checks hold, cheapest first.
 
-A vector chooses an option at each site. One that fails because some execution is wrong rules out every vector that is nowhere
-stronger: what is weaker allows that execution too (docs/repair.md says why). The failing vector is first made as strong as it
-can be and still fails, so that it rules out much; barriers that change how others are met stay as they are. What is left is
-searched for its cheapest vector (a minimal hitting set, by Z3); that one is checked, and when it holds, so is each vector
-that is one step weaker: none of them may hold. A vector that fails for another reason (a barrier that nobody passes) rules
-out itself alone.
+A vector chooses an option at each site. One that fails because some execution is wrong, or threads wait for ever in it, rules
+out every vector that is nowhere stronger: what is weaker allows that execution too (docs/repair.md says why). The failing
+vector is first made as strong as it can be and still fails, so that it rules out much; barriers that change how others are met
+stay as they are, and all barriers where threads wait. What is left is searched for its cheapest vector (a minimal hitting set,
+by Z3); that one is checked, and when it holds, so is each vector that is one step weaker: none of them may hold. A vector that
+fails for another reason (a text without meaning) rules out itself alone.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ _MOST_SINGLE = 400
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race. `failed` names the checks that fail. `bounded`: what holds rests on bounds of loops."""
+    race; `waits`: in some execution threads wait for ever. `failed` names the checks that fail. `bounded`: what holds rests on
+    bounds of loops."""
 
     holds: bool | None
     wrong: bool = False
     failed: tuple[str, ...] = ()
     bounded: bool = False
     reason: str = ""
+    waits: bool = False
 
 
 class Step(NamedTuple):
@@ -116,8 +118,8 @@ class Search:
                 found = self._descend(vector)
                 self._rule_out_above(found.vector)
                 yield found
-            elif judged.wrong:
-                self._rule_out_below(self._grown(vector), vector)
+            elif judged.wrong or judged.waits:
+                self._rule_out_below(self._grown(vector, judged.wrong), vector, judged.wrong)
             else:
                 self._rule_out(vector)
         if self.best is not None:
@@ -171,17 +173,21 @@ class Search:
         ]
         self._solver.add(z3.Or(different))
 
-    def _rule_out_below(self, vector: Vector, failed: Vector) -> None:
+    def _rule_out_below(self, vector: Vector, failed: Vector, wrong: bool) -> None:
         """Some site must be stronger, or another way, than in a vector that fails and was grown from `failed`; or what changes
-        how other barriers are met is not there."""
+        how other barriers are met is not there, or any barrier where threads wait and nothing is `wrong`."""
         stronger = [
             self._literal(s, o)
             for s, site in enumerate(self.sites)
             for o in range(1, len(site.options))
             if not site.at_most(o, vector[s])
         ]
-        away = [z3.Not(self._literal(s, o)) for s, o in enumerate(failed) if o and self._alters(s, o)]
+        met = [(s, o) for s, o in enumerate(failed) if o and (self._alters(s, o) or (not wrong and self._meets(s, o)))]
+        away = [z3.Not(self._literal(s, o)) for s, o in met]
         self._solver.add(z3.Or(stronger + away))
+
+    def _meets(self, site: int, option: int) -> bool:
+        return self.sites[site].options[option].meets
 
     def _alters(self, site: int, option: int) -> bool:
         return self.sites[site].options[option].alters
@@ -197,10 +203,12 @@ class Search:
 
     # From what fails upwards, and from what holds downwards.
 
-    def _grown(self, vector: Vector) -> Vector:
-        """A vector as strong that is wrong, and is as strong as can be, as far as whole groups of sites are tried."""
+    def _grown(self, vector: Vector, wrong: bool) -> Vector:
+        """A vector as strong that is `wrong`, too, and is as strong as can be, as far as whole groups of sites are tried. Where
+        threads wait for ever, that is so in every weaker text with the same barriers: those stay as they are."""
         current = list(vector)
-        waiting = self._groups([s for s in range(len(self.sites)) if not self._alters(s, vector[s])])
+        free = [s for s in range(len(self.sites)) if not self._alters(s, vector[s])]
+        waiting = self._groups([s for s in free if wrong or not self.sites[s].options[-1].meets])
         left, end = _TRIES, time.perf_counter() + (self.patience or _LONG) * _PATIENCES
         while waiting and left and time.perf_counter() < end:
             group = waiting.pop()
@@ -211,13 +219,13 @@ class Search:
                 continue
             left -= 1
             judged = self.judge(tuple(tried), self.patience)
-            if judged.wrong:
+            if judged.wrong or (judged.waits and not wrong):
                 current = tried
             elif len(group) > 1 and (judged.holds is not None or len(group) > _FEW):
                 half = len(group) // 2
                 waiting += [group[half:], group[:half]]
             elif judged.holds is not None:
-                self._raised(current, group[0])
+                self._raised(current, group[0], wrong)
         return tuple(current)
 
     def _groups(self, sites: Sequence[int]) -> list[list[int]]:
@@ -233,19 +241,16 @@ class Search:
         site = self.sites[s]
         return next((o for o in site.highest() if site.at_most(now, o) and not self._alters(s, o)), now)
 
-    def _raised(self, current: list[int], s: int) -> None:
+    def _raised(self, current: list[int], s: int, wrong: bool) -> None:
         """Makes one site as strong as can be, but not as strong as possible: that was tried."""
         site, highest = self.sites[s], self._highest(s, current[s])
         for option in sorted(range(len(site.options)), key=lambda o: -len(site.below[o])):
             if option not in (current[s], highest) and site.at_most(current[s], option) and not self._alters(s, option):
                 tried = [*current[:s], option, *current[s + 1 :]]
-                if self._wrong(tuple(tried)):
+                judged = self.judge(tuple(tried), self.patience)
+                if judged.wrong or (judged.waits and not wrong):
                     current[s] = option
                     return
-
-    def _wrong(self, vector: Vector) -> bool:
-        """Whether an execution is wrong, as far as that shows soon."""
-        return self.judge(vector, self.patience).wrong
 
     def _descend(self, vector: Vector) -> Solution:
         """The vector, or a weaker one that holds; each step weaker fails."""

@@ -229,7 +229,8 @@ def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
     failed = tuple(dict.fromkeys(c.text for c in checks if c.holds is False))
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
     if failed:
-        return Judgement(False, wrong, failed)
+        waits = any(c.holds is False and (c.hangs or c.kind in ("terminates", "no_deadlock")) for c in checks)
+        return Judgement(False, wrong, failed, waits=waits)
     if result.verdict == "undefined":
         raced = result.undefined is not None and bool(
             result.undefined.flag

@@ -1,0 +1,107 @@
+"""Numbers that decide who waits for what: arrivals that an mbarrier expects, bytes of copies, parities, threads of a barrier.
+
+Another number is neither stronger nor weaker: nothing is concluded from a text with one for a text with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ptxcore.syntax.spans import operand_span
+from ptxcore.syntax.tree import AnyStatement, Immediate, Instruction, Name, Operand
+from ptxmm.repair import costs
+from ptxmm.repair.building import Lines, Place
+from ptxmm.repair.sites import Option, Site, TextEdit, Wanted
+from ptxmm.repair.source_words import Source
+
+_WARP = 32
+#: So many other numbers of one place are considered, those nearest to what is there first.
+_MOST = 6
+
+
+def count_sites(
+    statement: Instruction,
+    body: Sequence[AnyStatement],
+    threads: int,
+    lines: Lines,
+    place: Place,
+    source: Source | None = None,
+) -> Iterator[Site]:
+    """The number of a statement, where it has such a one, and others that may be meant. `threads`: of a CTA."""
+    at = _operand(statement)
+    if at is None or at >= len(statement.operands):
+        return
+    number = value_of(statement.operands[at], body)
+    if number is None:
+        return
+    line, column, end = operand_span(statement, at)
+    start, stop = lines.offset(line, column), lines.offset(line, end)
+    options = [Option((), 0, (0,))]
+    for other in _others(statement, number, body, threads):
+        words = f"{lines.text[start:stop]} of {statement.name} becomes {other}"
+        if lines.text[start:stop] != str(number):
+            words = f"{lines.text[start:stop]} of {statement.name}, which is {number}, becomes {other}"
+        wanted = Wanted("number", statement.span.line, 0, str(number), str(other))
+        said = source.of_line(statement.span.line, f"{number} becomes {other}") if source is not None else ""
+        edit = TextEdit(start, stop, str(other))
+        options.append(Option((edit,), costs.NUMBER + costs.EDIT, (other,), words, said, alters=True, wanted=wanted))
+    if len(options) > 1:
+        below = (frozenset({0}), *(frozenset({0, k}) for k in range(1, len(options))))
+        yield Site(place.who, statement.span.line, tuple(options), below)
+
+
+def value_of(operand: Operand, body: Sequence[AnyStatement]) -> int | None:
+    """A number, or what the only `mov` that writes a register puts there."""
+    if isinstance(operand, Immediate):
+        return operand.value
+    if not isinstance(operand, Name):
+        return None
+    found = [s for s in body if isinstance(s, Instruction) and s.operands and s.operands[0] == operand and _writes(s)]
+    if len(found) != 1 or found[0].opcode != "mov" or found[0].guard is not None:
+        return None
+    value = found[0].operands[1]
+    return value.value if isinstance(value, Immediate) else None
+
+
+def _writes(statement: Instruction) -> bool:
+    return statement.opcode not in ("st", "red", "bar", "barrier", "bra", "call", "cp")
+
+
+def _operand(statement: Instruction) -> int | None:
+    """Which operand is a number that others are counted by."""
+    words = set(statement.modifiers)
+    if statement.opcode == "mbarrier":
+        if "init" in words:
+            return 1
+        if "parity" in words:
+            return 2
+        if "expect_tx" in words:
+            return 2 if {"arrive", "arrive_drop"} & words else 1
+    if statement.opcode in ("bar", "barrier") and {"sync", "arrive"} & words and not {"warp", "cluster"} & words:
+        return 1
+    return None
+
+
+def _others(statement: Instruction, number: int, body: Sequence[AnyStatement], threads: int) -> list[int]:
+    """What else the number may be meant to be."""
+    words = set(statement.modifiers)
+    if "parity" in words:
+        return [1 - number] if number in (0, 1) else []
+    if "expect_tx" in words:
+        sizes = [size for s in body if (size := _copied(s, body)) is not None]
+        meant = [*sizes, sum(sizes), number // 2, number * 2]
+    elif statement.opcode == "mbarrier":
+        meant = [1, number - 1, number + 1, threads, threads // _WARP, threads + 1, threads // _WARP + 1]
+    else:
+        meant = [threads, number - _WARP, number + _WARP]
+        meant = [n for n in meant if n % _WARP == 0 or n == threads]
+    there = sorted({n for n in meant if n > 0 and n != number}, key=lambda n: (abs(n - number), n))
+    return there[:_MOST]
+
+
+def _copied(statement: AnyStatement, body: Sequence[AnyStatement]) -> int | None:
+    """The bytes of a bulk copy, where they are a number."""
+    if not isinstance(statement, Instruction) or statement.opcode != "cp" or len(statement.operands) < 3:
+        return None
+    plain = "bulk" in statement.modifiers and "tensor" not in statement.modifiers
+    return value_of(statement.operands[2], body) if plain else None

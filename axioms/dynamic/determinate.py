@@ -19,7 +19,7 @@ from axioms.dynamic.live import Live
 from axioms.dynamic.phases import Phases
 from axioms.dynamic.shadow import CONSTANT, Access, Shadow
 from axioms.dynamic.tensors import Tensors
-from axioms.dynamic.waiting import Hand, Look, Place, Read, Written
+from axioms.dynamic.waiting import Hand, Look, Place, Read, Written, behind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED, SHARED_BITS, WINDOW_BITS
 from ptxcore.machine.lower.ops import Op
@@ -66,7 +66,7 @@ class Determinate:
         #: Bytes that strong operations access, by segment and byte; what threads' fences hand on, and what they may acquire by
         #: one; where threads look, and the liveness of registers there.
         self.places: dict[int, dict[int, tuple[int, Place]]] = {}
-        self.fenced: dict[int, Hand] = {}
+        self.fenced: dict[int, tuple[Hand, ...]] = {}
         self.offered: dict[int, list[tuple[Hand, str]]] = {}
         self.looked: dict[int, Look] = {}
         self.live: Live | None = None
@@ -210,7 +210,7 @@ class Determinate:
 
     def handed_by(self, number: int) -> list[Hand]:
         """What a thread's fences hand on."""
-        return [self.fenced[number]] if number in self.fenced else []
+        return list(self.fenced.get(number, ()))
 
     def offers(self, number: int, hands: list[tuple[Hand, str]]) -> None:
         """A thread may acquire something by a fence."""
@@ -322,8 +322,7 @@ class Determinate:
         if access.strong:
             if thread.instruction.use.sem in ("release", "acq_rel", "sc"):
                 hands.append(Hand(clocks.join([clocks.release(number)]), access.strong, number))
-            if number in self.fenced:
-                hands.append(self.fenced[number])
+            hands += self.fenced.get(number, ())
             if relaxed := self.tensor_memories.arrival(number):
                 hands.append(Hand(relaxed[1], access.strong, number))
         kind = "store" if access.kind == "W" else "add" if type(value) is int else "other"
@@ -395,9 +394,12 @@ class Determinate:
         number, scope = thread.number, _LEVELS.get(how.scope or "", how.scope or "")
         self.exact = False
         if how.sem != "release":
-            self._acquire(number, self.offered.pop(number, []), scope)
+            offered, within = self.offered.get(number, []), self.clocks.within
+            self._acquire(number, offered, scope)  # and what is left, a fence of a wider scope
+            self.offered[number] = [(h, s) for h, s in offered if not within(scope, h.thread, number)]
         if how.sem != "acquire":
-            self.fenced[number] = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)
+            hand = Hand(self.clocks.join([self.clocks.release(number)]), scope, number)
+            self.fenced[number] = behind(self.fenced.get(number, ()), hand)
 
     def _scope_of(self, thread: WatchedThread) -> str:
         """The scope of a strong access, empty of a weak one; refuses those that this way does not know."""

@@ -3,6 +3,10 @@
 A run of all threads, one instruction after the other, is an execution that every model allows. Here nothing is left out
 that synchronizes in it: each thread acquires all that it finds, and each `fence.sc` comes behind those before it (sections
 8.8, 8.9.3 and 8.9.4). That other executions synchronize otherwise is no matter: one with a race is enough.
+
+A script may have reads find something older than is there, but nothing that is older than what comes before them in causality
+order: the run is an execution then, too. All that orders operations leads from what is done to what is done later, also
+Fence-SC order, which is the order of the run; so nothing that comes later is ordered before the read.
 """
 
 from __future__ import annotations

@@ -83,10 +83,11 @@ def wander(run: Callable[[Script], Sequence[Sequence[Event]]], most: int = MOST)
         waiting[at], waiting[-1] = waiting[-1], waiting[at]
         done = Done(tuple(tuple(of) for of in run(waiting.pop())))
         for other in _others(done, Known()):
-            fresh = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
-            if fresh.key() not in met:
-                met.add(fresh.key())
-                waiting.append(fresh)
+            latest = Script(other.orders, {}, other.takers, other.awaits)  # reads find what is there
+            for fresh in (latest, other):
+                if fresh.key() not in met:
+                    met.add(fresh.key())
+                    waiting.append(fresh)
 
 
 def _shown(done: Done) -> Script:

@@ -8,10 +8,11 @@ from typing import Any
 
 from axioms.dynamic.cycles import Cycles
 from axioms.dynamic.determinate import Determinate
+from axioms.dynamic.excluded import Total, excluded
 from axioms.dynamic.noted import Event, Quiet, Spot, branches
 from axioms.dynamic.plan import Bytes, Known, Script
 from axioms.dynamic.shadow import Access
-from axioms.dynamic.waiting import Hand
+from axioms.dynamic.waiting import Hand, behind
 from ptxcore.isa.form import Use
 from ptxcore.machine.ir.windows import GLOBAL_BITS, SHARED_BITS
 from ptxcore.machine.run.memory import Segment
@@ -44,12 +45,22 @@ class Noting(Determinate):
         self.cycles = Cycles()
         self._met: dict[tuple[int, int], int] = {}
         self._updated: Spot | None = None
-        #: Whether some thread found something older than what was there; whether there was a `fence.sc`.
-        self.stale = self.total = False
+        #: Whether some thread found something older than what was there; each `fence.sc`.
+        self.stale = False
+        self.totals: list[Total] = []
         #: Threads that the script holds back.
         self.held: set[int] = set()
         self._used: dict[int, bool] = {}
         self._observed: dict[int, list[tuple[Spot, Hand, str]]] = {}
+
+    @property
+    def total(self) -> bool:
+        """Whether there was a `fence.sc`."""
+        return bool(self.totals)
+
+    def excluded(self) -> bool:
+        """Whether no execution begins as the script says."""
+        return excluded(self.events, self.totals, self.script)
 
     # Bytes that strong operations access.
 
@@ -159,10 +170,9 @@ class Noting(Determinate):
             return ()
         hands = spot.released.get(number, ())
         if self._releases(thread):
-            hands = spot.released[number] = (
-                *hands[-1:], Hand(self.clocks.join([self.clocks.release(number)]), access.strong, number)
-            )  # fmt: skip
-        return (*hands, self.fenced[number]) if number in self.fenced else hands
+            hand = Hand(self.clocks.join([self.clocks.release(number)]), access.strong, number)
+            hands = spot.released[number] = behind(hands, hand)
+        return (*hands, *self.fenced.get(number, ()))
 
     def _releases(self, thread: WatchedThread) -> bool:
         return thread.instruction.use.sem in _RELEASES
@@ -203,6 +213,8 @@ class Noting(Determinate):
 
     def _fence(self, thread: WatchedThread, how: Use) -> None:
         super()._fence(thread, how)
-        self.total = self.total or how.sem == "sc"
         wide = how.scope in ("gpu", "sys", "gl")
+        if how.sem == "sc":
+            number = thread.number
+            self.totals.append(Total(number, number // self.size, self.count.get(number, 0), wide))
         self.cycles.fences(thread.number, wide and how.sem != "release", wide and how.sem != "acquire")

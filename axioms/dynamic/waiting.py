@@ -48,6 +48,15 @@ class Hand(NamedTuple):
     thread: int
 
 
+#: How wide scopes are; of one device, no scope is wider than `.gpu`.
+_WIDTHS = {"cta": 0, "cluster": 1, "gpu": 2, "sys": 2}
+
+
+def behind(hands: tuple[Hand, ...], hand: Hand) -> tuple[Hand, ...]:
+    """What a thread hands on behind one more release: of the others only those of a wider scope do not come with it."""
+    return (*(one for one in hands if _WIDTHS.get(one.scope, 0) > _WIDTHS.get(hand.scope, 0)), hand)
+
+
 class Read:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to look again."""

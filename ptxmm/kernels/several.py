@@ -126,7 +126,7 @@ def one_run(
 
     try:
         state = runs.run(None, limit=LIMIT, watch=watch, progress=step)
-        if not any(w.stale for w in watchers) and broken(state):
+        if broken(state):
             raise Wrong(Failed(state, steps()))
     except Stopped as stopped:
         if isinstance(stopped.why, Race):
@@ -168,6 +168,8 @@ def run_several(
             state = runs.run(
                 None, limit=LIMIT, watch=watch, progress=step, placed=None if places is None else places.placed
             )
+            if any(w.excluded() for w in watchers):
+                return []
             if not any(w.stale for w in watchers) and broken(state):
                 raise _Broken(state)
             for at[0], watcher in enumerate(watchers):
@@ -175,7 +177,13 @@ def run_several(
         except Again:
             found.clear()
             raise
+        except Stopped as stopped:
+            if stopped.why != Open("time") and any(w.excluded() for w in watchers):
+                return []
+            raise
         except KernelError as error:
+            if any(w.excluded() for w in watchers):
+                return []
             # Where none of its own has to wait, threads wait for ever.
             if error.kind == "deadlock" and not any(w.stale or w.held for w in watchers):
                 raise _Broken(None) from None

@@ -24,7 +24,8 @@ class BarrierChoice:
     barriers of clusters, and `phase_order` says which of their events come first. `misuse` is a reason. `order` is what comes
     before what besides: instances of one barrier, and exits of threads before waits that do without them. `again` are
     arrivals with the next ones of threads that arrived with them, but did not wait. `early` is misuse too, but excuses nobody
-    from waiting. `ended` are reads that decide that a thread ends, with the waits that are over because it has."""
+    from waiting. `ended` are reads that decide that a thread ends, with the waits that are over because it has.
+    `culprits` are arrivals, or waits at barriers of clusters, that misuse a barrier together."""
 
     pairs: tuple[tuple[int, int], ...] = ()
     flows: tuple[tuple[int, int], ...] = ()
@@ -35,6 +36,7 @@ class BarrierChoice:
     again: tuple[tuple[int, int], ...] = ()
     early: str | None = None
     ended: tuple[tuple[int, int], ...] = ()
+    culprits: tuple[tuple[int, ...], ...] = ()
 
     def rows(self, size: int) -> Rows:
         return _as_rows(self.pairs, size)
@@ -120,8 +122,9 @@ def barrier_choices(
             tuple(p for c in combination for p in c.phase_order),
             tuple(p for c in combination for p in c.again),
             ended=tuple(p for c in combination for p in c.ended),
+            culprits=tuple(p for c in combination for p in c.culprits),
         )
-        if len(groups) > len(named) and whole.misuse is None and not _runs(program, whole):
+        if len(groups) > len(named) and not _runs(program, whole):
             continue
         whole.misuse = whole.misuse or next((c.early for c in combination if c.early), None)
         if cut or all(_agrees(program, whole, a) for members in counted.values() for a in members):
@@ -129,11 +132,28 @@ def barrier_choices(
 
 
 def _runs(program: Program, choice: BarrierChoice) -> bool:
-    """Whether the arrivals and waits can happen one after the other: they are in no circle."""
+    """Whether the arrivals and waits can happen one after the other: they are in no circle, or behind some misuse, whose
+    culprits are not in one themselves, nor behind one."""
     rows = list(program.relations["po"])
     for i, j in (*choice.pairs, *choice.order, *choice.phases):
         rows[i] |= 1 << j
-    return not any(row >> i & 1 for i, row in enumerate(closure(rows)))
+    reached = 0
+    for i, row in enumerate(closure(rows)):
+        if row >> i & 1:
+            reached |= row  # itself too
+    if choice.misuse is None:
+        return not reached
+    return any(not any(reached >> e & 1 for e in some) for some in choice.culprits) or not choice.culprits
+
+
+def _culprits(program: Program, group: Sequence[_Arrival]) -> Iterator[tuple[int, ...]]:
+    """Arrivals of an instance that misuse its barrier, by themselves or two together."""
+    for m in group:
+        if _strange([m]):
+            yield (m.event.index,)
+    for a, b in itertools.combinations(group, 2):
+        if a.count != b.count or (a.kind == "red") != (b.kind == "red") or _divergent(program, [a.event, b.event]):
+            yield a.event.index, b.event.index
 
 
 def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
@@ -264,6 +284,8 @@ def _deal(
             choice.misuse = _DIVERGENT
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
+        if choice.misuse is not None and not choice.culprits:
+            choice.culprits = tuple(_culprits(program, group))
         # From its first misuse on, a barrier owes nothing.
         for m in group if choice.misuse is None and (waiting or not differ) else []:
             if not _complete(program, threads, by_thread, number, k, group, m, cut):
@@ -284,7 +306,7 @@ def _deal(
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
     whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits, *disagreed), again=tuple(again))
-    whole.early, whole.ended = choice.early, tuple(ended)
+    whole.early, whole.ended, whole.culprits = choice.early, tuple(ended), choice.culprits
     return whole
 
 
@@ -398,9 +420,9 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
             gone = [t for t in meeting if len(by_thread[t]) <= k]
             exits += _exits(program, gone, b.wait)
             ended += _ended(program, gone, b.wait)
-    strange = any(m.event.thread not in meeting for m in members)
+    strange = tuple((m.event.index,) for m in members if m.event.thread not in meeting)
     if strange:
-        return BarrierChoice(misuse="bar.warp.sync by a thread that its member mask does not name")
+        return BarrierChoice(misuse="bar.warp.sync by a thread that its member mask does not name", culprits=strange)
     return BarrierChoice(tuple(pairs), (), None, tuple(exits), ended=tuple(ended))
 
 
@@ -420,6 +442,7 @@ def cluster_choices(program: Program) -> Iterator[BarrierChoice]:
 
 def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierChoice:
     misuse = None
+    culprits: list[tuple[int, ...]] = []
     steps: dict[int, list[Event]] = {}  # arrivals of phase k at 2k, waits at 2k + 1
     for events in by_thread.values():
         counts = {"MA": 0, "MW": 0}
@@ -427,15 +450,20 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
             tag = "MA" if "MA" in e.tags else "MW"
             if tag == "MA" and counts["MA"] > counts["MW"]:
                 misuse = "barrier.cluster.arrive by a thread that has not waited since it arrived before"
+                culprits.append((e.index,))
             if tag == "MW" and counts["MA"] != counts["MW"] + 1:
                 misuse = misuse or "barrier.cluster.wait by a thread that has not arrived"
+                culprits.append((e.index,))
             steps.setdefault(2 * counts[tag] + (tag == "MW"), []).append(e)
             counts[tag] += 1
     for step, events in steps.items():
         if step % 2 == 0 and _divergent(program, events):
             misuse = misuse or _DIVERGENT
+            culprits += [
+                (a.index, b.index) for a, b in itertools.combinations(events, 2) if _divergent(program, [a, b])
+            ]
     if misuse is not None:
-        return BarrierChoice(misuse=misuse)
+        return BarrierChoice(misuse=misuse, culprits=tuple(culprits))
     phases: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
     ended: list[tuple[int, int]] = []

@@ -30,7 +30,7 @@ from axioms.events.event import Event, Misuse
 from axioms.program import Program
 from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
-from axioms.sat.relations import Executed, filled, merged, union
+from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
 from axioms.sync.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
 from axioms.sync.named_barriers import NamedBarriers
@@ -287,7 +287,7 @@ class Barriers(Gathered):
         self.counted.append(Instances(self, threads, members))
 
     def _no_deadlock(self) -> None:
-        """Program order, instances, waiting for arrivals and for exits form no cycle, unless a barrier is misused."""
+        """Program order, instances, waiting for arrivals and for exits form no cycle, unless behind the misuse of a barrier."""
         misused = self.formula.disj((m.literal for m in self.misuse), BOTH)
         size = self.program.size
         events = {e.index for _, _, made in self._barrier_events() for e in made}
@@ -302,9 +302,32 @@ class Barriers(Gathered):
             for l in circles(*graph, whole, self.gone, self.at_once):
                 self.formula.add([-l, misused])
             return
-        for _, _, literals in cycles(merged(whole, self.at_once, self.formula), self.executed, self.formula):
+        joined = merged(whole, self.at_once, self.formula)
+        found = cycles(joined, self.executed, self.formula)
+        needed = self._before_misuse(joined) if found else {}
+        for i, _, literals in found:
             for l in literals:
                 self.formula.add([-l, misused])
+                if i in needed:
+                    self.formula.add([-l, -needed[i]])
+
+    def _before_misuse(self, order: Relation) -> dict[int, int]:
+        """Literals of the events that are over before some misuse, of those that excuse, comes about: who waits for ever among
+        them never gets to it, and it would come of itself."""
+        formula, executed = self.formula, self.executed.literals
+        found = [m for m in self.misuse if m.literal != FALSE and m.events]
+        needed = {i: formula.new() for i in range(self.program.size)} if found else {}
+        excuses = []
+        for m in found:
+            excuses.append(excuse := formula.new())
+            formula.add([-excuse, m.literal])
+            for event in m.events:
+                formula.add([-excuse, needed[self.at_once.get(event.index, event.index)]])
+        for i, j, literal in order.pairs() if found else ():
+            formula.add([-needed[j], -literal, -executed[i], needed[i]])
+        if found:
+            formula.add([-formula.disj((m.literal for m in self.misuse), BOTH), *excuses])
+        return needed
 
     # bar.red: the predicates of an instance, reduced.
 

@@ -180,3 +180,14 @@ def test_a_wait_for_no_phase_leaves_the_object_what_it_was(engine: str) -> None:
     )
     reason = decide(build(read(text, "state.litmus")), load("ptx-9.0"), engine=engine).undefined
     assert reason is not None and reason.rule.startswith("the state is not of the current phase")
+
+
+@pytest.mark.parametrize("engine", ["solve", "enumerate"])
+@pytest.mark.parametrize(("before", "meaning"), [("barrier.sync 1;", True), ("", False)])
+def test_no_misuse_excuses_the_wait_that_leads_to_it(before: str, meaning: bool, engine: str) -> None:
+    """Who waits for the end of somebody who waits for him never gets to where he would misuse a barrier."""
+    text = (
+        f"PTX circle\n{{ }}\nP0@cta 0 {{ {before} barrier.sync 0, 32; }}\nP1@cta 0 {{ bar.sync 0; }}\nexists (true)\n"
+    )
+    decision = decide(build(read(text, "circle.litmus")), load("ptx-9.0"), engine=engine)
+    assert (decision.undefined is None) == meaning

@@ -349,6 +349,12 @@ def _gate() -> str:
     return "\n".join([*title, *rows]) + "\n"
 
 
+def _hardware() -> str:
+    from ptxmm.gpu.page import table
+
+    return table([p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "measured").glob("*.json"))])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "base-names": _base_names,
     "instructions": _instructions,
@@ -367,6 +373,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "families": _families,
     "passes": _passes,
     "gate": _gate,
+    "hardware": _hardware,
     "rooms": lambda: _rooms("axioms"),
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),
 }

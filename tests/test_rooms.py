@@ -18,7 +18,11 @@ ORDERS = {
         engine
     """,
     "ptxcore.machine": "ir loops lower run vector explore",
-    "ptxmm.gpu": "parameters placement conditions contract body writer module layout simulator running judging words",
+    "ptxmm.gpu": """
+        parameters placement conditions contract body writer module layout simulator driver worker device
+        running judging words mutants
+        confidence tuning rows histograms page
+    """,
 }
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
 MOST_ROOMS, MOST_PAIRS = 14, 70

@@ -221,6 +221,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.repair import repair
 
         return repair(options)
+    if options.command == "gpu":
+        from ptxmm.cli.gpu import gpu
+
+        return gpu(options)
     from ptxmm.cli.check import check
 
     return check(options)

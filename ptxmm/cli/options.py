@@ -411,4 +411,5 @@ _COMMANDS: dict[str, Callable[[Commands], None] | tuple[str, str]] = {
     "compare": ("compare_options", "add_compare"),
     "repair": ("repair", "add_repair"),
     "weaken": ("repair", "add_weaken"),
+    "gpu": ("gpu", "add"),
 }

@@ -7,7 +7,10 @@
     layout       module, parameters -> a launch: memory, tables; memory behind it -> states
     simulator    our own machine as the place where it runs
     running      launches, again and again
+    driver, worker, device   a GPU as that place
     judging      what was seen, beside what a model allows; `words` tells it
+    mutants, confidence, tuning   how likely a violation had been seen, and how it becomes likelier
+    histograms   all of it, for a test
 
 Nobody but the command line and the API imports it.
 """

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 
 from litmus.test import (
+    AddressOf,
     And,
     Compare,
     Constant,
@@ -26,21 +27,33 @@ _OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def terms_of(test: Test) -> tuple[Term, ...]:
-    """What its conditions, its filter and `locations` speak of, each once."""
-    found: dict[Term, None] = dict.fromkeys(test.observed)
+def comparisons(test: Test) -> list[Compare]:
+    """Those of its conditions and its filter."""
+    found = []
     waiting: list[Proposition] = [c.proposition for c in test.conditions]
     if test.filter is not None:
         waiting.append(test.filter)
     while waiting:
         part = waiting.pop()
         if isinstance(part, Compare):
-            for side in (part.left, part.right):
-                if isinstance(side, RegisterTerm | LocationTerm):
-                    found[side] = None
-        else:
-            waiting += _parts(part)
+            found.append(part)
+        waiting += _parts(part)
+    return found
+
+
+def terms_of(test: Test) -> tuple[Term, ...]:
+    """What its conditions, its filter and `locations` speak of, each once."""
+    found: dict[Term, None] = dict.fromkeys(test.observed)
+    for compared in comparisons(test):
+        for side in (compared.left, compared.right):
+            if isinstance(side, RegisterTerm | LocationTerm):
+                found[side] = None
     return tuple(found)
+
+
+def compares_addresses(test: Test) -> bool:
+    """Whether its conditions or its filter speak of the address of a location."""
+    return any(isinstance(compared.right, AddressOf) for compared in comparisons(test))
 
 
 def _parts(proposition: Proposition) -> Sequence[Proposition]:

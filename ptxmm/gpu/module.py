@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from litmus.test import Test
-from ptxcore.diagnostics import Diagnostic, InputError
+from litmus.test import AddressOf, Test
+from ptxcore.diagnostics import Diagnostic, InputError, Span, fail
+from ptxmm.gpu.conditions import comparisons
 from ptxmm.gpu.contract import TARGET, VERSION, Module
 from ptxmm.gpu.placement import placed
 from ptxmm.gpu.writer import Writer
@@ -17,11 +18,23 @@ def module(test: Test, target: str = TARGET, version: str = VERSION) -> Module:
     try:
         placement = placed(test)
         program = build(test)
+        refuse_shared_addresses(test)
         return Writer(test, placement, program, target, version).module()
     except InputError as error:
         if not error.text:
             error.path, error.text = test.path, test.text
         raise
+
+
+def refuse_shared_addresses(test: Test) -> None:
+    """Raises InputError where a condition speaks of the address of shared memory, which only the thread knows."""
+    shared = {l.name for l in test.locations if l.space == "shared"}
+    for compared in comparisons(test):
+        if isinstance(compared.right, AddressOf) and compared.right.location in shared:
+            line = test.condition.line or 1
+            raise fail(
+                Span(line, 1, 2), f"the address of '{compared.right.location}' is compared, which lies in shared memory"
+            )
 
 
 def checked(made: Module) -> Module:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from litmus.test import Test
+from ptxmm.gpu.conditions import compares_addresses
 from ptxmm.gpu.contract import Module
 from ptxmm.gpu.layout import Launch, Seen, planned
 from ptxmm.gpu.parameters import Parameters
@@ -60,7 +61,7 @@ def addresses_of(test: Test) -> dict[str, int]:
     """What the model calls the addresses of the locations in global memory; nothing where a test takes none."""
     from ptxmm.addresses import Addresses, takes_addresses
 
-    if not takes_addresses(test):
+    if not takes_addresses(test) and not compares_addresses(test):
         return {}
     memory = Addresses(test, own_aliases=False)
     return {l.name: memory.address(l.name, None) for l in test.locations if l.space != "shared"}

@@ -59,7 +59,7 @@ def _beside(judged: Judged) -> list[str]:
         found.append(f"Under {judged.model}: FORBIDDEN, and seen {_times(row.times)}: {_plain(row)}")
         found += [f"    {line}" for line in row.why]
     if not (judged.forbidden or judged.undecided or judged.meaningless):
-        rest = "" if judged.unseen is None else f"; {judged.unseen} more are allowed, and were not seen"
+        rest = "" if judged.unseen is None else f"; of those that it allows, {judged.unseen} not seen"
         found.append(f"Under {judged.model}: all of these states are allowed{rest}")
     return found
 

@@ -1,5 +1,6 @@
 /* A driver that executes nothing: it shows whether arguments arrive. A kernel adds 1000 times its grid and once its block
-   to each of its 32-bit inputs. What stands in a module, or is a kernel's name, makes calls fail. */
+   to each of its 32-bit inputs; the kernel of a litmus test with two threads and two registers says that the threads of each
+   instance were in CTAs of their own, and that of the first instance read 1 and then 0. What stands in a module, or is a kernel's name, makes calls fail. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ int cuInit(unsigned flags) { return flags; }
 int cuDeviceGetCount(int *count) { return *count = 1, 0; }
 int cuDeviceGet(int *device, int ordinal) { return *device = 7 + ordinal, 0; }
 int cuDeviceGetName(char *name, int size, int device) { return strncpy(name, "fake", size), device != 7; }
-int cuDeviceGetAttribute(int *value, int which, int device) { return *value = which == 75 ? 9 : 0, device != 7; }
+int cuDeviceGetAttribute(int *value, int which, int device) { return *value = which == 75 ? 9 : which == 16 ? 8 : 0, device != 7; }
 int cuDriverGetVersion(int *version) { return *version = 12080, 0; }
 int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = malloc(1), device != 7; }
 int cuCtxSetCurrent(void *context) { return context == 0; }
@@ -32,6 +33,10 @@ int cuModuleUnload(void *module) { return free(module), 0; }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     return *function = strstr(module, name), *function == 0;
 }
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *function, int block, size_t shared) {
+    return *count = 4, !function || block % 32 || shared;
+}
+int cuMemcpyDtoD_v2(Address to, Address from, size_t size) { return memcpy((void *)to, (void *)from, size), 0; }
 int cuMemAlloc_v2(Address *address, size_t size) { return *address = (Address)malloc(size), 0; }
 int cuMemFree_v2(Address address) { return free((void *)address), 0; }
 int cuMemcpyHtoD_v2(Address to, const void *from, size_t size) { return memcpy((void *)to, from, size), 0; }
@@ -39,6 +44,16 @@ int cuMemcpyDtoH_v2(void *to, Address from, size_t size) { return memcpy(to, (vo
 int cuMemsetD8_v2(Address to, unsigned char value, size_t size) { return memset((void *)to, value, size), 0; }
 int cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra) {
+    if (!strncmp(function, "litmus", 6)) {
+        uint64_t *row = *(uint64_t **)parameters[1];
+        uint32_t *control = *(uint32_t **)parameters[2], instances = control[0] * control[1];
+        if (gx < 2 * control[0] || bx % 32 || extra) return 1;
+        for (uint64_t i = 0; i < instances; i++, row += 6) {
+            uint64_t own[] = {1, 2 * i << 10, 1, (2 * i + 1) << 10, i == 0, 0};
+            memcpy(row, own, sizeof own);
+        }
+        return failed = 0;
+    }
     uint32_t *in = *(uint32_t **)parameters[0], *out = *(uint32_t **)parameters[1], count = *(uint32_t *)parameters[2];
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || stream || extra) return 1;
     if (!strncmp(function, "hang", 4)) sleep(1000);

@@ -271,6 +271,14 @@ def test_addresses_are_told_as_the_model_has_them() -> None:
     assert judged.held and not judged.forbidden and judged.unseen == 0
 
 
+def test_addresses_of_shared_memory_are_no_numbers_of_the_model() -> None:
+    head = "PTX t\n{ .shared .u32 s = 7; }\nP0@cta 0 {\nmov.u64 %rd1, s;\nadd.u64 %rd2, %rd1, 4;\n"
+    for condition, said in (("0:rd2 != 0", "may hold an address of shared"), ("s = &s", "is compared")):
+        with pytest.raises(InputError, match=said):
+            module(ptxmm.parse(head + f"ld.shared.u32 %r1, [%rd1];\n}}\nexists ({condition})\n"))
+    assert made(ptxmm.parse(head + "ld.shared.u32 %r1, [%rd1];\n}\nexists (0:r1 = 7)\n")) is not None
+
+
 # Layout.
 
 

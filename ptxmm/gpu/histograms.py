@@ -1,0 +1,165 @@
+"""Histograms of tests: module, launches, judgement, and what went wrong on the way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from axioms.program import UnsupportedProgram
+from litmus.test import Test
+from ptxcore.diagnostics import InputError
+from ptxmm.gpu.confidence import Confidence, confident
+from ptxmm.gpu.confidence import document as confidence_document
+from ptxmm.gpu.confidence import lines as confidence_lines
+from ptxmm.gpu.contract import TARGET, VERSION, Module
+from ptxmm.gpu.driver import CudaError
+from ptxmm.gpu.judging import Judged, judge
+from ptxmm.gpu.layout import TooLarge
+from ptxmm.gpu.module import checked, module
+from ptxmm.gpu.parameters import Parameters
+from ptxmm.gpu.running import Machine, Until, observe
+from ptxmm.gpu.simulator import NoEnd, Simulator
+from ptxmm.gpu.words import block, digest_of, document
+from ptxmm.gpu.worker import Worker
+
+
+class Wrong(Exception):
+    """Why a test has no histogram, in a line or with its place."""
+
+
+class Where:
+    """Where tests run, and how: on the GPU of a `worker`, or on our own machine without one. `target`: of modules; None: the
+    GPU's own. `ptxas`: the program that assembles them; None: the driver does."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        *,
+        target: str | None = None,
+        worker: Worker | None = None,
+        ptxas: str | None = None,
+    ) -> None:
+        self.parameters, self._worker, self._ptxas = parameters, worker, ptxas
+        device = worker.device if worker is not None else None
+        self.target = target or (device.arch if device is not None else TARGET)
+        self.version = device.ptx if device is not None else VERSION
+        self.name = device.name if device is not None else Simulator.name
+        self.driver = str(device.driver) if device is not None else Simulator.driver
+
+    def made(self, test: Test) -> Module:
+        """The module of a test. Raises InputError."""
+        found = self._of(test, self.target)
+        if isinstance(found, Module):
+            return found
+        if (
+            self._worker is None and self.target == TARGET
+        ):  # what only one architecture has runs on our own machine, too
+            other = self._of(test, "sm_100a")
+            if isinstance(other, Module):
+                return other
+        raise found
+
+    def _of(self, test: Test, target: str) -> Module | InputError:
+        try:
+            return checked(module(test, target, self.version))
+        except InputError as error:
+            return error
+
+    def machine(self, made: Module) -> Machine:
+        """What runs a module. Raises CudaError where ptxas does not take it."""
+        if self._worker is None:
+            return Simulator(made)
+        from ptxmm.gpu.device import OnGpu
+
+        return OnGpu(made, self._worker, assembled(made, self._ptxas) if self._ptxas else None)
+
+    def close(self) -> None:
+        """Ends the worker."""
+        if self._worker is not None:
+            self._worker.close()
+
+
+def assembled(made: Module, ptxas: str) -> bytes:
+    """What a ptxas makes of a module. Raises CudaError with what it says."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, output = os.path.join(folder, "test.ptx"), os.path.join(folder, "test.cubin")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(made.text)
+        try:
+            ran = subprocess.run([ptxas, f"-arch={made.target}", source, "-o", output], capture_output=True, text=True)
+        except OSError as error:
+            raise CudaError(f"{ptxas}: {error.strerror or error}") from None
+        if ran.returncode:
+            raise CudaError(f"{ptxas}: {(ran.stderr + ran.stdout).strip() or f'status {ran.returncode}'}")
+        with open(output, "rb") as binary:
+            return binary.read()
+
+
+@dataclass
+class Histogram:
+    """What a test came to: `judged` by a model, in so many `launches` and `seconds` on a machine; the `confidence`, where it
+    was asked for."""
+
+    judged: Judged
+    launches: int
+    seconds: float
+    machine: str
+    confidence: Confidence | None = None
+
+    def lines(self) -> list[str]:
+        """As litmus7 prints it."""
+        from ptxmm.checker import pointers
+
+        test = self.judged.test
+        places = pointers(test, [row.state for row in self.judged.rows])
+        found = block(self.judged, digest_of(test), self.seconds, places)
+        found.append(f"On {self.machine}: {self.judged.seen.instances} instances in {self.launches} launches")
+        return found if self.confidence is None else [*found, *confidence_lines(self.confidence)]
+
+    def document(self) -> dict[str, Any]:
+        """As data."""
+        found = document(self.judged, digest_of(self.judged.test), self.seconds, self.launches)
+        return found if self.confidence is None else found | {"confidence": confidence_document(self.confidence)}
+
+
+@contextlib.contextmanager
+def explained(test: Test) -> Iterator[None]:
+    """Makes `Wrong` of all that can be wrong with a test or its launches."""
+    try:
+        yield
+    except InputError as error:
+        raise Wrong(str(error)) from None
+    except (UnsupportedProgram, NoEnd, TooLarge, CudaError) as error:
+        raise Wrong(f"{test.identity}: error: {error}") from None
+
+
+def histogram(
+    test: Test, where: Where, model: str = "ptx-9.0", *, seconds: float | None = None, launches: int | None = None,
+    seed: int = 0, timeout: float | None = 60.0, confidence: float | None = None, budget: float = 60.0,
+) -> Histogram:  # fmt: skip
+    """Launches a test for so many `seconds`, at most `launches` times, and judges what was seen by a model, which has `timeout`
+    seconds for it. `confidence`: run its mutants, too, and take `budget` seconds for that. Launch number n has the seed
+    `seed + n`. Raises Wrong."""
+    with explained(test):
+        made = where.made(test)
+        seen, count, spent = observe(made, where.machine(made), where.parameters, Until(launches, seconds), seed)
+        if seen.misplaced:
+            raise Wrong(f"{test.identity}: error: a mistake of the harness, or of the GPU: {seen.misplaced}")
+        found = Histogram(judge(made, seen, model, timeout=timeout), count, spent, where.name)
+        if confidence is not None:
+            found.confidence = confident(
+                test, where.made, where.machine, where.parameters, model, confidence, budget, seed=seed, timeout=timeout,
+                launches=launches,
+            )  # fmt: skip
+    return found
+
+
+def histograms(tests: Iterable[Test], where: Where, model: str = "ptx-9.0", **how: Any) -> Iterator[Histogram]:
+    """The histograms of tests, one by one as they are done; `how` as for `histogram`. Raises Wrong."""
+    for test in tests:
+        yield histogram(test, where, model, **how)

@@ -1,0 +1,110 @@
+"""Mutants of a test that forbids something: a little weaker each, and then the model allows it.
+
+After "MC Mutants" (ASPLOS 2023). A machine that breaks the rule which forbids an outcome behaves on the test as a sound machine
+does on some mutant of it; how often a mutant shows the outcome says how likely it is that such a machine had been caught.
+Mutants are of two kinds: an order or a scope weakened, a fence or a barrier dropped; and two accesses of a thread that stand
+next to each other the other way round, which any machine may show that takes turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from litmus.relaxations import relaxations, restated, terms_of
+from litmus.test import Condition, Not, Proposition, Test
+from ptxcore.diagnostics import InputError
+from ptxcore.syntax.printer import print_statement
+from ptxcore.syntax.tree import Address, AnyStatement, Instruction, Name, Pair, Vector
+
+_ACCESSES = ("ld", "st", "atom", "red")
+_MEETINGS = ("fence", "membar", "bar", "barrier")
+
+
+class Mutant(NamedTuple):
+    """A test that allows what the other forbids, and how it differs: `what`. `kind` is `weakened` or `swapped`."""
+
+    test: Test
+    what: str
+    kind: str
+
+
+def target_of(test: Test) -> Proposition:
+    """The outcome that a test is about: one that breaks it, or for `exists` the one that is asked for."""
+    condition = test.condition
+    return Not(condition.proposition) if condition.quantifier == "forall" else condition.proposition
+
+
+def mutants(test: Test, model: str, timeout: float | None) -> Iterator[Mutant]:
+    """The mutants under which a model allows the outcome, each once."""
+    import ptxmm
+    from axioms.program import UnsupportedProgram
+
+    wanted, terms = target_of(test), set(terms_of(test))
+    for one in _changed(test):
+        if not terms <= set(one.test.observed):
+            continue
+        asked = replace(one.test, condition=Condition("exists", wanted), observed=())
+        try:
+            if ptxmm.check(asked, model, timeout=timeout, witnesses=False).verdict == "ok":
+                yield Mutant(asked, one.what, one.kind)
+        except (InputError, UnsupportedProgram):
+            continue
+
+
+def forbids(test: Test, model: str, timeout: float | None) -> bool | None:
+    """Whether a model forbids the outcome that a test is about; None where nobody knows."""
+    import ptxmm
+
+    asked = replace(test, condition=replace(test.condition, quantifier="~exists", proposition=target_of(test)), more=())
+    verdict = ptxmm.check(replace(asked, checks=(), meta=()), model, timeout=timeout, witnesses=False).verdict
+    return {"ok": True, "no": False}.get(verdict)
+
+
+def _changed(test: Test) -> Iterator[Mutant]:
+    for one in relaxations(test):
+        dropped = one.what.endswith("dropped")
+        statement = one.what.split(": ", 1)[-1].removeprefix("@").split(".")[0].split()[-1]
+        barrier = one.what.startswith("barrier ")
+        if not dropped or barrier or statement in _MEETINGS:
+            yield Mutant(one.test, one.what, "weakened")
+    for t, thread in enumerate(test.threads):
+        for i, (a, b) in enumerate(zip(thread.statements, thread.statements[1:], strict=False)):
+            if _may_swap(a, b):
+                statements = (*thread.statements[:i], b, a, *thread.statements[i + 2 :])
+                threads = [replace(x, statements=statements) if x is thread else x for x in test.threads]
+                bare = replace(
+                    test, threads=tuple(threads), observed=terms_of(test), condition=Condition("exists"), more=(),
+                    filter=None, checks=(), meta=(),
+                )  # fmt: skip
+                read = restated(bare)
+                if read is not None:
+                    yield Mutant(read, f"P{t}: {print_statement(a)} and {print_statement(b)} swapped", "swapped")
+
+
+def _may_swap(a: AnyStatement, b: AnyStatement) -> bool:
+    """Whether two statements are accesses of which neither computes what the other needs."""
+    if not isinstance(a, Instruction) or not isinstance(b, Instruction):
+        return False
+    if a.opcode not in _ACCESSES or b.opcode not in _ACCESSES or a.guard is not None or b.guard is not None:
+        return False
+    first, second = _registers(a), _registers(b)
+    written = [{o.name for o in i.operands[:1] if isinstance(o, Name)} for i in (a, b)]
+    return not (written[0] & second or written[1] & first)
+
+
+def _registers(instruction: Instruction) -> set[str]:
+    found: set[str] = set()
+    waiting = list(instruction.operands)
+    while waiting:
+        operand = waiting.pop()
+        if isinstance(operand, Name):
+            found.add(operand.name)
+        elif isinstance(operand, Address):
+            waiting.append(operand.base)
+        elif isinstance(operand, Vector):
+            waiting += operand.elements
+        elif isinstance(operand, Pair):
+            waiting += [operand.first, operand.second]
+    return found

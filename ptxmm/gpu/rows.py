@@ -1,0 +1,53 @@
+"""What was seen as a row in the database of a campaign: the machine stands where the model does."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import asdict
+
+from ptxmm.campaigns.database import Database, Row
+from ptxmm.campaigns.identity import Question, hash_of, version
+from ptxmm.gpu.judging import Judged
+from ptxmm.gpu.parameters import Parameters
+from ptxmm.result import KINDS, observation_of
+
+
+def question(name: str, driver: str, parameters: Parameters, model: str) -> Question:
+    """What is asked of a machine: by its name and driver, with these parameters; and the model that says what is forbidden."""
+    words = [f"{name}={value}" for name, value in asdict(parameters).items() if value != asdict(Parameters())[name]]
+    return Question(
+        f"{name}{f' ({driver})' if driver else ''}", (("model", model),), " ".join(["gpu", *words]), version()
+    )
+
+
+def verdict(judged: Judged) -> str:
+    """What runs say of the condition: they prove that something happens, and never that it does not."""
+    quantifier = judged.test.condition.quantifier
+    if quantifier == "exists":
+        return "ok" if judged.held else "undecided"
+    return "bounded" if judged.held else "no"
+
+
+def row(judged: Judged, asked: Question, text: str, seconds: float) -> Row:
+    """The row of a test, whose file has this text. `positive` and `negative` count instances, and `error` tells of states that
+    the model forbids."""
+    forbidden = len(judged.forbidden)
+    return Row(
+        test_hash=hash_of(text), question=asked.identity, name=judged.test.name, path=judged.test.identity, test=text,
+        model=asked.model, options=asked.options, version=asked.version, verdict=verdict(judged),
+        kind=KINDS[judged.test.condition.quantifier], observation=observation_of(judged.positive, judged.negative),
+        states=json.dumps([r.state for r in judged.rows]), positive=judged.positive, negative=judged.negative, whole=0,
+        timeout=None, error=f"{forbidden} states that {judged.model} forbids were seen" if forbidden else None, outcome=None,
+        seal="", seconds=round(seconds, 6),
+        decided=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    ).sealed()  # fmt: skip
+
+
+def store(path: str, command: str, asked: Question, rows: list[Row]) -> None:
+    """Writes the rows of a command into a database, where `ptxmm campaign --report` finds them. Raises
+    `ptxmm.campaigns.database.DatabaseError`."""
+    with Database(path, writes=True) as database:
+        database.begin(command, [asked])
+        database.add(rows, [(place, r.path, r.test_hash, "") for place, r in enumerate(rows)])
+        database.end(len(rows))

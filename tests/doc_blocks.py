@@ -207,7 +207,7 @@ def _explored(form: Form) -> str:
     from ptxcore.machine.lower.executable import explored, explored_in_kernels
     from ptxmm.kernels.whole import BY_RUNS_ALONE
 
-    if form.mnemonic in BY_RUNS_ALONE and form.run is not None:
+    if form.mnemonic in BY_RUNS_ALONE and form.run is not None and not explored(form):
         return "by runs"
     in_kernels = explored_in_kernels(form) or form.kind in ("jump", "call") or form.mnemonic in _OF_THE_STACK
     return "yes" if explored(form) else "in kernels" if in_kernels else "no"

@@ -19,6 +19,7 @@ from axioms.dynamic.phases import Actor, Part
 from axioms.dynamic.shadow import AGENTS, Access
 from ptxcore.isa.async_copy import st_async
 from ptxcore.isa.form import Use
+from ptxcore.isa.launch import try_cancel
 from ptxcore.isa.mbarrier import arrive_after_copies
 from ptxcore.machine.lower.ops import Op
 from ptxcore.machine.run.memory import Segment
@@ -107,7 +108,12 @@ class Copies:
             return Agent(party, thread.op, ops, arrival, "generic", -1, -1, 0, parts, (), {})
         if copy is None and how.form.mnemonic == "tcgen05":
             return self.run.tensor_memories.commits(thread)
-        if copy is None and (how.form.run is not st_async or how.sem == "release" or how.space != "shared::cluster"):
+        cancels = how.form.run is try_cancel
+        if (
+            copy is None
+            and not cancels
+            and (how.form.run is not st_async or how.sem == "release" or how.space != "shared::cluster")
+        ):
             raise self.run.leaves(thread, "asynchronous")
         if copy is not None and copy.after is None and not how.words["bulk"]:
             time = self._counts[number] = self._counts.get(number, 0) + 1
@@ -115,7 +121,7 @@ class Copies:
             return self._noted(
                 thread, copy, Agent(party, thread.op, ops, arrival, "generic", own, own, time, (), (), {})
             )
-        proxy = "generic" if copy is None else "async"
+        proxy = "generic" if copy is None and not cancels else "async"
         first = self.numbered(number, proxy)
         parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})

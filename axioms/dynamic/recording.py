@@ -53,6 +53,8 @@ class Recording:
         #: Where addresses of Tensor Memory were stored; whether the next store is of one.
         self._addresses: set[int] = set()
         self.allocating = False
+        #: What makes the clusters of a launch, where somebody chooses who of them begins.
+        self.clusters: Callable[..., Any] | None = None
 
     @property
     def watcher(self) -> Watcher:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from axioms.dynamic.depends import Ran
 from axioms.dynamic.determinate import Determinate
@@ -21,6 +21,7 @@ from ptxcore.clock import limited
 from ptxcore.machine.run.faults import KernelError
 from ptxcore.machine.run.launch import UsageError
 from ptxmm.answers import Coverage, own_verdict_of, settle, verdict_of
+from ptxmm.kernels.cancelled import cancels
 from ptxmm.kernels.changing import NotAlike
 from ptxmm.kernels.changing import Places as ChangingPlaces
 from ptxmm.kernels.expressions import TYPES
@@ -72,7 +73,7 @@ _STUCK = "deadlock"
 #: Errors that leave a launch without a meaning, which the formula tells where it can be asked.
 _UNDEFINED = frozenset(("bad-mask", "bad-size", "misaligned", "out-of-bounds", "wrong-space"))
 #: Instructions that runs follow and the formula does not.
-BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05"))
+BY_RUNS_ALONE = frozenset(("wgmma", "tcgen05", "clusterlaunchcontrol"))
 _TELLING = _MISUSED | {_STUCK}
 #: The part of a time limit that a run may take.
 _SHARE = 0.5
@@ -136,6 +137,11 @@ def decide_whole(test: KernelTest, result: Result, deadline: float | None, model
     run = partial(_run, runs, war_ok="war-ok" in model.readings)
     places = Places(test)
     result.warnings = places.warnings(runs.warnings)
+    if cancels(runs):
+        from ptxmm.kernels.cancelled import decide_by_choices
+
+        with limited(None if deadline is None else max(0.0, deadline - time.monotonic())):
+            return decide_by_choices(runs, result, places, run, racing=racing)
     with limited(None if deadline is None else max(0.0, _SHARE * (deadline - time.monotonic()))):
         ran = run(None)
         if racing:
@@ -245,9 +251,11 @@ def _differ(one: _Ran, other: _Ran) -> bool:
     return other.why is not None or counts[0] != counts[1]
 
 
-def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False, war_ok: bool = False) -> _Ran:
+def _run(
+    runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False, war_ok: bool = False, clusters: Any = None
+) -> _Ran:
     """One watched run, in an order that a seed draws; `alone`: thread by thread; `fill` is in every byte of buffers that may
-    hold anything; `war_ok`: the reading of this name."""
+    hold anything; `war_ok`: the reading of this name; `clusters`: what makes those of a launch."""
     watchers: list[Determinate | Together] = []
     recorded: list[Ran] = []
 
@@ -260,6 +268,7 @@ def _run(runs: Runs, seed: int | None, fill: int = 0, *, alone: bool = False, wa
             watcher.copies.war_ok = war_ok
             watchers[number:] = [watcher]
             recording = Recording(watcher)
+            recording.clusters = clusters
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 

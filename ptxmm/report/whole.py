@@ -36,6 +36,8 @@ OPEN = {
     "contents": "what buffers hold at first",
     "cycle": "operations on several places in memory, of which each could come before the next one",
     "runs": "too many orders of operations that matter",
+    "cancel": "a request to cancel a cluster in a CTA of which one was refused (PTX ISA 9.0, section 9.7.13.17)",
+    "choices": "too many choices of the clusters that begin and that are cancelled",
 }
 
 
@@ -109,12 +111,25 @@ def replayed(ctas: int, threads: int) -> str:
 
 
 #: Instructions that only runs follow.
-_ALONE = {"wgmma": "products of warpgroups (wgmma)", "tcgen05": "operations on Tensor Memory (tcgen05)"}
+_ALONE = {
+    "wgmma": "products of warpgroups (wgmma)",
+    "tcgen05": "operations on Tensor Memory (tcgen05)",
+    "clusterlaunchcontrol": "requests to cancel clusters (clusterlaunchcontrol)",
+}
 
 
 def by_runs_alone(instructions: list[str], open_: str) -> str:
     """Why a test is not decided whose instructions only runs follow."""
     return f"{' and '.join(_ALONE[i] for i in instructions)} are followed by runs of all threads alone, and {open_}"
+
+
+def chosen(runs: int, outcomes: int, accesses: int) -> str:
+    """The note of a test that a run decides for each choice of who is cancelled."""
+    return (
+        f"a run of all threads for each of {runs:,} choices of the clusters that begin and that are cancelled, and by whom: "
+        f"each stands for all executions with that choice, {outcomes:,} outcome{'s' * (outcomes != 1)} in all; the last one "
+        f"has {accesses:,} accesses"
+    )
 
 
 def waits_for_ever(text: str) -> str:

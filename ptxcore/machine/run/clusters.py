@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 
 from ptxcore.machine.run.special import Triple
 
@@ -49,3 +50,33 @@ class Clusters:
         kx, ky, kz = self.cluster
         x, y, z = number % nx * kx, number // nx % ny * ky, number // nx // ny * kz
         return [(x + rank % kx, y + rank // kx % ky, z + rank // (kx * ky)) for rank in range(kx * ky * kz)]
+
+
+class ChosenClusters(Clusters):
+    """Clusters of which somebody chooses who begins: the others are to be cancelled. `choose(n)` gives a number below n: 0
+    where all begin, or a request is refused."""
+
+    def __init__(self, grid: Triple, cluster: Triple, choose: Callable[[int], int]) -> None:
+        super().__init__(grid, cluster)
+        self.choose = choose
+        everybody = (1 << self._total) - 1
+        begins = everybody - choose(everybody)  # at least one does
+        self._begin = [n for n in range(self._total) if begins >> n & 1]
+        #: Who is still to be cancelled, and the CTAs of which a request was refused.
+        self.left = [n for n in range(self._total) if not begins >> n & 1]
+        self.refused: set[Triple] = set()
+
+    def __next__(self) -> list[Triple]:
+        if not self._begin:
+            raise StopIteration
+        return self._indices(self._begin.pop(0))
+
+    def cancel(self) -> Triple | None:
+        chosen = self.choose(1 + len(self.left))
+        return self._indices(self.left.pop(chosen - 1))[0] if chosen else None
+
+
+def clusters_of(watcher: Any, grid: Triple, cluster: Triple, random: Random | None) -> Clusters:
+    """The clusters of a launch: those that its watcher makes, where it chooses who begins and who is cancelled."""
+    made: Callable[[Triple, Triple], Clusters] | None = getattr(watcher, "clusters", None)
+    return Clusters(grid, cluster, random) if made is None else made(grid, cluster)

@@ -17,7 +17,7 @@ from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.ops import Op, Program
 from ptxcore.machine.run.asynchronous import Operation
-from ptxcore.machine.run.clusters import Clusters
+from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
 from ptxcore.machine.run.emulation import blame, emulate, undefined_registers, values_of
@@ -119,7 +119,7 @@ class Launch:
         self.pending: list[Operation] = []
         ops = compiled.ops if self.random else ()
         self.cancels = any(op.use.form.mnemonic == "clusterlaunchcontrol" for op in ops)
-        self.waiting = Clusters(grid, cluster, self.random if self.cancels else None)
+        self.waiting = clusters_of(watcher, grid, cluster, self.random if self.cancels else None)
         #: Whether anything came of this round, and whether a thread was still busy when its turn ended.
         self.progressed = self.busy = False
         #: Whether this round has long turns.

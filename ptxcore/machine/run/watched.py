@@ -15,6 +15,7 @@ from ptxcore.machine.ir.windows import GLOBAL_BITS, LOCAL, SHARED, WINDOW_BITS
 from ptxcore.machine.lower.ops import Code, Op
 from ptxcore.machine.run import short
 from ptxcore.machine.run.asynchronous import Boxed, Copy
+from ptxcore.machine.run.clusters import ChosenClusters
 from ptxcore.machine.run.special import Place
 from ptxcore.machine.run.surroundings import Cta, Launch
 from ptxcore.machine.run.tensor_memory import Cells
@@ -339,8 +340,13 @@ class WatchedThread(Thread):
         super().clear(how, address, size)
 
     def cancel_cluster(self, how: Use) -> tuple[int, int, int] | None:
-        self.watcher.other(self, "cancel", how)
-        return super().cancel_cluster(how)
+        clusters = getattr(self.launch, "waiting", None)
+        if not isinstance(clusters, ChosenClusters) or self.cta.index in clusters.refused:
+            self.watcher.other(self, "cancel", how)
+        found = super().cancel_cluster(how)
+        if found is None and isinstance(clusters, ChosenClusters):
+            clusters.refused.add(self.cta.index)
+        return found
 
     def replicas(self, how: Use, address: int) -> list[int]:
         self.watcher.other(self, "proxy", how)

@@ -1,0 +1,89 @@
+"""Runs of kernel tests whose kernels cancel clusters that have not begun (PTX ISA 9.0, section 9.7.13.17), for each choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from axioms.dynamic.choices import all_ways
+from axioms.dynamic.findings import Open
+from ptxcore.isa.launch import try_cancel
+from ptxcore.machine.run.clusters import ChosenClusters
+from ptxmm.kernels.several import Several
+from ptxmm.kernels.whole_contents import Contents
+from ptxmm.report import whole as told
+
+if TYPE_CHECKING:
+    from axioms.dynamic.choices import Choices
+    from ptxcore.machine.run.special import Triple
+    from ptxmm.kernels.places import Places
+    from ptxmm.kernels.runs import Runs, State
+    from ptxmm.kernels.whole import _Ran
+    from ptxmm.result import Result
+
+#: Choices at most. A test of three clusters, each of which asks until it is refused, needs 43.
+MOST = 5_000
+
+
+def cancels(runs: Runs) -> bool:
+    """Whether a kernel asks to cancel clusters that have not begun."""
+    codes = [code for device in runs.devices.values() for code in device.program.functions.values()]
+    return any(op.use.form.run is try_cancel for code in codes for op in code.ops)
+
+
+def _chosen(run: Callable[..., _Ran], choices: Choices) -> tuple[_Ran, bool]:
+    """A run that chooses, and whether each cluster has begun in it or was cancelled."""
+    made: list[ChosenClusters] = []
+
+    def clusters(grid: Triple, cluster: Triple) -> ChosenClusters:
+        made.append(ChosenClusters(grid, cluster, choices.choose))
+        return made[-1]
+
+    ran = run(None, alone=True, clusters=clusters)
+    return ran, not any(one.left for one in made)
+
+
+def decide_by_choices(runs: Runs, result: Result, places: Places, run: Callable[..., _Ran], *, racing: bool) -> str:
+    """Answers all checks of a test whose kernels cancel clusters: by a run for each choice of who begins, who is cancelled by
+    whom and which requests are refused, each of which stands for all executions with that choice. Gives why where something
+    is left open."""
+    from ptxmm.kernels.whole import _STUCK, _found, _is_certain, _open_ones, _tell_all, _tell_failed
+
+    test = runs.test
+    if _open_ones(test):
+        return told.left_open("contents", "")
+    states: list[State] = []
+    count = accesses = 0
+    for ran, complete in all_ways(partial(_chosen, run)):
+        count += 1
+        if count > MOST:
+            return told.left_open("choices", "")
+        if not complete and (ran.why is None or (ran.error is not None and ran.error.kind == _STUCK)):
+            continue  # clusters are left that begin after all, which is another choice
+        if ran.error is not None and ran.error.kind == _STUCK and all(map(_is_certain, ran.watchers)):
+            _tell_failed(test, result, None)
+            if result.verdict == "no":
+                return ""
+        elif ran.why is not None and _found(runs, result, ran, places, racing=racing):
+            return ""
+        open_ = ran.why or next((w.unknown for w in ran.watchers if w.unknown is not None), None)
+        if open_ is not None or ran.state is None:
+            place = _place_of(places, ran, open_) if isinstance(open_, Open) else ""
+            said = ran.error.message if ran.error is not None else ""
+            return told.left_open(open_.what if isinstance(open_, Open) else "unordered", place, said)
+        contents = Contents(test, ran.recorded, [ran.state], places)
+        if more := contents.open_decision():
+            return more
+        if any(contents.open_in(check) or contents.products_in(check) for check in test.checks):
+            return told.left_open("rounding", "")
+        accesses = sum(w.accesses for w in ran.watchers)
+        states += [ran.state] if ran.state not in states else []
+    _tell_all(test, result, Several(states, count, accesses, beyond=False))
+    result.notes.append(told.chosen(count, len(states), accesses))
+    return ""
+
+
+def _place_of(places: Places, ran: _Ran, open_: Open) -> str:
+    number = len(ran.watchers) - 1
+    return str(places.launch_spot(number, open_.party.op.instruction.span.line)) if open_.party else ""

@@ -19,6 +19,8 @@ _LONGEST_NAME = 120
 _OBJECTS = 100000
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")  # that end a command
 _SOON = 0.25  # seconds, in which who asked for it has long returned
+#: Commands that tell by themselves what an interrupt leaves.
+_SAY_SO = ("check", "compare", "campaign", "repair", "weaken")
 _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 
 
@@ -38,9 +40,13 @@ def entry() -> NoReturn:
     sys.unraisablehook = _heard
     status = _INTERRUPTED
     try:
-        with contextlib.suppress(KeyboardInterrupt):
-            status = _status()
-            _heed_no_signal()
+        status = _status()
+        _heed_no_signal()
+    except KeyboardInterrupt:
+        _heed_no_signal()
+        if sys.argv[1:] and sys.argv[1] not in _SAY_SO:
+            with contextlib.suppress(OSError):
+                sys.stderr.write("ptxmm: interrupted\n")
     finally:
         _heed_no_signal()
         # CPython notes an interrupt that comes through code made from a text, and `python -m` ends by it at last, whatever

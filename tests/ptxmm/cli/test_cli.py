@@ -409,6 +409,23 @@ def test_a_check_is_terminated_even_where_a_solver_lets_no_other_thread_run(fold
         process.kill()
 
 
+@pytest.mark.parametrize("command", ["classify", "generate"])
+def test_every_command_says_that_it_was_interrupted(command: str) -> None:
+    stopped = f"""
+import ptxmm.cli.{command} as module
+from ptxmm.cli.main import entry
+def interrupted(options): raise KeyboardInterrupt
+module.{command} = interrupted
+entry()
+"""
+    arguments = {"classify": ["-"], "generate": ["Rfe", "Fre"]}[command]
+    done = subprocess.run(
+        [sys.executable, "-c", stopped, command, *arguments],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ptxmm: interrupted\n")
+
+
 ABORTS = """
 import os
 from ptxmm.checker import Checker

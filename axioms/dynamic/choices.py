@@ -14,6 +14,7 @@ class Choices:
 
     def __init__(self, told: tuple[int, ...] = ()) -> None:
         self._told = told
+        self.is_first = not told
         #: What was chosen, and of how many ways.
         self.made: list[tuple[int, int]] = []
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.choices import all_ways
-from axioms.dynamic.findings import Open
+from axioms.dynamic.findings import Open, Stopped
 from ptxcore.isa.launch import try_cancel
 from ptxcore.machine.run.clusters import ChosenClusters
 from ptxmm.kernels.several import Several
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ptxmm.kernels.whole import _Ran
     from ptxmm.result import Result
 
-#: Choices at most. A test of three clusters, each of which asks until it is refused, needs 43.
+#: Choices at most. Where each cluster asks until it is refused, three of them have 25 and four 147.
 MOST = 5_000
 
 
@@ -37,6 +38,8 @@ def _chosen(run: Callable[..., _Ran], choices: Choices) -> tuple[_Ran, bool]:
     made: list[ChosenClusters] = []
 
     def clusters(grid: Triple, cluster: Triple) -> ChosenClusters:
+        if not choices.is_first and 1 << prod(grid) // prod(cluster) > MOST:
+            raise Stopped(Open("choices"))
         made.append(ChosenClusters(grid, cluster, choices.choose))
         return made[-1]
 

@@ -118,3 +118,9 @@ def test_who_was_refused_asks_no_more() -> None:
 @pytest.mark.parametrize("text", [STEAL, *(text for text, _ in WRONG.values())])
 def test_ptxas_takes_the_kernels(text: str) -> None:
     assert ptxas.check_module(text) == []
+
+
+def test_too_many_choices_are_told_at_once() -> None:
+    result = decided(STEAL, 500, {"race_free": True, "forall": "done[0] >= 1"})
+    assert result.verdict == "undecided"
+    assert any("too many choices" in str(note) for note in [result.error, *result.notes])

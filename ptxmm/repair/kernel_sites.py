@@ -9,6 +9,7 @@ from ptxcore.places import SCOPES
 from ptxcore.syntax.reader import read_module
 from ptxcore.syntax.tree import AnyStatement, Close, Function, Immediate, Instruction, Open
 from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.plain_names import plain
 from ptxmm.repair import costs
 from ptxmm.repair.building import REPAIR, Lines, Place, access_site, alone_site, fence_site
 from ptxmm.repair.counts import count_sites
@@ -73,7 +74,7 @@ def _place(name: str, launches: Sequence[Launch]) -> Place:
     if len({launch.device for launch in launches}) > 1:
         useful.append("sys")
     assert set(useful) <= set(SCOPES)
-    return Place(name, tuple(useful), tuple(dict.fromkeys(("cta", *useful))))
+    return Place(plain(name), tuple(useful), tuple(dict.fromkeys(("cta", *useful))))
 
 
 def _of_body(

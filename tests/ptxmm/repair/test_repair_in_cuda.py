@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from campaigns import some
 
 import ptxmm
 from ptxmm.cli.main import main
@@ -181,6 +182,44 @@ def test_a_kernel_without_a_file_is_mended(tmp_path: Path, capsys: pytest.Captur
     assert "proven by check:\n--- " in out
     capsys.readouterr()
     assert main(["check", str(source), *words, "--races"]) == 0
+
+
+#: The launches of the examples that are to be repaired, and what their repair types.
+BROKEN = {
+    "last_block.cu": (
+        ["--grid", "2", "--block", "1", "--arg", "array={type='u32',elements=2,init=[3,4]}", "--arg", "result=u32[3]",
+         "--forall", "result[2] == 7"],
+        ["__threadfence();", "__threadfence();"],
+    ),
+    "spin.cu": (
+        ["--grid", "2", "--block", "1", "--arg", "counter=u32[1]", "--forall", "counter[0] == 2", "--check", "race_free"],
+        ["__threadfence();", "__threadfence();"],
+    ),
+    "copy.cu": (
+        ["--grid", "1", "--block", "2", "--arg", "in={type='u32',elements=2,init=[3,4]}", "--arg", "out=u32[2]",
+         "--forall", "out[0] == 4 && out[1] == 3"],
+        ["__pipeline_wait_prior(0);"],
+    ),
+}  # fmt: skip
+
+
+@compiled
+@pytest.mark.parametrize("name", some(1, list(BROKEN)))
+def test_three_commands_lead_from_a_source_to_a_proven_fix(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words, typed = BROKEN[name]
+    source = tmp_path / name
+    shutil.copy(EXAMPLES / "repair" / name, source)
+    assert main(["check", str(source), *words]) == 1
+    assert main(["repair", str(source), *words, "--apply"]) == 0
+    new = source.read_text(encoding="utf-8").splitlines()
+    for line in (EXAMPLES / "repair" / name).read_text(encoding="utf-8").splitlines():
+        if line in new:
+            new.remove(line)
+    assert [line.strip() for line in new] == typed
+    assert main(["check", str(source), *words]) == 0
+    capsys.readouterr()
 
 
 @compiled

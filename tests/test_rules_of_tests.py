@@ -32,6 +32,7 @@ _MAY_LOOK = {
     "test_backends.py",
     "compare.py",
     "agreement.py",
+    "repair_campaign.py",
 }
 #: Less than so many seconds may be too few for a process that does not hang.
 _PATIENCE = 300

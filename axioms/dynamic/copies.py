@@ -123,7 +123,10 @@ class Copies:
             )
         proxy = "generic" if copy is None and not cancels else "async"
         first = self.numbered(number, proxy)
-        parts = (Part("cluster", number, self._known(number, (first, 1), (first + 1, 1))),)
+        _, known, _ = self._known(number, (first, 1), (first + 1, 1))
+        if self.clocks.cluster > 1:  # who waits in another CTA has it from nobody else what came before
+            known = {**self.run.tensor_memories.before(arrival), **known}
+        parts = (Part("cluster", number, (number, known, 0)),)
         agent = Agent(party, thread.op, ops, arrival, proxy, first, first + 1, 1, parts, (), {})
         if copy is None:
             return agent

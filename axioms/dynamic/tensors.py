@@ -10,7 +10,8 @@ threads know all this has planes of its own:
 - `_DONE`: products, copies and shifts of a thread, by their number; they are complete, and a commit said so;
 - `_LOADED`, `_STORED`: loads and stores of a warp; it waited, and then one of its threads released them;
 - `_QUEUED`: products, copies and shifts of a thread, released, not complete;
-- `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that;
+- `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; or,
+  in clusters, to a bulk copy;
 - `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone.
 """
 
@@ -295,13 +296,13 @@ class Tensors:
         if self.run.copies.war_ok:
             known.append((0, self.agent_of(number), count))
         agent = self._agent(thread, party, count)
-        part = Part("cluster", number, (number, {**self._executed(agent), **self._table(*known)}, 0))
+        part = Part("cluster", number, (number, {**self.before(agent.arrival), **self._table(*known)}, 0))
         done = number + (_DONE << FENCED) * self.clocks.size
         return agent._replace(proxy="generic", writes=done, reads=done, parts=(part,), tables=())
 
-    def _executed(self, agent: Agent) -> Table:
-        """What was executed before an operation was issued."""
-        number, known, time = agent.arrival
+    def before(self, arrival: Arrival) -> Table:
+        """What was executed before an operation was issued, and so before it is complete."""
+        number, known, time = arrival
         found = {key: times for key, times in known.items() if key >> FENCED == _EXECUTED}
         own = self._table((0, number, time))
         plain = {key: times for key, times in known.items() if key >> FENCED == 0 and key < AGENTS}

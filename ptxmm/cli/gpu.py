@@ -197,6 +197,13 @@ def _all(options: argparse.Namespace, where: Where) -> int:
             sys.stderr.write(f"{error}\n")
             seen.add(_BAD_INPUT)
             continue
+        except Exception as error:
+            from ptxmm.defects import defect
+            from ptxmm.report.refusals import written
+
+            sys.stderr.write(written(defect(error, "the test", f"gpu {test.identity}"), test.identity) + "\n")
+            seen.add(_BAD_INPUT)
+            continue
         seen.add(_status(found))
         if options.format == "text":
             sys.stdout.write("\n".join(found.lines()) + "\n\n")

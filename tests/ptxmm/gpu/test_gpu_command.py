@@ -256,3 +256,19 @@ def test_the_page_of_measurements_says_what_was_measured_and_no_more(capsys: pyt
     measured = json.loads(simulated) | {"machine": "A GPU", "driver": "13000"}
     (line,) = [line for line in table([json.dumps(measured)]).splitlines() if "A GPU" in line]
     assert line.startswith("| A GPU | 13000 | 1 | 16 | 0 | ") and "not asked for" in line
+
+
+def test_a_defect_in_one_test_is_told_and_the_others_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Simulator.run
+
+    def broken(self: Simulator, launch: Launch, seed: int, addresses: dict[str, int]) -> Seen:
+        if launch.module.test.name == "SB":
+            raise AssertionError("a mistake")
+        return run(self, launch, seed, addresses)
+
+    monkeypatch.setattr(Simulator, "run", broken)
+    assert main(["gpu", "library:SB", MP, "--simulate"]) == 2
+    said = capsys.readouterr()
+    assert "Test MP+rel+acq Forbidden" in said.out and "has a defect: AssertionError" in said.err and "SB" in said.err

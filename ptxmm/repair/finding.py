@@ -123,7 +123,7 @@ def answered(
             if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
                 answer.found.append(_found(subject, sites, solution, mode))
                 if len(answer.found) == 1:
-                    answer.found[0].source = subject.in_source(answer.found[0].wanted)
+                    _look_further(subject, answer.found[0], mode)
             if not every and mode == REPAIR:
                 break
     except OutOfTime:
@@ -133,7 +133,7 @@ def answered(
     if search.best is not None and (every or not answer.found):
         answer.found.append(_found(subject, sites, search.best, mode, cheapest=False))
     for found in answer.found:
-        found.source = found.source or subject.in_source(found.wanted)
+        _look_further(subject, found, mode)
     answer.asked += search.asked
     answer.complete, answer.undecided = search.exhausted, search.undecided
     answer.upside_down, answer.reasons = search.upside_down, search.reasons
@@ -174,10 +174,6 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
         for s in solution.needs
     )
     text = edited(subject.text, edits_of(sites, solution.vector))
-    try:
-        larger = subject.larger(text) if mode == REPAIR else ""
-    except OutOfTime:
-        larger = "a larger launch was not tried: out of time"
     return Found(
         changes=changes,
         needs=needs,
@@ -186,9 +182,19 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
         bounded=solution.bounded,
         minimal=solution.minimal,
         cheapest=cheapest,
-        larger=larger,
         wanted=tuple(o.wanted for o in _chosen(sites, solution) if o.words and o.wanted is not None),
     )
+
+
+def _look_further(subject: Subject, found: Found, mode: str) -> None:
+    """What becomes of a solution in the source, and then in a larger launch, each once."""
+    if found.source is None:
+        found.source = subject.in_source(found.wanted)
+    if mode == REPAIR and not found.larger:
+        try:
+            found.larger = subject.larger(found.text)
+        except OutOfTime:
+            found.larger = "a larger launch was not tried: out of time"
 
 
 def _step(site: Site, now: int, then: int) -> str:

@@ -16,17 +16,22 @@ from ptxmm.result import Cause, Checked, RaceEntry, Result, Spot, Step
 LINES, WIDTH = 25, 100
 #: Lines of steps of an execution that a page has whatever else it says.
 _FEWEST_STEPS = 3
+#: Lines of a reason on a page that has no room.
+_REASON_LINES = 4
 _MARGIN = " " * 6
 _MOST_RACES = 12
+#: Lines of races and their reasons on a page, and pairs that are told whatever they take.
+_RACE_LINES, _FEWEST_RACES = 12, 1
 _MOST_CAUSES = 4
 _LONGEST = 16 << 20  # bytes of a source file
 
 
 class Limits:
-    """How many lines steps of executions may still take on a page of a `width`; None: as many as there are."""
+    """How many lines steps of executions may still take on a page of a `width`; None: as many as there are. `tight`: the page
+    has no room for more than one race, nor for why there is one where an execution was told before."""
 
-    def __init__(self, room: int | None, width: int = WIDTH) -> None:
-        self.room, self.width = room, width
+    def __init__(self, room: int | None, width: int = WIDTH, *, tight: bool = False) -> None:
+        self.room, self.width, self.tight = room, width, tight
 
     @property
     def everything(self) -> bool:
@@ -43,7 +48,15 @@ class Limits:
         more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(told) else "")] if out else []
         others = len(reasons) - 1 if steps else 0
         again = [f"and {others} more like it (--all tells them)"] if others > 0 else []
-        return [*(told[i] for i in kept), *more, *(reasons[:1] if again else reasons), *again]
+        reasons = [self._cut(reason) for reason in (reasons[:1] if again else reasons)]
+        return [*(told[i] for i in kept), *more, *reasons, *again]
+
+    def _cut(self, reason: str) -> str:
+        """A reason, of which a page without room tells the beginning."""
+        lines = wrapped(_MARGIN + reason, self.width)
+        if not self.tight or len(lines) <= _REASON_LINES:
+            return reason
+        return f"{' '.join(line.strip() for line in lines[: _REASON_LINES - 1])} ... (--all tells the rest)"
 
     def _kept(self, lines: Sequence[str], steps: Sequence[Step]) -> list[int]:
         """The most telling steps for which there is room."""
@@ -62,9 +75,14 @@ def more_steps(count: int) -> str:
     return f"and {count} more step{'s' * (count != 1)}"
 
 
+def height(page: Sequence[str], width: int) -> int:
+    """How many lines a page takes."""
+    return sum(len(wrapped(line, width)) for line in page)
+
+
 def room_for_steps(page: Sequence[str], width: int) -> int:
     """For how many steps there is room on a page that has none yet."""
-    return max(_FEWEST_STEPS, LINES - sum(len(wrapped(line, width)) for line in page))
+    return max(_FEWEST_STEPS, LINES - height(page, width))
 
 
 def wrapped(line: str, width: int) -> list[str]:
@@ -157,10 +175,20 @@ def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[st
         if others[pair]:
             lines[0] += f", and {others[pair]} more race{'s' * (others[pair] != 1)} of these instructions"
     shown = list(found.values())
-    left = 0 if limits.everything else len(shown) - _MOST_RACES
-    lines = [line for lines in shown[: len(shown) - max(left, 0)] for line in lines]
-    lines += [f"and {left} more pairs of instructions (--all tells them)"] if left > 0 else []
+    left = 0 if limits.everything else len(shown) - (1 if limits.tight else _fitting(shown, limits.width))
+    lines = [line for lines in shown[: len(shown) - left] for line in lines]
+    lines += [f"and {left} more pair{'s' * (left != 1)} of instructions (--all tells them)"] if left > 0 else []
     return [*lines, *_folded(list(folded.values()))]
+
+
+def _fitting(races: Sequence[Sequence[str]], width: int) -> int:
+    """How many races there is room for."""
+    used = 0
+    for i, lines in enumerate(races):
+        used += sum(len(wrapped(f"    {line}", width)) for line in lines)
+        if i >= _FEWEST_RACES and used > _RACE_LINES:
+            return i
+    return len(races)
 
 
 def _race(race: RaceEntry, known: set[str], limits: Limits) -> tuple[list[str], set[str]]:

@@ -9,23 +9,27 @@ from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, undefined_by_race
 from ptxmm.report import plain
 from ptxmm.report.brief import (
+    LINES,
     WIDTH,
     Limits,
     cause_lines,
     causes,
     failing,
+    height,
     race_lines,
     room_for_steps,
     told_first,
     wrapped,
 )
 from ptxmm.report.notes import followed, warned
-from ptxmm.result import VERDICTS, Cause, Executions, Result
+from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
 _COLOURS = {"good": "32", "bad": "1;31", "open": "33", "faint": "2", "bold": "1"}
 _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
+#: Spin loops that are told one by one, and notes of what an answer rests on.
+_MOST_LOOPS, _MOST_NOTES = 2, 3
 #: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.
@@ -132,7 +136,11 @@ class TextReport:
             return self._lines(result, Limits(None))
         width = self._columns or WIDTH
         without = self._lines(result, Limits(0, width))
-        return self._lines(result, Limits(room_for_steps(without, width), width))
+        page = self._lines(result, Limits(room_for_steps(without, width), width))
+        if height(page, width) <= LINES:
+            return page
+        without = self._lines(result, Limits(0, width, tight=True))
+        return self._lines(result, Limits(room_for_steps(without, width), width, tight=True))
 
     def _lines(self, result: Result, limits: Limits) -> list[str]:
         head = [f"{self._verdict(result)}  {self._paint('bold', plain(result.name))}", f"under {plain(result.model)}"]
@@ -145,7 +153,7 @@ class TextReport:
         elif result.kind is not None:
             page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
         first = causes(result) if result.of_kernel else []
-        rests = self._rests_on(result) if result.of_kernel or len(result.checks) > 1 else []
+        rests = self._rests_on(result, limits) if result.of_kernel or len(result.checks) > 1 else []
         page += [f"    {line}" for line in cause_lines(first, everything=limits.everything)] if first else rests
         if result.observation is not None and result.verdict != "undefined":  # nothing is promised of outcomes then
             page += self._outcomes(result, limits)
@@ -193,10 +201,20 @@ class TextReport:
             lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
         return lines
 
-    def _rests_on(self, result: Result) -> list[str]:
-        """What the answers rest on."""
-        lines = [f"    {plain(followed(loop))}" for loop in result.loops if loop.kind == "waiting"]
-        return lines + [f"    {plain(note)}" for note in (*warned(result), *result.notes)]
+    def _rests_on(self, result: Result, limits: Limits) -> list[str]:
+        """What the answers rest on; no more of it than a reader takes in."""
+        loops = [loop for loop in result.loops if loop.kind == "waiting"]
+        notes = [plain(note) for note in (*warned(result), *result.notes)]
+        if limits.everything or len(loops) <= (0 if limits.tight else _MOST_LOOPS):
+            lines = [plain(followed(loop)) for loop in loops]
+        else:
+            places = ", ".join(dict.fromkeys(str(loop.spot.line) for loop in loops))
+            lines = [
+                f"{len(loops)} spin loops, of lines {places}: the last iteration of each stands for all (--all tells them)"
+            ]
+        if not limits.everything and len(notes) > _MOST_NOTES:
+            notes[_MOST_NOTES - 1 :] = [f"and {len(notes) - _MOST_NOTES + 1} more notes (--all tells them)"]
+        return [f"    {line}" for line in (*lines, *notes)]
 
     def _warned(self, result: Result) -> list[str]:
         """Warnings about modules, below the row of the first test that has each."""
@@ -234,23 +252,37 @@ def _partly_known(outcome: Outcome) -> list[str]:
 
 
 def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[str]]:
-    """What shows that each check does not hold. One execution may show it of several. Causes are told elsewhere."""
-    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    """What shows that each check does not hold. One execution may show it of several; where it is one that does not end, the
+    first of them says why. Causes are told elsewhere."""
+    found: dict[object, list[Checked]] = {}
     for check in failing(result):
         of_states = not result.of_kernel and check is result.checks[0] and bool(result.states)
         if not of_states and not (check.kind == "race_free" and result.races):
-            spots = [] if check.causes and check.steps else check.spots  # the steps say it
-            lines = [f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)]
-            lines += [f"      {plain(line)}" for line in limits.story(check.story, check.steps, check.left)]
-            same = found.setdefault(tuple(lines) if lines else (check.message,), {})
-            same.setdefault(check.message, []).append(check.kind)
+            shown = (tuple(check.spots), tuple(check.story))
+            found.setdefault(shown if any(shown) else check.message, []).append(check)
+    return [_shown(checks, causes, limits) for checks in found.values()]
+
+
+def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: Limits) -> list[str]:
+    """Why some checks do not hold that one execution breaks."""
+    first = checks[0]
+    heads: dict[str, list[str]] = {}
+    for check in checks:
+        again = (
+            check.message != first.message and _ends_nowhere(check) and _ends_nowhere(first) and not limits.everything
+        )
+        heads.setdefault("for the same reason" if again else check.message, []).append(check.kind)
+    spots = [] if first.causes and first.steps else first.spots  # the steps say it
     return [
-        [
-            *(f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()),
-            *(l for l in lines if l[:1] == " "),
-        ]
-        for lines, heads in found.items()
+        *(f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()),
+        *(f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)),
+        *(f"      {plain(line)}" for line in limits.story(first.story, first.steps, first.left)),
     ]
+
+
+def _ends_nowhere(check: Checked) -> bool:
+    """Whether a check does not hold because an execution does not end."""
+    return check.hangs or bool(check.waits)
 
 
 def _headed(kinds: list[str], message: str) -> str:

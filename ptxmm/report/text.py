@@ -137,7 +137,7 @@ class TextReport:
         width = self._columns or WIDTH
         without = self._lines(result, Limits(0, width))
         page = self._lines(result, Limits(room_for_steps(without, width), width))
-        if height(page, width) <= LINES:
+        if height(page, width) <= LINES or not (failing(result) or result.races):
             return page
         without = self._lines(result, Limits(0, width, tight=True))
         return self._lines(result, Limits(room_for_steps(without, width), width, tight=True))
@@ -209,9 +209,8 @@ class TextReport:
             lines = [plain(followed(loop)) for loop in loops]
         else:
             places = ", ".join(dict.fromkeys(str(loop.spot.line) for loop in loops))
-            lines = [
-                f"{len(loops)} spin loops, of lines {places}: the last iteration of each stands for all (--all tells them)"
-            ]
+            named = "a spin loop, of line" if len(loops) == 1 else f"{len(loops)} spin loops, of lines"
+            lines = [f"{named} {places}: the last iteration stands for all (--all tells more)"]
         if not limits.everything and len(notes) > _MOST_NOTES:
             notes[_MOST_NOTES - 1 :] = [f"and {len(notes) - _MOST_NOTES + 1} more notes (--all tells them)"]
         return [f"    {line}" for line in (*lines, *notes)]

@@ -54,7 +54,7 @@ class Recording:
         self._addresses: set[int] = set()
         self.allocating = False
         #: What makes the clusters of a launch, where somebody chooses who of them begins.
-        self.clusters: Callable[..., Any] | None = None
+        self.makes_clusters: Callable[..., Any] | None = None
 
     @property
     def watcher(self) -> Watcher:

@@ -268,7 +268,7 @@ def _run(
             watcher.copies.war_ok = war_ok
             watchers[number:] = [watcher]
             recording = Recording(watcher)
-            recording.clusters = clusters
+            recording.makes_clusters = clusters
             recorded[number] = recorded[number]._replace(recording=recording)
             return recording
 

@@ -78,5 +78,5 @@ class ChosenClusters(Clusters):
 
 def clusters_of(watcher: Any, grid: Triple, cluster: Triple, random: Random | None) -> Clusters:
     """The clusters of a launch: those that its watcher makes, where it chooses who begins and who is cancelled."""
-    made: Callable[[Triple, Triple], Clusters] | None = getattr(watcher, "clusters", None)
+    made: Callable[[Triple, Triple], Clusters] | None = getattr(watcher, "makes_clusters", None)
     return Clusters(grid, cluster, random) if made is None else made(grid, cluster)

@@ -46,29 +46,24 @@ class Where:
     ) -> None:
         self.parameters, self._worker, self._ptxas = parameters, worker, ptxas
         device = worker.device if worker is not None else None
-        self.target = target or (device.arch if device is not None else TARGET)
+        own = device.arch if device is not None else TARGET
+        #: What modules are written for: the first that has all that a test says. A GPU has its own architecture, with what is
+        #: specific to it where that is needed; our own machine has whatever there is.
+        self.targets = [target] if target else [own, f"{own}a" if device is not None else "sm_100a"]
         self.version = device.ptx if device is not None else VERSION
         self.name = device.name if device is not None else Simulator.name
         self.driver = str(device.driver) if device is not None else Simulator.driver
 
     def made(self, test: Test) -> Module:
         """The module of a test. Raises InputError."""
-        found = self._of(test, self.target)
-        if isinstance(found, Module):
-            return found
-        if (
-            self._worker is None and self.target == TARGET
-        ):  # what only one architecture has runs on our own machine, too
-            other = self._of(test, "sm_100a")
-            if isinstance(other, Module):
-                return other
-        raise found
-
-    def _of(self, test: Test, target: str) -> Module | InputError:
-        try:
-            return checked(module(test, target, self.version))
-        except InputError as error:
-            return error
+        first: InputError | None = None
+        for target in self.targets:
+            try:
+                return checked(module(test, target, self.version))
+            except InputError as error:
+                first = first or error
+        assert first is not None
+        raise first
 
     def machine(self, made: Module) -> Machine:
         """What runs a module. Raises CudaError where ptxas does not take it."""

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from agreement import compared, pass_over
@@ -15,12 +17,13 @@ from campaigns import some
 
 import ptxmm
 from litmus.test import Test
+from ptxcore.diagnostics import InputError
 from ptxmm.cli.main import main
 from ptxmm.comparing.logs import read_log
 from ptxmm.gpu.conditions import holds
 from ptxmm.gpu.confidence import chance, confident, least, needed
 from ptxmm.gpu.contract import Module
-from ptxmm.gpu.driver import LIBRARY
+from ptxmm.gpu.driver import LIBRARY, Device
 from ptxmm.gpu.histograms import Where, histograms
 from ptxmm.gpu.layout import Launch, Seen
 from ptxmm.gpu.mutants import forbids, mutants
@@ -28,6 +31,7 @@ from ptxmm.gpu.page import NOTHING, table
 from ptxmm.gpu.parameters import SIMULATED, Parameters
 from ptxmm.gpu.simulator import Simulator
 from ptxmm.gpu.tuning import best, trials
+from ptxmm.gpu.worker import Worker
 from ptxmm.gpu.writer import values_of
 from ptxmm.pipeline import build
 
@@ -272,3 +276,12 @@ def test_a_defect_in_one_test_is_told_and_the_others_run(
     assert main(["gpu", "library:SB", MP, "--simulate"]) == 2
     said = capsys.readouterr()
     assert "Test MP+rel+acq Forbidden" in said.out and "has a defect: AssertionError" in said.err and "SB" in said.err
+
+
+def test_a_gpu_has_what_is_specific_to_its_architecture() -> None:
+    worker = SimpleNamespace(device=Device("a GPU", "sm_100", "9.0", 13000))
+    assert Where(Parameters(), worker=cast(Worker, worker)).targets == ["sm_100", "sm_100a"]
+    assert Where(SIMULATED).made(loaded("MP")).target == "sm_90"
+    assert Where(SIMULATED).made(loaded("st.async+release")).target == "sm_100a"
+    with pytest.raises(InputError):
+        Where(SIMULATED, target="sm_90").made(loaded("st.async+release"))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ptxcore.diagnostics import Diagnostic
     from ptxcore.machine.run.launch import Device
     from ptxcore.machine.vector.watching import Watcher
+    from ptxmm.kernels.modules import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ def run(
     references: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Run:
-    """Runs the kernel `entry` of the PTX module in the file `path` on the written semantics of its instructions, to the end of
-    all its threads.
+    """Runs the kernel `entry` of the PTX module in the file `path`, or of the one that nvcc makes of CUDA C++ there, on the
+    written semantics of its instructions, to the end of all its threads.
 
     `args` in the order of the parameters: a NumPy array becomes a buffer in global memory and is updated in place (one that
     is given twice, or in parts, is the same memory; one that is read-only cannot be written); a NumPy or Python number is
@@ -51,8 +52,8 @@ def run(
     order that `seed` replays. `limit` bounds the instructions executed; `progress(finished, all, executed)` is told of CTAs
     and instructions, now and then.
 
-    Raises InputError for a module that is wrong, `ptxcore.machine.run.launch.UsageError` for a launch that cannot be
-    made, `ptxcore.machine.run.faults.KernelError` for an error in the kernel, with thread, instruction and source line,
+    Raises InputError for a module that is wrong, or cannot be compiled, `ptxcore.machine.run.launch.UsageError` for a launch
+    that cannot be made, `ptxcore.machine.run.faults.KernelError` for an error in the kernel, with thread, instruction and line,
     and OSError where the file cannot be read.
     """
     device = load(path)
@@ -64,11 +65,22 @@ def run(
 
 
 def load(path: str | PathLike[str]) -> Device:
-    """A module ready to launch, with its memory; several launches on it see what those before left in its variables."""
-    from ptxcore.machine.run.launch import load as load_text
+    """A module ready to launch, with its memory; several launches on it see what those before left in its variables. Raises
+    InputError and OSError as `run` does."""
+    from ptxmm.kernels.source import loaded
+
+    return loaded(module_of(path))
+
+
+def module_of(path: str | PathLike[str], options: Sequence[str] | None = None) -> Module:
+    """The module of a file: PTX as it is, CUDA C++ as nvcc compiles it with `options`, as for `ptxmm check`. Raises
+    InputError for what cannot be compiled, and OSError where PTX cannot be read."""
+    from ptxmm.kernels.modules import NVCC_OPTIONS, Module, is_source, of_file
     from ptxmm.linting import read
 
-    return load_text(read(path), str(path))
+    if is_source(str(path)):
+        return of_file(str(path), NVCC_OPTIONS if options is None else options)
+    return Module(read(path), str(path))
 
 
 def entry_named(device: Device, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Callable
 from importlib import import_module
 from typing import TypeAlias
@@ -321,14 +322,16 @@ def _add_run(commands: Commands) -> None:
     run = command(
         commands,
         "run",
-        "run a PTX kernel",
-        "Runs a kernel on the written semantics of its instructions. NAME is a parameter's name or number.",
+        "run a kernel",
+        "Runs a kernel, of PTX or of CUDA C++ that nvcc compiles, on the written semantics of its instructions. NAME is a "
+        "parameter's name or number.",
         "0 the kernel ran to its end; 1 it went wrong; 2 bad input or usage; 130 interrupted",
         "ptxmm run add.ptx --entry add --grid 2 --block 32 --arg x=x.npy --arg n=64 --out x",
         "ptxmm run lock.ptx --entry lock --grid 4 --block 1 --arg lock=u32[1] --arg n=u32[1] --seed random",
     )
-    run.add_argument("path", metavar="FILE.ptx", help="the module")
+    run.add_argument("path", metavar="FILE.ptx|FILE.cu", help="the module, or its source, which nvcc compiles")
     run.add_argument("--entry", required=True, metavar="NAME", help="the kernel")
+    run.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
     run.add_argument("--grid", required=True, type=sizes, metavar="X,Y,Z", help="CTAs")
     run.add_argument("--block", required=True, type=sizes, metavar="X,Y,Z", help="threads of a CTA")
     run.add_argument("--cluster", type=sizes, metavar="X,Y,Z", help="CTAs of a cluster (default: as the kernel says)")

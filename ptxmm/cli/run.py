@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from ptxcore.machine.lower.ops import Parameter
+    from ptxcore.machine.run.faults import KernelError
     from ptxcore.machine.run.launch import Device
+    from ptxmm.kernels.modules import Module
 
 _FAILED, _BAD_INPUT = 1, 2
 #: Seconds after which progress is shown.
@@ -24,11 +26,13 @@ def run(options: Namespace) -> int:
     from ptxcore.machine.run.faults import KernelError
     from ptxcore.machine.run.launch import UsageError
     from ptxmm.cli.options import DrawnSeed
-    from ptxmm.running import entry_named, launch, load
+    from ptxmm.kernels.source import loaded
+    from ptxmm.running import entry_named, launch, module_of
 
     try:
-        device = load(options.path)
-        _warn(device, options.path)
+        module = module_of(options.path, options.nvcc)
+        device = loaded(module)
+        _warn(device, module)
         entry = entry_named(device, options.entry)
         parameters = device.kernel(entry)
         arguments, arrays = _arguments(options, parameters)
@@ -48,7 +52,7 @@ def run(options: Namespace) -> int:
     except KernelError as error:
         sys.stdout.write(error.printed)
         replay = "" if options.seed is None else f"\n    in the schedule of --seed {options.seed}"
-        return _refuse(error.render() + replay, _FAILED)
+        return _refuse(_told(error, module) + replay, _FAILED)
     except Exception as error:
         from ptxmm.defects import defect
         from ptxmm.report.refusals import written
@@ -68,13 +72,27 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _warn(device: Device, path: str) -> None:
+def _warn(device: Device, module: Module) -> None:
     """Says what the author of the module should know."""
     if device.warnings:
-        from ptxmm.linting import read
+        from ptxcore.diagnostics import InputError
+        from ptxmm.kernels.source import in_source
 
-        lines = read(path).split("\n")
-        sys.stderr.writelines(warning.render(path, lines) + "\n" for warning in device.warnings)
+        found = InputError(device.warnings, module.path, module.text)
+        found = in_source(found, module) if module.source else found
+        sys.stderr.write(found.render() + "\n")
+
+
+def _told(error: KernelError, module: Module) -> str:
+    """What went wrong: of PTX that nvcc made just now, which is in no file, at the line of the source."""
+    if not module.source or error.instruction is None:
+        return error.render()
+    from ptxcore.diagnostics import Diagnostic, InputError
+    from ptxmm.kernels.source import in_source
+
+    _, _, *rest = error.render().split("\n")  # without the place in the PTX and the instruction
+    found = InputError([Diagnostic(error.instruction.span, error.message)], module.path, module.text)
+    return "\n".join([in_source(found, module).render(), *(line for line in rest if not line.startswith("    from "))])
 
 
 def _refuse(message: str, status: int) -> int:

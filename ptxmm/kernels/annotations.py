@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxcore.sources import read_bytes
-from ptxmm.kernels.asked import ANNOTATED, TYPED, Asked, Said, is_source
+from ptxmm.kernels.asked import ANNOTATED, TYPED, Asked, Said
 from ptxmm.kernels.cuda_source import heads, without_comments
 from ptxmm.kernels.document import Document
+from ptxmm.kernels.modules import is_source
 from ptxmm.kernels.plain_names import base
 from ptxmm.kernels.schema import CHECK
 from ptxmm.kernels.test import PROPERTIES, QUANTIFIERS, KernelTest

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypedDict
 from ptxcore.diagnostics import Diagnostic, InputError, Span, nearest
 from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import Document
-from ptxmm.kernels.modules import NVCC_OPTIONS, Module, ModuleError, compile_cuda
-from ptxmm.kernels.modules import read as read_module
+from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
 from ptxmm.kernels.names import identity
 from ptxmm.kernels.plain_names import plain
 from ptxmm.kernels.positions import Place, Way
@@ -136,14 +135,8 @@ class Asked(NamedTuple):
         return keys
 
     def _module(self, keys: Mapping[str, Any]) -> Module:
-        try:
-            if not is_source(self.path):
-                return read_module(self.path)
-            options = keys.get("nvcc")
-            return compile_cuda(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
-        except ModuleError as error:
-            hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
-            raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], self.path) from None
+        options = keys.get("nvcc")
+        return of_file(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
 
     def _kernel(self, document: Document, keys: Mapping[str, Any], module: Module) -> Kernel:
         entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
@@ -278,11 +271,6 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
         for key in ("args", "memory")
     ]
     return Asked(path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check")
-
-
-def is_source(path: str) -> bool:
-    """Whether a file is CUDA C++, by its ending."""
-    return path.lower().endswith(".cu")
 
 
 def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.sources import read_bytes
 from ptxmm.kernels.compiled import Kept
 
@@ -65,6 +66,20 @@ def read(path: str) -> Module:
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return Module(data.decode("utf-8", "surrogateescape"), path)  # PTX is ASCII: who reads it will say so
+
+
+def is_source(path: str) -> bool:
+    """Whether a file is CUDA C++, by its ending."""
+    return path.lower().endswith(".cu")
+
+
+def of_file(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
+    """The module in a file of PTX, or the one that nvcc makes of CUDA C++. Raises InputError where there is none."""
+    try:
+        return compile_cuda(path, options) if is_source(path) else read(path)
+    except ModuleError as error:
+        hint = f"{error.hint}\n{error.details}".strip() if error.hint else None
+        raise InputError([Diagnostic(Span(0, 0, 0), error.message, hint)], path) from None
 
 
 def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ptxcore.machine.ir.windows import GLOBAL_BITS
-from ptxcore.machine.run.launch import load
 from ptxcore.values import terms
 from ptxcore.values.terms import signed
 from ptxmm.arguments import pack
 from ptxmm.kernels.contents import Contents
 from ptxmm.kernels.expressions import TYPES
 from ptxmm.kernels.launch import Argument, Buffer, Element, Imaged, Launch, Multimem, Scalar, Structure
+from ptxmm.kernels.source import loaded
 from ptxmm.kernels.test import Check, KernelTest, observed, resolver
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Runs:
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
         for number, one in enumerate(test.launches):
             if one.loaded not in self.devices:
-                self.devices[one.loaded] = load(one.text, one.path, watched=watched)
+                self.devices[one.loaded] = loaded(one, watched=watched)
                 self.warnings[number] = self.devices[one.loaded].warnings
 
     def run(

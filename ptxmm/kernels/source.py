@@ -6,14 +6,24 @@ import os
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxcore.machine.lower.inlining import source_of
+from ptxcore.machine.run.launch import Device, load
 from ptxcore.sources import read_bytes
 from ptxcore.syntax.reader import read_module
 from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.modules import Module
 
 _LONGEST = 16 << 20  # bytes of a source
 
 
-def in_source(error: InputError, launch: Launch) -> InputError:
+def loaded(made: Launch | Module, *, watched: bool = False) -> Device:
+    """A module ready to launch. Raises InputError for one that is wrong, at lines of its source if nvcc made it just now."""
+    try:
+        return load(made.text, made.path, watched=watched)
+    except InputError as error:
+        raise (in_source(error, made) if made.source else error) from None
+
+
+def in_source(error: InputError, launch: Launch | Module) -> InputError:
     """The same findings at lines of the source, where the module says from which they come; of others, the source as a whole.
     What the PTX says there stands beside each."""
     try:

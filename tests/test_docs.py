@@ -15,6 +15,11 @@ from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, mask
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 #: Whose commands search long.
 SLOW = ("model-differences.md",)
+_ROOMS = "tests|benchmarks|ptxmm|ptxcore|axioms|litmus"
+#: A file of the code or a test by its path from the root, or a test by its name alone.
+_NAMED = re.compile(rf"(?<![\w/.-])((?:(?:{_ROOMS})/[\w/-]*|test_)\w+\.py)\b")
+#: Whose texts name tests that they write themselves.
+_MADE_UP = [ROOT / "tests" / name for name in ("test_rules_of_tests.py", "test_docs.py")]
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
@@ -68,6 +73,29 @@ def test_every_table_is_in_some_document() -> None:
 def test_links_lead_somewhere(document: Path) -> None:
     targets = _LINK.findall(document.read_text(encoding="utf-8"))
     assert [t for t in targets if not (document.parent / t).exists()] == []
+
+
+def test_the_files_that_are_named_are_there() -> None:
+    """Paths of code and tests in documents and in the strings and comments of the code, and names of tests without a path."""
+    code = [path for room in _ROOMS.split("|") for path in (ROOT / room).rglob("*.py") if path not in _MADE_UP]
+    files = [ROOT / "CHANGELOG.md", ROOT / "pyproject.toml", *DOCUMENTS, *code]
+    named = [(str(file), path) for file in files for path in _NAMED.findall(file.read_text(encoding="utf-8"))]
+    assert len({path for _, path in named}) > 50
+    assert [(file, path) for file, path in named if not is_there(path)] == []
+
+
+def test_a_path_that_is_not_there_is_seen() -> None:
+    text = (
+        "`tests/kernels/test_moved.py`, tests/test_docs.py, `test_rooms.py`, test_gone.py; ../tests/no.py is another's"
+    )
+    assert [path for path in _NAMED.findall(text) if not is_there(path)] == [
+        "tests/kernels/test_moved.py",
+        "test_gone.py",
+    ]
+
+
+def is_there(path: str) -> bool:
+    return (ROOT / path).exists() if "/" in path else any((ROOT / "tests").rglob(path))
 
 
 def test_the_index_names_every_document_and_the_readme_the_index() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ptxcore.clock import OutOfTime
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.search import Judgement, Search, Solution
+from ptxmm.repair.search import Judgement, Search, Solution, Step
 from ptxmm.repair.sites import Option, Site, Wanted, edited, edits_of
 from ptxmm.repair.subjects import Subject, judging
 
@@ -33,12 +33,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a solution rests on: a change or a statement that is one step weaker, and what fails then."""
+    """What a solution rests on: a change or a statement that is one step weaker, and what fails then; `undecided` are checks of
+    which nobody knows whether they fail, too."""
 
     who: str
     line: int
     words: str
     failed: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -63,13 +65,15 @@ class Found:
 @dataclass(kw_only=True)
 class Answer:
     """`found`, cheapest first. `base` is the judgement of the text as it is. `complete`: there are no others of up to `most`
-    edits; `stopped` says why the search ended early. `asked` texts were checked, of `sites` places with `options` changes."""
+    edits; `stopped` says why the search ended early. `asked` texts were checked, of `sites` places with `options` changes.
+    `needs`: where nothing can be weaker, what the text as it is rests on."""
 
     mode: str
     subject: Subject
     base: Judgement
     most: int | None
     found: list[Found] = field(default_factory=list)
+    needs: tuple[Need, ...] = ()
     complete: bool = False
     stopped: str = ""
     asked: int = 0
@@ -118,16 +122,23 @@ def answered(
         most if mode == REPAIR else None,
         told=told,
     )
+    weakest: list[tuple[Answer | Found, Solution]] = []
     try:
         for solution in search.solutions():
             if mode == REPAIR or any(o.words for o in _chosen(sites, solution)):
                 answer.found.append(_found(subject, sites, solution, mode))
+                weakest.append((answer.found[-1], solution))
                 if len(answer.found) == 1:
                     _look_further(subject, answer.found[0], mode)
+            else:
+                answer.needs = _needs(sites, solution)
+                weakest.append((answer, solution))
             if not every and mode == REPAIR:
                 break
+        if mode != REPAIR:
+            _tell_needs(sites, search, weakest)
     except OutOfTime:
-        answer.stopped = "out of time"
+        answer.stopped = "" if search.exhausted else "out of time"
     except KeyboardInterrupt:
         answer.stopped = "interrupted"
     if search.best is not None and (every or not answer.found):
@@ -169,14 +180,10 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
         for site, option in zip(sites, _chosen(sites, solution), strict=True)
         if option.words
     )
-    needs = tuple(
-        Need(sites[s.site].where, sites[s.site].line, _step(sites[s.site], solution.vector[s.site], s.option), s.failed)
-        for s in solution.needs
-    )
     text = edited(subject.text, edits_of(sites, solution.vector))
     return Found(
         changes=changes,
-        needs=needs,
+        needs=_needs(sites, solution),
         text=text,
         cost=solution.cost,
         bounded=solution.bounded,
@@ -184,6 +191,25 @@ def _found(subject: Subject, sites: list[Site], solution: Solution, mode: str, c
         cheapest=cheapest,
         wanted=tuple(o.wanted for o in _chosen(sites, solution) if o.words and o.wanted is not None),
     )
+
+
+def _tell_needs(sites: list[Site], search: Search, weakest: list[tuple[Answer | Found, Solution]]) -> None:
+    """What each weakest text rests on, or the text as it is, with all checks that fail. Raises OutOfTime."""
+    for where, solution in weakest:
+        steps: list[Step] = []
+        for step in solution.needs:
+            steps.append(search.told_fully(step, solution.vector))
+            told = replace(solution, needs=(*steps, *solution.needs[len(steps) :]))
+            where.needs = _needs(sites, told)
+
+
+def _needs(sites: list[Site], solution: Solution) -> tuple[Need, ...]:
+    made = []
+    for step in solution.needs:
+        site = sites[step.site]
+        words = _step(site, solution.vector[step.site], step.option)
+        made.append(Need(site.where, site.line, words, step.failed, step.undecided))
+    return tuple(made)
 
 
 def _look_further(subject: Subject, found: Found, mode: str) -> None:

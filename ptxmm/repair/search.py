@@ -31,8 +31,8 @@ _MOST_SINGLE = 400
 
 class Judgement(NamedTuple):
     """What became of the checks: all `hold`, or not, or (None) nobody knows. `wrong`: some execution shows it, or two accesses
-    race; `waits`: in some execution threads wait for ever. `failed` names the checks that fail. `bounded`: what holds rests on
-    bounds of loops."""
+    race; `waits`: in some execution threads wait for ever. `failed` names the checks that fail, `undecided` those
+    of which nobody knows beside them. `bounded`: what holds rests on bounds of loops."""
 
     holds: bool | None
     wrong: bool = False
@@ -40,14 +40,16 @@ class Judgement(NamedTuple):
     bounded: bool = False
     reason: str = ""
     waits: bool = False
+    undecided: tuple[str, ...] = ()
 
 
 class Step(NamedTuple):
-    """A site of a solution, one step weaker, and the checks that fail then."""
+    """A site of a solution, one step weaker, and the checks that fail then, or are not decided beside them."""
 
     site: int
     option: int
     failed: tuple[str, ...]
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass
@@ -268,8 +270,17 @@ class Search:
                         current, again = list(tried), True
                         break
                     known = known and judged.holds is False
-                    needs.append(Step(s, lower, judged.failed))
+                    needs.append(Step(s, lower, judged.failed, judged.undecided))
                 if again:
                     break
         final = tuple(current)
         return Solution(final, self._cost(final), tuple(needs), self.judge(final).bounded, known)
+
+    def told_fully(self, step: Step, of: Vector) -> Step:
+        """A step from a vector with every check decided that can be: where some text was only tried to rule out more, one
+        failure was enough. Raises OutOfTime."""
+        if not step.undecided:
+            return step
+        self.asked += 1
+        judged = self.check((*of[: step.site], step.option, *of[step.site + 1 :]), None)
+        return step._replace(failed=judged.failed, undecided=judged.undecided) if judged.holds is False else step

@@ -230,7 +230,8 @@ def of_result(result: Result, asked: bool = True, rule: str = "") -> Judgement:
     wrong = any(c.holds is False and not c.hangs and c.kind in _BY_EXECUTION for c in checks)
     if failed:
         waits = any(c.holds is False and (c.hangs or c.kind in ("terminates", "no_deadlock")) for c in checks)
-        return Judgement(False, wrong, failed, waits=waits)
+        undecided = tuple(dict.fromkeys(c.text for c in checks if c.holds is None))
+        return Judgement(False, wrong, failed, waits=waits, undecided=undecided)
     if result.verdict == "undefined":
         raced = result.undefined is not None and bool(
             result.undefined.flag

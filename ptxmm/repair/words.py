@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ptxmm.repair.building import REPAIR
-from ptxmm.repair.finding import Answer, Found
+from ptxmm.repair.finding import Answer, Found, Need
 
 
 def diff(answer: Answer, found: Found) -> str:
@@ -52,7 +52,8 @@ def _lines(answer: Answer) -> Iterator[str]:
             yield f"    {change.who} line {change.line}: {change.words}"
             if change.source:
                 yield f"        {change.source}"
-        yield from _rests_on(answer, found)
+        if not repair:
+            yield from _rests_on(found.needs, "what is left")
         if found.larger:
             yield f"    {found.larger}"
         yield diff(answer, found).rstrip("\n")
@@ -60,6 +61,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     if answer.found:
         yield ""
     yield from _end(answer)
+    yield from _rests_on(answer.needs, "what is there")
 
 
 def _in_source(found: Found) -> Iterator[str]:
@@ -92,16 +94,18 @@ def title(answer: Answer, number: int, found: Found) -> str:
     return f"weakening {number}: {edits}, {proven}{most}"
 
 
-def _rests_on(answer: Answer, found: Found) -> Iterator[str]:
-    if answer.mode == REPAIR or not found.needs:
-        return
-    yield "    what is left is needed:"
-    for need in found.needs:
-        yield f"      {need.who} line {need.line}: if {need.words}: {_fails(need.failed)}"
+def _rests_on(needs: tuple[Need, ...], what: str) -> Iterator[str]:
+    if needs:
+        yield f"    {what} is needed:"
+    for need in needs:
+        yield f"      {need.who} line {need.line}: if {need.words}: {_fails(need)}"
 
 
-def _fails(failed: tuple[str, ...]) -> str:
-    return f"{', '.join(failed) or 'nobody knows what holds'}{' fails' if failed else ''}"
+def _fails(need: Need) -> str:
+    if not need.failed:
+        return "nobody knows what holds"
+    undecided = f" (not decided: {', '.join(need.undecided)})" if need.undecided else ""
+    return f"{', '.join(need.failed)} fail{'s' * (len(need.failed) == 1)}{undecided}"
 
 
 def _end(answer: Answer) -> Iterator[str]:
@@ -136,6 +140,7 @@ def _counted(number: int, noun: str) -> str:
 def document(answer: Answer) -> dict[str, Any]:
     """The report of one test, as data."""
     subject = answer.subject
+    needs = {} if answer.mode == REPAIR else {"needs": _listed(answer.needs)}
     return {
         "name": subject.name,
         "path": subject.path,
@@ -152,6 +157,7 @@ def document(answer: Answer) -> dict[str, Any]:
         "notes": subject.notes,
         "not_considered": subject.left_out,
         f"{answer.mode}s": [_found(answer, found) for found in answer.found],
+        **needs,
     }
 
 
@@ -163,10 +169,17 @@ def _found(answer: Answer, found: Found) -> dict[str, Any]:
         "cheapest": found.cheapest,
         "larger": found.larger,
         "edits": [{"in": c.who, "line": c.line, "what": c.words, "source": c.source} for c in found.changes],
-        "needs": [{"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed)} for n in found.needs],
+        "needs": _listed(found.needs),
         "diff": diff(answer, found),
         "source": _source(found),
     }
+
+
+def _listed(needs: tuple[Need, ...]) -> list[dict[str, Any]]:
+    return [
+        {"in": n.who, "line": n.line, "without": n.words, "fails": list(n.failed), "undecided": list(n.undecided)}
+        for n in needs
+    ]
 
 
 def _source(found: Found) -> dict[str, Any] | None:

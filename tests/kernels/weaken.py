@@ -1,70 +1,85 @@
-"""What each fence, scope and order of a lock is good for: one step weaker, is it still right?
+"""What each fence, scope and order of a lock is good for: `ptxmm weaken` says it.
 
-`python tests/kernels/weaken.py` prints the table of docs/locks.md: every weakening (see `weakenings`) of the locks and
-barriers, for two blocks of two threads, with what it breaks, or that it breaks nothing: then no execution of that launch shows
-a difference in what is asked.
+`python tests/kernels/weaken.py` prints the table of docs/locks.md from what the command answers of each lock and barrier, for
+two blocks of two threads (the queue lock: of one).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sizes import HERE, LOCKS, parameters
-from weakenings import Weakening, weakenings
 
 import ptxmm
+from ptxmm.cli.main import main
 
 #: A fifth lock, of those that nvcc makes of the kernels in `gate`.
-QUEUE_LOCK = HERE / "gate" / "mcs_lock" / "fixed.ptx"
+QUEUE_LOCK = "mcs_lock"
+NAMES = (*LOCKS, QUEUE_LOCK)
 
 
-class Effect(NamedTuple):
-    """What a weakening does: `harm` are the checks that it breaks, or the reason why it leaves no meaning."""
+class Lock(NamedTuple):
+    """A lock or barrier, what it is launched with, and what must hold in the end. `buffers` have so many elements."""
 
-    kernel: str
-    weakening: Weakening
-    harm: tuple[str, ...]
-    complete: bool
+    path: Path
+    buffers: dict[str, int]
+    forall: str
+    block: int
+
+    def words(self) -> list[str]:
+        """The launch and the claims, as `ptxmm check` and `ptxmm weaken` take them."""
+        args = [word for name, count in self.buffers.items() for word in ("--arg", f"{name}=u32[{count}]")]
+        launch = ["--entry", "k", "--grid", "2", "--block", str(self.block), *args, "--forall", self.forall]
+        return [str(self.path), *launch, "--check", "race_free", "--check", "terminates"]
+
+    def test(self, text: str) -> ptxmm.Kernel:
+        """A module with this launch and these claims."""
+        return ptxmm.Kernel(
+            ptx=text, entry="k", grid=2, block=self.block, forall=self.forall, race_free=True, terminates=True,
+            params={name: {"type": "u32", "elements": count} for name, count in self.buffers.items()},
+        )  # fmt: skip
 
 
-def test_of(name: str, text: str) -> ptxmm.Kernel:
-    """A module as a test of the lock or barrier whose name it has."""
-    if name == "mcs_lock":
+def lock(name: str) -> Lock:
+    if name == QUEUE_LOCK:
         buffers = {"tail": 1, "next": 5, "locked": 5, "x": 1}
-        seen, grid, block = "x[0] == 2", (2, 1, 1), (1, 1, 1)
-    else:
-        buffers, seen = parameters(name, 2, 2)
-        grid = block = (2, 1, 1)
-    return ptxmm.Kernel(
-        ptx=text, entry="k", grid=grid, block=block, name=name, forall=seen, race_free=True, terminates=True,
-        params={key: {"type": "u32", "elements": count} for key, count in buffers.items()},
-    )  # fmt: skip
+        return Lock(HERE / "gate" / name / "fixed.ptx", buffers, "x[0] == 2", 1)
+    return Lock(HERE / "locks" / f"{name}.correct.ptx", *parameters(name, 2, 2), 2)
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for name in LOCKS:
-        yield name, HERE / "locks" / f"{name}.correct.ptx"
-    yield "mcs_lock", QUEUE_LOCK
+def weakened(name: str, timeout: int = 300) -> dict[str, Any]:
+    """What `ptxmm weaken --format json` answers. Raises AssertionError where the search did not come to its end."""
+    with redirect_stdout(StringIO()) as out:
+        main(["weaken", *lock(name).words(), "--format", "json", "--timeout", str(timeout)])
+    found: dict[str, Any] = json.loads(out.getvalue())["tests"][0]
+    assert found["holds"] and found["complete"] and all(w["minimal"] and not w["bounded"] for w in found["weakens"])
+    return found
 
 
-def effect(name: str, weakening: Weakening, timeout: float | None = None) -> Effect:
-    """Decides a weakened module. Raises AssertionError for one that is not decided."""
-    result = test_of(name, weakening.text).check(timeout=timeout)
-    assert result.verdict in ("ok", "no", "undefined"), result.error
-    broken = tuple(check.kind for check in result.checks if check.holds is False)
-    harm = (result.error or "undefined",) if result.verdict == "undefined" else broken
-    return Effect(name, weakening, harm, result.complete)
+def rows(name: str, found: dict[str, Any]) -> list[tuple[str, int, str, str]]:
+    """The rows of a lock: what can be weaker, and what then cannot be, with the checks that fail."""
+    made = []
+    for number, one in enumerate(found["weakens"] or [{"edits": [], "needs": found["needs"]}], 1):
+        who = f"{name}, weakening {number}" if one["edits"] else name
+        steps = [(edit["line"], edit["what"], "nothing") for edit in one["edits"]]
+        steps += [(need["line"], need["without"], kinds(need["fails"])) for need in one["needs"]]
+        made += [(who, line, f"`{what}`", broken) for line, what, broken in steps]
+    return made
 
 
-def table(found: list[Effect]) -> str:
-    lines = ["| kernel | line | weakened | breaks |", "|---|---|---|---|"]
-    for e in found:
-        harm = ", ".join(e.harm) or ("nothing" if e.complete else "nothing within the bounds")
-        lines.append(f"| {e.kernel} | {e.weakening.line} | `{e.weakening.what}` | {harm} |")
-    return "\n".join(lines)
+def kinds(failed: list[str]) -> str:
+    """Which checks fail, by their first words."""
+    return ", ".join(check.split()[0] for check in failed)
+
+
+def table(found: list[tuple[str, int, str, str]]) -> str:
+    return "\n".join(["| kernel | line | weakened | breaks |", "|---|---|---|---|",
+                      *(f"| {' | '.join(map(str, row))} |" for row in found)])  # fmt: skip
 
 
 if __name__ == "__main__":
-    print(table([effect(name, w) for name, path in modules() for w in weakenings(path.read_text())]))
+    print(table([row for name in NAMES for row in rows(name, weakened(name))]))

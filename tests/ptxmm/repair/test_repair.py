@@ -18,6 +18,7 @@ from litmus.relaxations import relaxations
 from litmus.test import Test
 from ptxmm.cli.main import main
 from ptxmm.repair.finding import Answer, answered
+from ptxmm.repair.search import Judgement, Search
 from ptxmm.repair.sites import Vector, edited, edits_of
 from ptxmm.repair.subjects import How, LitmusSubject, judging, subject_of
 
@@ -227,6 +228,39 @@ def test_apply_writes_the_first_repair(tmp_path: Path, capsys: pytest.CaptureFix
     document = json.loads(capsys.readouterr().out)["tests"][0]
     assert document["complete"] and len(document["weakens"]) == 1
     assert {need["line"] for need in document["weakens"][0]["needs"]} == {5, 6}
+
+
+def test_what_cannot_be_weaker_is_needed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mp.litmus"
+    path.write_text((LIBRARY / "message-passing" / "MP+rel+acq.litmus").read_text(encoding="utf-8"), encoding="utf-8")
+    main(["weaken", str(path), "--apply"])
+    capsys.readouterr()
+    assert main(["weaken", str(path), "--format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)["tests"][0]
+    assert document["complete"] and not document["weakens"] and len(document["needs"]) == 4
+    assert all(need["fails"] and not need["undecided"] for need in document["needs"])
+    assert main(["weaken", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "nothing can be weaker" in out and out.count(" fails\n") == 4
+
+
+def test_a_need_is_told_with_all_checks_that_fail() -> None:
+    """A text that is only tried to rule out more may be left at its first failure."""
+    test = of_library("message-passing/MP+rel+acq")
+    sites = LitmusSubject(test, How()).sites("weaken")
+    strongest = tuple(next(n for n, o in enumerate(s.options) if not o.words) for s in sites)
+
+    def check(vector: Vector, patience: float | None) -> Judgement:
+        if vector == strongest:
+            return Judgement(True)
+        both, first = Judgement(False, True, ("a", "b")), Judgement(False, True, ("a",), undecided=("b",))
+        return both if patience is None else first
+
+    search = Search(sites, check, patience=1.0)
+    (found,) = search.solutions()
+    left = [step for step in found.needs if step.undecided]
+    assert found.vector == strongest and left
+    assert all(search.told_fully(step, found.vector).failed == ("a", "b") for step in found.needs)
 
 
 def test_apply_keeps_the_ends_of_lines(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from ptxmm.result import Refusal
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from litmus.formats.files import Found
     from litmus.formats.questions import Questions
     from ptxmm.baseline import Baseline
     from ptxmm.campaigns.cache import Cache
@@ -58,10 +59,9 @@ class Status:
 def check(options: Namespace) -> int:
     """Runs the command; gives its exit status. Raises KeyboardInterrupt after it has printed what was finished."""
     from axioms.models.naming import including, showing
-    from litmus.formats import find
     from ptxcore.diagnostics import InputError
 
-    partial = next((name for name in ("shard", "budget", "fail_fast") if getattr(options, name)), None)
+    partial = next((name for name in ("shard", "budget", "fail_fast", "changed") if getattr(options, name)), None)
     if partial and options.write_baseline:
         return _refuse(f"--write-baseline writes what a whole run finds: leave out --{partial.replace('_', '-')}")
     if options.backend == "sat":
@@ -110,7 +110,13 @@ def check(options: Namespace) -> int:
         kernel = asked(options)
     except ValueError as error:
         return _refuse(str(error))
-    found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(find(options.paths, TESTS))
+    try:
+        found: list[tuple[Item, str | None]] = [(kernel, None)] if kernel else expand(_wanted(options))
+    except ValueError as error:
+        return _refuse(str(error))
+    if options.changed and not found:
+        sys.stderr.write("no test concerns what changed\n")
+        return 0
     if options.shard is not None:
         found = _sharded(found, options.shard)
     # Finding the reason takes longer than the verdict, and only the page of a single test has room for it.
@@ -142,6 +148,17 @@ def check(options: Namespace) -> int:
     if settings.questions is not None:
         return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
     return _with_cache(options, settings, found, baseline)
+
+
+def _wanted(options: Namespace) -> list[Found]:
+    """The tests that the paths mean. Raises ValueError with what to say."""
+    if options.changed:
+        from ptxmm.kernels.touched import concerned
+
+        return concerned(options.paths)
+    from litmus.formats import find
+
+    return find(options.paths, TESTS)
 
 
 def _drawn(options: Namespace, folders: Iterable[str]) -> tuple[str, ...]:
@@ -261,7 +278,7 @@ class _Run:
             self._end()
             raise
         self._end()
-        if self._baseline and self._options.shard is None:
+        if self._baseline and self._options.shard is None and not self._options.changed:
             for test, kind, place in self._baseline.vanished():
                 sys.stderr.write(f"{self._options.baseline}: {test}: no longer found: {kind}: {place}\n")
         if self._unasked:

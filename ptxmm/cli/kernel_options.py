@@ -50,6 +50,11 @@ def add_parts(check: argparse.ArgumentParser) -> None:
     """The options of a part of a run."""
     from ptxmm.cli.options import seconds
 
+    check.add_argument(
+        "--changed",
+        action="store_true",
+        help="files among PATH are what changed, folders are where the tests are: run those that the files concern",
+    )
     check.add_argument("--no-defaults", action="store_true", help="leave out what [tool.ptxmm] of pyproject.toml says")
     check.add_argument(
         "--fail-fast", action="store_true", help="stop at the first test that fails; the rest is not run"

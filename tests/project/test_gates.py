@@ -44,7 +44,7 @@ def weaken(project: Path) -> None:
 def installed(folder: Path) -> Path:
     """What installing would give: the command, of this checkout."""
     scripts = folder / "ptxmm" / "bin"
-    scripts.mkdir(parents=True)
+    scripts.mkdir(parents=True, exist_ok=True)
     command = scripts / "ptxmm"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ptxmm "$@"\n', encoding="utf-8")
     command.chmod(0o755)
@@ -149,13 +149,13 @@ def test_the_action_installs_what_it_runs(tmp_path: Path, project: Path) -> None
 # The hooks.
 
 
-def run_hook(name: str, project: Path, files: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs a hook as pre-commit does: on the files that it asks for."""
+def run_hook(name: str, project: Path, files: list[str], *more: str) -> subprocess.CompletedProcess[str]:
+    """Runs a hook as pre-commit does: on the files that it asks for, with `more` before its arguments."""
     hook = HOOKS[name]
     wanted = [f for f in files if re.search(hook["files"], f)]
     if not wanted:
         return subprocess.CompletedProcess([], 0, "", "")
-    command = [*shlex.split(hook["entry"]), *hook.get("args", ())]
+    command = [*shlex.split(hook["entry"]), *more, *hook.get("args", ())]
     command += wanted if hook.get("pass_filenames", True) else []
     scripts = installed(project.parent)
     path = f"{scripts}{os.pathsep}{os.environ['PATH']}"
@@ -179,6 +179,36 @@ def test_the_hook_checks_all_tests(project: Path, weak: bool, status: int) -> No
     done = run_hook("ptxmm-check", project, ["good.litmus", "pyproject.toml"])
     assert done.returncode == status, done.stdout + done.stderr
     assert "pyproject" not in done.stdout + done.stderr
+
+
+KERNEL = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k() { ret; }
+"""
+
+
+def test_the_hook_runs_what_changed(project: Path) -> None:
+    """What fails and did not change is not run; a kernel test runs when its code changes, and all do when a model does."""
+    weaken(project)
+    (project / "k.ptx").write_text(KERNEL, encoding="utf-8")
+    (project / "other.ptx").write_text(KERNEL, encoding="utf-8")
+    (project / "m.cat").write_text("", encoding="utf-8")
+    for name in ("k", "other"):
+        test = f'ptx = "{name}.ptx"\nentry = "k"\ngrid = 1\nblock = 1\n[check]\nterminates = true\n'
+        (project / f"{name}.toml").write_text(test, encoding="utf-8")
+    wanted = {
+        ("good.litmus",): {"good.litmus"},
+        ("good.litmus", "weak.litmus"): {"good.litmus", "weak.litmus"},
+        ("k.ptx",): {"k.toml"},
+        ("k.toml", "other.ptx"): {"k.toml", "other.toml"},
+        ("m.cat",): {"good.litmus", "weak.litmus", "k.toml", "other.toml"},
+    }
+    for files, tests in wanted.items():
+        done = run_hook("ptxmm-check", project, list(files), "--junit", "report.xml")
+        cases = ElementTree.parse(project / "report.xml").iter("testcase")
+        assert {Path(case.attrib["file"]).name for case in cases} == tests
+        assert done.returncode == ("weak.litmus" in tests), done.stdout + done.stderr
 
 
 def test_the_hook_checks_modules(project: Path) -> None:

@@ -1,0 +1,80 @@
+"""Which tests a change concerns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptxmm.cli.main import main
+from ptxmm.kernels.touched import concerned
+
+TEST = '{key} = "{module}"\nentry = "k"\ngrid = 1\nblock = 1\n[check]\nterminates = true\n'
+FILES = {
+    "tests/made.toml": TEST.format(key="cu", module="../code/made.cu"),
+    "tests/plain.toml": TEST.format(key="ptx", module="plain.ptx"),
+    "tests/array.toml": TEST.format(key="ptx", module="other.ptx") + '[params]\nx = { type = "u32", init = "x.npy" }\n',
+    "tests/broken.toml": "ptx = [\n",
+    "tests/mp.litmus": "PTX mp\n",
+    "tests/annotated.cu": "// ptxmm: grid=1 block=1\n__global__ void k() {}\n",
+    "code/made.cu": '#include "shared.cu"\n#include "h.cuh"\n',
+    "code/shared.cu": "",
+    "code/h.cuh": "",
+    "code/lonely.cu": "",
+    "tests/plain.ptx": "",
+    "tests/other.ptx": "",
+    "tests/x.npy": "",
+    "README.md": "",
+    "pyproject.toml": "",
+    "m.cat": "",
+}
+ALL = {"made.toml", "plain.toml", "array.toml", "broken.toml", "mp.litmus", "annotated.cu"}
+COMPILED = {"made.toml", "annotated.cu"}
+CONCERNED = {
+    "tests/made.toml": {"made.toml"},
+    "code/made.cu": {"made.toml"},
+    "tests/plain.ptx": {"plain.toml"},
+    "tests/x.npy": {"array.toml"},
+    "tests/mp.litmus": {"mp.litmus"},
+    "tests/annotated.cu": {"annotated.cu"},
+    "code/h.cuh": COMPILED,
+    "code/shared.cu": COMPILED,  # which no test names: any source may include it
+    "code/lonely.cu": COMPILED,
+    "README.md": set(),
+    "pyproject.toml": ALL,
+    "m.cat": ALL,
+}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", CONCERNED)
+@pytest.mark.parametrize("place", [["."], ["tests"], ["@list"]])
+def test_a_change_concerns_what_is_made_of_it(file: str, place: list[str]) -> None:
+    Path("list").write_text("tests\n", encoding="utf-8")
+    found = {Path(path).name for path, _ in concerned([*place, file])}
+    assert found == CONCERNED[file] | {"broken.toml"}  # of which nobody knows what it is made of
+
+
+def test_a_source_that_another_includes_concerns_both() -> None:
+    Path("tests/shared.toml").write_text(TEST.format(key="cu", module="../code/shared.cu"), encoding="utf-8")
+    found = {Path(path).name for path, _ in concerned(["tests", "code/shared.cu"])}
+    assert found == {"made.toml", "shared.toml", "broken.toml"}
+
+
+def test_what_changed_may_concern_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tests/broken.toml").unlink()
+    assert main(["check", "--changed", "tests", "README.md"]) == 0
+    assert capsys.readouterr().err == "no test concerns what changed\n"
+    assert main(["check", "--changed", "README.md"]) == 2
+    assert "write a folder of tests, too" in capsys.readouterr().err
+    assert main(["check", "--changed", "tests", "gone.litmus"]) == 2  # a file that is not there is no change
+    assert main(["check", "--changed", "tests", "m.cat", "--write-baseline", "b.json"]) == 2
+    assert "leave out --changed" in capsys.readouterr().err

@@ -10,7 +10,7 @@ Every loop whose length an input decides has a tick in it: no phase of the work 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 
@@ -52,6 +52,16 @@ def tick() -> None:
     clock = _current.get()
     if clock is not None:
         clock.tick()
+
+
+def ticker() -> Callable[[], None]:
+    """`tick` for a loop of many short steps, which finds the clock once: it is not kept for longer than that loop."""
+    clock = _current.get()
+    return _unlimited if clock is None else clock.tick
+
+
+def _unlimited() -> None:
+    """Nobody counts."""
 
 
 def deadline_after(seconds: float | None) -> float | None:

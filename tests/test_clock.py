@@ -12,9 +12,14 @@ import pytest
 from campaigns import some
 
 import ptxmm
+from axioms.sat import relations
+from axioms.sat.formula import UP, Formula
+from axioms.sat.relations import Relation
 from ptxcore import clock
 from ptxcore.clock import Clock, OutOfTime, deadline_after, limited, measured, tick
+from ptxmm.api import model_named
 from ptxmm.kernels import whole
+from ptxmm.kernels.question import Question
 from ptxmm.result import Checked, Result
 
 MP = "PTX MP\n{ x=0; y=0; }\nP0 | P1 ;\nst.weak x, 1 | ld.weak r0, y ;\nst.weak y, 1 | ld.weak r1, x ;\nexists (1:r0 = 1)\n"
@@ -194,6 +199,60 @@ QUESTIONS: dict[str, Callable[[int], Result]] = {
 def test_no_phase_goes_on_for_long_without_a_look_at_the_clock(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole, "FEWEST", 1000)  # the phases of the formula
     QUESTIONS[name](2)  # what is imported and read once
-    for size in (8, 24):
+    for size in (8, 24, 40):
         found = watched(functools.partial(QUESTIONS[name], size), monkeypatch)
         assert found.ticks > 100 and found.most < MOST_CALLS, found.longest
+
+
+def cross(size: int) -> Relation:
+    """Every pair, half of them certain."""
+    rows = [sum(1 << j for j in range(size) if (i + j) % 2) for i in range(size)]
+    may = {i: {j: 2 + (i * j) % 7 for j in range(size) if not (i + j) % 2} for i in range(size)}
+    return Relation(rows, may)
+
+
+OPERATIONS: dict[str, Callable[[Relation, Formula], object]] = {
+    "union": lambda a, f: relations.union([a, relations.inverse(a)], f, UP),
+    "intersection": lambda a, f: relations.intersection(a, relations.inverse(a), f, UP),
+    "difference": lambda a, f: relations.difference(a, relations.inverse(a), f, UP),
+    "inverse": lambda a, f: relations.inverse(a),
+    "certain sequence": lambda a, f: relations.certain_sequence(a, a),
+    "sequence": lambda a, f: relations.sequence(a, a, f, UP),
+    "restriction": lambda a, f: relations.restrict(
+        a, None, relations.Members(0, dict.fromkeys(range(len(a.must)), 3)), f, UP
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_of_relations_look_at_the_clock_in_each_row(name: str) -> None:
+    for size in (16, 48):
+        formula = Formula()
+        for _ in range(8):
+            formula.new()
+        with measured(Clock(None)) as found:
+            OPERATIONS[name](cross(size), formula)
+        assert found.ticks >= size, "a row is as long as there are events"
+
+
+def test_places_of_an_access_are_listed_with_looks_at_the_clock() -> None:
+    """Of addresses that only a clock decides, each place is a condition of its own."""
+    text = """.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{{
+    .reg .b32 %r<9>; .reg .b64 %d<9>;
+    ld.param.u64 %d1, [x]; mov.u32 %r1, %clock; and.b32 %r1, %r1, {mask};
+    mul.wide.u32 %d2, %r1, 4; add.u64 %d2, %d1, %d2; st.global.u32 [%d2], 1;
+    ret;
+}}
+"""
+    counts = []
+    for size in (16, 64, 256):
+        params = {"x": {"type": "u32", "elements": size}}
+        made = ptxmm.Kernel(text.format(mask=size - 1), grid=1, block=1, params=params, forall="x[0] >= 0").test
+        with measured(Clock(None)) as found:
+            Question(made, model_named("ptx-9.0"))
+        counts.append(found.ticks)
+    assert counts[2] - counts[1] >= 192 and counts[1] - counts[0] >= 48

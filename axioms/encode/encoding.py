@@ -28,7 +28,8 @@ from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation
 from axioms.sat.values import MAX_NUMBERS, Lowering, TooManyValues, domains
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
+from axioms.witness.judge import Judge
 from axioms.witness.result import Undefined, site_of
 from ptxcore.clock import OutOfTime, tick
 from ptxcore.collection import collection_paused

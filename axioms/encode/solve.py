@@ -18,7 +18,8 @@ from axioms.program import Program
 from axioms.sat.backends import Backend, solver_of
 from axioms.sat.formula import FALSE, TRUE
 from axioms.witness.asked import needed_to_forbid
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
+from axioms.witness.judge import Judge
 from axioms.witness.races import UNDEFINED, Asked, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime

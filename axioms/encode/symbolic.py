@@ -20,7 +20,8 @@ from axioms.sat.backends import check_z3, new_z3_solver
 from axioms.sat.formula import FALSE
 from axioms.sat.smt import Text
 from axioms.witness.asked import needed_to_forbid
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
+from axioms.witness.judge import Judge
 from axioms.witness.races import UNDEFINED, undefined
 from axioms.witness.result import Decision
 from ptxcore.clock import OutOfTime

@@ -13,6 +13,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.definitions import Definitions
 from axioms.events.memory import MAX_ALIGNMENT, AddressSpace, Layout, Place, TooManyPlaces
 from axioms.events.value_sets import Flow, Numbers
+from ptxcore.clock import tick
 from ptxcore.machine.ir.effects import ACCESSES, Effect, Requirement, ThreadExecution
 from ptxcore.machine.ir.steps import ThreadCode
 from ptxcore.places import Place as Placement
@@ -224,6 +225,7 @@ class Collector:
             ) from None
         places, inside = [], []
         for a, view, offset in possible.places:
+            tick()
             here = terms.eq(address, a)
             if here != 0:
                 inside.append(here)
@@ -245,6 +247,7 @@ class Collector:
         places = []
         bad: dict[str, list[Value]] = {MISALIGNED: [], WILD: []}
         for a in sorted(numbers):
+            tick()
             here = terms.eq(span.address, a)
             at = None if a % alignment else self.space.at(thread, a, span.size)
             if at is None:
@@ -285,11 +288,13 @@ class Collector:
         if definitions:
             self.troubles = [t._replace(condition=definitions(t.condition)) for t in self.troubles]
             for key, spans in self.places.items():
+                tick()
                 self.places[key] = [[p._replace(guard=definitions(p.guard)) for p in places] for places in spans]
 
     # Events.
 
     def new(self, thread: int, kind: str, tags: frozenset[str], guard: Value, effect: Effect | None = None) -> Event:
+        tick()
         event = Event(len(self.events), thread, kind, tags, guard, effect)
         self.events.append(event)
         return event

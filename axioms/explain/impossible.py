@@ -15,8 +15,8 @@ from axioms.cat.model import Model
 from axioms.events.event import Event
 from axioms.explain.forbidding import without
 from axioms.program import Program
-from axioms.witness.candidate import Judge
 from axioms.witness.fitted import fitted
+from axioms.witness.judge import Judge
 from axioms.witness.result import Flow, Site, Unreachable, site_of
 from ptxcore.values import terms
 

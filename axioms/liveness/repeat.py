@@ -13,9 +13,10 @@ from axioms.cat.evaluate import Rows
 from axioms.cat.model import Model
 from axioms.liveness.graph import first_state, machine_of
 from axioms.program import Event, Program, Thread
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
 from axioms.witness.concrete import assembled
 from axioms.witness.fitted import fitted
+from axioms.witness.judge import Judge
 from ptxcore.machine.explore.concrete import Trace
 from ptxcore.machine.explore.state import State
 from ptxcore.machine.ir.effects import ACCESSES, FENCES, Effect

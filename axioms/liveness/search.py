@@ -45,8 +45,9 @@ from axioms.program import Program
 from axioms.sat.formula import BOTH, FALSE, TRUE
 from axioms.sat.values import TooManyValues
 from axioms.witness.asked import refuse
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
 from axioms.witness.fitted import fitted
+from axioms.witness.judge import Judge
 from axioms.witness.missing_arrivals import absent, awaited, lack
 from axioms.witness.stalls import ABORTS, Bounded, Stall, Wait, abort_of, repeated
 from axioms.witness.tearing import with_tearing

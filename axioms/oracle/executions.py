@@ -18,7 +18,8 @@ from axioms.oracle.barriers import BarrierChoice
 from axioms.oracle.mbarriers import Order, Wrong
 from axioms.oracle.provenance import TooLarge
 from axioms.program import Event, Program, dependency_pairs
-from axioms.witness.candidate import Candidate, Judge, Reads
+from axioms.witness.candidate import Candidate, Reads
+from axioms.witness.judge import Judge
 from axioms.witness.staged import StagedEvaluation, Stages
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import BOTH, DOWN, FALSE, TRUE, UP, Formula
-from ptxcore.clock import tick
+from ptxcore.clock import ticker
 
 Row = dict[int, int]
 
@@ -82,7 +82,7 @@ def merged(relation: Relation, into: Mapping[int, int], formula: Formula) -> Rel
 def filled(rows: dict[int, dict[int, list[int]]], must: list[int], formula: Formula, way: int) -> Relation:
     """Joins the literals collected for each pair by disjunction."""
     may: dict[int, Row] = {}
-    disj = formula.disj
+    disj, tick = formula.disj, ticker()
     for i, row in rows.items():
         tick()
         new: Row = {}
@@ -105,6 +105,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
     if not dynamic:
         return Relation(must, {})
     rows: dict[int, dict[int, list[int]]] = {}
+    tick = ticker()
     for p in dynamic:
         for i, row in p.may.items():
             tick()
@@ -119,6 +120,7 @@ def union(parts: list[Relation], formula: Formula, way: int) -> Relation:
 def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relation:
     must = [x & y for x, y in zip(a.must, b.must, strict=True)]
     may: dict[int, Row] = {}
+    tick = ticker()
     for i, row in a.may.items():
         tick()
         certain, other = b.must[i], b.may.get(i)
@@ -133,6 +135,7 @@ def intersection(a: Relation, b: Relation, formula: Formula, way: int) -> Relati
         if new:
             may[i] = new
     for i, row in b.may.items():
+        tick()
         certain = a.must[i]
         if certain:
             for j, literal in row.items():
@@ -145,10 +148,12 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
     uncertain = b.may
     must = []
     may: dict[int, Row] = {}
+    tick = ticker()
     for i, row in enumerate(a.must):
         row &= ~b.must[i]
         other = uncertain.get(i)
         if other:
+            tick()
             new = {}
             for j, literal in other.items():
                 if row >> j & 1:
@@ -158,6 +163,7 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
                 may[i] = new
         must.append(row)
     for i, old in a.may.items():
+        tick()
         other = uncertain.get(i, {})
         new = may.get(i, {})
         for j, literal in old.items():
@@ -174,7 +180,10 @@ def difference(a: Relation, b: Relation, formula: Formula, way: int) -> Relation
 
 def inverse(a: Relation) -> Relation:
     must = [0] * len(a.must)
+    tick = ticker()
     for i, row in enumerate(a.must):
+        if row:
+            tick()
         bit = 1 << i
         while row:
             low = row & -row
@@ -182,6 +191,7 @@ def inverse(a: Relation) -> Relation:
             row ^= low
     may: dict[int, Row] = {}
     for i, old in a.may.items():
+        tick()
         for j, literal in old.items():
             may.setdefault(j, {})[i] = literal
     return Relation(must, may)
@@ -193,7 +203,7 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
     Pairs that are certain are left out: see `certain_sequence`.
     """
     certain = certain_sequence(a, b)
-    b_must, b_may = b.must, b.may
+    b_must, b_may, tick = b.must, b.may, ticker()
     for i, row in enumerate(a.must):
         within = -1 if mask is None else mask[i]
         within &= ~certain[i]
@@ -224,9 +234,11 @@ def products(a: Relation, b: Relation, mask: list[int] | None) -> Iterator[tuple
 
 def certain_sequence(a: Relation, b: Relation) -> list[int]:
     rows = []
-    b_must = b.must
+    b_must, tick = b.must, ticker()
     for row in a.must:
         reached = 0
+        if row:
+            tick()
         while row:
             low = row & -row
             reached |= b_must[low.bit_length() - 1]
@@ -253,6 +265,7 @@ def sequence(a: Relation, b: Relation, formula: Formula, way: int, mask: list[in
 
 def restrict(a: Relation, domain: Members | None, codomain: Members | None, formula: Formula, way: int) -> Relation:
     """`[domain]; a; [codomain]`."""
+    tick = ticker()
     if domain is not None:
         must = [row if domain.must >> i & 1 else 0 for i, row in enumerate(a.must)]
         may = {i: row for i, row in a.may.items() if domain.must >> i & 1}
@@ -321,7 +334,9 @@ class Executed:
                 together[literal] = together.get(literal, 0) | 1 << i
             follow = {l: self.formula.following(l, together) for l in together}
             behind = dict.fromkeys(together, 0)
+            tick = ticker()
             for l, some in follow.items():
+                tick()
                 for m in some:
                     behind[m] |= together[l]
             leads = {l: sum(together[m] for m in some) for l, some in follow.items()}
@@ -330,7 +345,7 @@ class Executed:
 
     def known(self, rows: list[int]) -> Relation:
         """A relation that holds between events exactly when both are executed."""
-        certain = self.certain
+        certain, tick = self.certain, ticker()
         must = []
         may: dict[int, Row] = {}
         for i, row in enumerate(rows):

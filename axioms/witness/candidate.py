@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from axioms.cat.evaluate import Evaluation, Rows, bits, closure, is_acyclic
-from axioms.cat.model import Model, Node
 from axioms.cat.orders import immediate, is_strict_order, those_after
 from axioms.events.event import what_is_read
-from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
+from axioms.program import Event, Program
 from axioms.witness.asked import displayed, within_identity
 from axioms.witness.execution import ExecutedEvent, Execution
+from axioms.witness.judge import Base, Judge
 from axioms.witness.tearing import mixes
 from ptxcore.values import terms
 from ptxcore.values.terms import Term, Value
@@ -33,41 +33,6 @@ REDUCTIONS: Mapping[str, Callable[[list[int]], int]] = {
     "and": lambda votes: int(all(votes)),
     "or": lambda votes: int(any(votes)),
 }
-
-
-class Judge:
-    """What all candidates of one program share when a model judges them."""
-
-    def __init__(self, program: Program, model: Model) -> None:
-        self.program, self.model = program, model
-        self.members = members_by_tag(program)
-        self.dependencies = dependency_pairs(program)
-        self.carrying = self.dependencies if carries_all(program) else dependency_pairs(program, carrying=True)
-        self.writes: dict[int, int] = {}  # of each cell
-        for e in program.events:
-            if e.kind == "W":
-                for c in e.cells:
-                    self.writes[c] = self.writes.get(c, 0) | 1 << e.index
-        self._alive = -1
-        self._base: dict[str, int | Rows] = {}
-        self._values: dict[Node, int | Rows] = {}
-
-    def fixed(self, alive: int) -> tuple[dict[str, int | Rows], dict[Node, int | Rows]]:
-        """Base sets and relations, and the model's values over them, that only depend on which events are executed."""
-        if alive != self._alive:
-            self._alive = alive
-            program = self.program
-            base = Base({"_": alive}, program.size)
-            for tag, members in self.members.items():
-                base[tag] = members & alive
-            for name, rows in program.relations.items():
-                base[name] = [row & alive if alive >> i & 1 else 0 for i, row in enumerate(rows)]
-            self._base = base
-            evaluation = Evaluation.__new__(Evaluation)
-            evaluation.model, evaluation.size, evaluation.base, evaluation.values = self.model, program.size, base, {}
-            evaluation.compute(self.model.fixed)
-            self._values = evaluation.values
-        return self._base, self._values
 
 
 #: For each read, the write that each of its cells comes from.
@@ -401,29 +366,13 @@ class Candidate:
         return number
 
     def _shown(self, index: int, e: Event) -> ExecutedEvent:
-        thing = self.program.objects[e.object] if e.object >= 0 else None
-        cell, count = (None, 1) if thing is None else thing.named(e.offset, e.width // 8)
-        whole = "" if thing is None else thing.name + thing.owner
+        text, cell, line, whole, count = self.judge.named(e)
         value = self.value(e) if e.kind in "RW" and not e.unstable else None
         if e.effect is None:
-            text = e.label or f"{cell} = {value}"
-            return ExecutedEvent(index, -1, e.kind, text, cell, value, e.width, e.tags, None, whole, count)
-        from ptxcore.syntax.printer import print_statement  # not where nobody looks at executions
-
-        instruction = e.effect.instruction
-        return ExecutedEvent(
-            index,
-            e.thread,
-            e.kind,
-            print_statement(instruction),
-            cell,
-            value,
-            e.width,
-            e.tags,
-            instruction.span.line or None,
-            whole,
-            count,
-        )
+            return ExecutedEvent(
+                index, -1, e.kind, text or f"{cell} = {value}", cell, value, e.width, e.tags, None, whole, count
+            )
+        return ExecutedEvent(index, e.thread, e.kind, text, cell, value, e.width, e.tags, line, whole, count)
 
     def _background(self) -> dict[str, Rows]:
         """Asynchronous operations and kernels, without the pairs that others imply."""
@@ -454,7 +403,7 @@ class Candidate:
                 if read.partner is not None:
                     fr[r] &= ~(1 << read.partner.index)
         drawn = {
-            "po": immediate(self._rows(program.relations["po"])),
+            "po": list(self.judge.steps(self.alive)),
             "rf": rf,
             "co": co,
             "fr": fr,
@@ -480,19 +429,6 @@ class Candidate:
 def _rows(value: int | Rows) -> Rows:
     assert isinstance(value, list)
     return value
-
-
-class Base(dict[str, "int | Rows"]):
-    """Base names to values; a set that no event is in, or a relation that none are in, is empty."""
-
-    def __init__(self, values: Mapping[str, int | Rows], size: int) -> None:
-        super().__init__(values)
-        self.size = size
-
-    def __missing__(self, name: str) -> int | Rows:
-        from axioms.cat.names import BASE
-
-        return 0 if BASE[name].kind == "set" else [0] * self.size
 
 
 def location_of(program: Program, event: Event) -> str | None:

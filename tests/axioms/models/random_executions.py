@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from random import Random
 
 from axioms.program import Event, Program
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
+from axioms.witness.judge import Judge
 from litmus.formats import read
 from ptxmm.pipeline import build
 

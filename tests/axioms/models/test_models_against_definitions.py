@@ -15,7 +15,8 @@ from random_executions import Draws, random_program
 from axioms.cat.evaluate import bits
 from axioms.cat.model import Model, compile_model
 from axioms.models import load
-from axioms.witness.candidate import Candidate, Judge
+from axioms.witness.candidate import Candidate
+from axioms.witness.judge import Judge
 
 #: Axioms that a cat file and its definition must find broken in the very same executions; for the others only the
 #: verdict over all of them must agree. In the Alloy models the write that ends a release pattern and the read that

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from axioms.cat.evaluate import Rows
-from axioms.witness.candidate import Base
+from axioms.witness.judge import Base
 from ptxcore.places import Place, includes
 
 Pair = tuple[int, int]

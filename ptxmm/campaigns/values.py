@@ -10,13 +10,15 @@ from typing import Any
 from axioms.events.memory import Beside
 from axioms.witness.result import Site, Undefined
 from ptxmm.checker import Outcome
-from ptxmm.result import Cause, Checked, Executions, Loop, Refusal, Result, Spot, Step
+from ptxmm.result import Cause, Checked, Executions, Loop, RaceEntry, RaceEvent, Refusal, Result, Spot, Step
 
 #: The values that an outcome consists of, besides plain ones.
 _CLASSES: dict[str, Any] = {
     c.__name__: c
-    for c in (Outcome, Result, Checked, Cause, Step, Executions, Spot, Refusal, Loop, Undefined, Site, Beside)
-}
+    for c in (
+        Outcome, Result, Checked, Cause, Step, Executions, RaceEntry, RaceEvent, Spot, Refusal, Loop, Undefined, Site, Beside,
+    )
+}  # fmt: skip
 _PLAIN = (str, int, float, bool, type(None))
 
 

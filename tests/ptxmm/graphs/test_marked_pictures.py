@@ -40,7 +40,7 @@ def check_marks(witness: Witness) -> dict[str, int]:
 @pytest.mark.parametrize("every", lengths(18, 6))
 def test_races_and_reasons_are_drawn_wherever_their_edges_run(every: int) -> None:
     along = dict.fromkeys(MARKS, 0)
-    for path in LIBRARY[1::every]:
+    for path in LIBRARY[::every]:
         result = ptxmm.check(ptxmm.load(path), races=True, why=True, witnesses=False, timeout=20)
         for witness in [*result.race_witnesses[:2], *([result.why_witness] if result.why_witness else [])]:
             for mark, count in check_marks(witness).items():

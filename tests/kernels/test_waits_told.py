@@ -156,7 +156,11 @@ def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.Capture
     )
     assert main(["check", str(tmp_path / "k.toml"), "--svg", str(tmp_path / "svg")]) == 1
     page = capsys.readouterr().out
-    assert "CTA 1 thread 0 waits for ever at line 12" in page and "terminates: for the same reason" in page and "x is 1" in page
+    assert (
+        "CTA 1 thread 0 waits for ever at line 12" in page
+        and "terminates: for the same reason" in page
+        and "x is 1" in page
+    )
     assert [path.name for path in (tmp_path / "svg").iterdir()] == ["k-wait-0.svg"]
 
 

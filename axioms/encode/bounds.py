@@ -22,6 +22,7 @@ from axioms.encode.interpret import Interpreter
 from axioms.events.value_sets import Numbers
 from axioms.program import Event, Program, carries_all, dependency_pairs, members_by_tag
 from axioms.sat import relations
+from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation
 from axioms.sat.values import Lowering
@@ -75,13 +76,15 @@ class Bounds:
         program, executed, lowering, formula = self.program, self.executed, self.lowering, self.formula
         by_warps = False
         if not program.kinds.isdisjoint(("barrier", "collective")):
-            from axioms.sync.warp_waits import circles, may_block
+            from axioms.sync.warp_waits import may_block, waits
 
             by_warps = may_block(program)
         if "barrier" not in program.kinds:
             if by_warps:
-                for l in circles(program, executed, lowering, formula, Relation([0] * program.size, {}), ()):
-                    formula.add([-l])
+                graph = waits(program, executed, lowering, formula, Relation([0] * program.size, {}), ())
+                for _, _, literals in cycles(*graph, formula):
+                    for l in literals:
+                        formula.add([-l])
             return NoBarriers(program.size)
         from axioms.sync.barriers import Barriers
 

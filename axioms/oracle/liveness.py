@@ -261,7 +261,7 @@ def ways_of(traces: Sequence[Trace], aborts: bool) -> list[Way]:
             note(Way(kind, trace, looked[0].instruction if looked else trace.goes_round, trace.looks))
         for i, effect in enumerate(trace.effects):
             if aborts:
-                if effect.kind not in _UNSEEN:
+                if effect.kind not in _UNSEEN or _waits(effect):
                     note(Way("on", _up_to(trace, i + 1)))
             elif _waits(effect):
                 note(Way("barrier", _up_to(trace, i + 1), effect.instruction))

@@ -155,7 +155,7 @@ class _Search:
         plays = Plays(program.threads, parts, False, self.spend)
         ways = {frozenset(play.choice(program).pairs) for play in plays}
         for choice in choices:
-            if choice.misuse is not None or frozenset(choice.pairs) in ways:
+            if plays.broken if choice.misuse is not None else frozenset(choice.pairs) in ways:
                 yield choice
 
     # Candidates of one choice of runs.

@@ -141,11 +141,11 @@ class Plays:
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]
         #: The ways to where everybody is where he should be but one, whose next step, the last one, misuses a barrier.
         self.misused: list[Play] = []
+        #: Whether somebody misuses a barrier on some way, wherever the others are.
+        self.broken = False
         self.keys = [_keys(threads[t], steps) for t, steps in enumerate(self.steps)]
 
     def __iter__(self) -> Iterator[Play]:
-        if not all(map(_takes_turns, [s[:-1] if p.waits else s for s, p in zip(self.steps, self.parts, strict=True)])):
-            return
         state: _State | None = _State((0,) * len(self.parts), {}, frozenset(), {}, (), ())
         waiting, seen = [state], set[Hashable]()
         while waiting:
@@ -213,7 +213,8 @@ class Plays:
         return _takes_turns(self.steps[t][: position + 1])
 
     def _misuses(self, state: _State, t: int) -> None:
-        """Notes that the next step of a thread misuses a barrier, where it is the last one of all."""
+        """Notes that the next step of a thread misuses a barrier, and the way where it is the last one of all."""
+        self.broken = True
         others = (u for u in range(len(self.parts)) if u != t)
         if self._stays(t, state.positions[t]) and all(self._is_where_it_should_be(state, u) for u in others):
             self.misused.append(Play(state.rounds, state.again))

@@ -11,7 +11,7 @@ jumps next is executed, and so a step leads there from the target, whether those
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from axioms.cat.evaluate import bits, closure
 from axioms.sat.formula import FALSE, TRUE, UP, Formula
@@ -41,6 +41,16 @@ def cycles(
     graph = _Graph(formula)
     _lay_out(graph, steps, jumps, turning)
     return found + graph.eliminate(tick)
+
+
+def edges(relation: Relation, executed: Executed, formula: Formula) -> Iterator[tuple[int, int, int]]:
+    """The edges of a graph that has the same paths between executed events, each with its literal. Some lead over events that
+    are not executed: those of `cycles` may be such events."""
+    steps, jumps = steps_and_jumps(relation, executed, formula)
+    for i, row in enumerate(steps):
+        yield from ((i, j, TRUE) for j in _first(row & ~(1 << i), steps))
+    for i, found in jumps.items():
+        yield from ((i, j, literal) for j, literal in found.items())
 
 
 def _lay_out(graph: _Graph, steps: list[int], jumps: dict[int, Row], turning: int) -> None:

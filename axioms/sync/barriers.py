@@ -28,7 +28,7 @@ from axioms.errors import UnsupportedProgram
 from axioms.events.encounters import Meeting, meeting_at
 from axioms.events.event import Event, Misuse
 from axioms.program import Program
-from axioms.sat.acyclicity import cycles
+from axioms.sat.acyclicity import cycles, edges
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
@@ -295,36 +295,36 @@ class Barriers(Gathered):
         po = [row & mask if i in events else 0 for i, row in enumerate(self.program.relations["po"])]
         dynamic = filled(self.order, [0] * size, self.formula, UP)
         whole = union([self.executed.known(po), self.syncbar, self.mbrf, dynamic], self.formula, UP)
+        executed = self.executed
         if self.by_warps:
-            from axioms.sync.warp_waits import circles
+            from axioms.sync.warp_waits import waits
 
-            graph = (self.program, self.executed, self.lowering, self.formula)
-            for l in circles(*graph, whole, self.gone, self.at_once):
-                self.formula.add([-l, misused])
-            return
-        joined = merged(whole, self.at_once, self.formula)
-        found = cycles(joined, self.executed, self.formula)
-        needed = self._before_misuse(joined) if found else {}
+            graph = (self.program, executed, self.lowering, self.formula)
+            joined, executed = waits(*graph, whole, self.gone, self.at_once)
+        else:
+            joined = merged(whole, self.at_once, self.formula)
+        found = cycles(joined, executed, self.formula)
+        needed = self._before_misuse(joined, executed) if found else {}
         for i, _, literals in found:
             for l in literals:
                 self.formula.add([-l, misused])
                 if i in needed:
                     self.formula.add([-l, -needed[i]])
 
-    def _before_misuse(self, order: Relation) -> dict[int, int]:
-        """Literals of the events that are over before some misuse, of those that excuse, comes about: who waits for ever among
+    def _before_misuse(self, order: Relation, steps: Executed) -> dict[int, int]:
+        """Literals of the steps that are over before some misuse, of those that excuse, comes about: who waits for ever among
         them never gets to it, and it would come of itself."""
-        formula, executed = self.formula, self.executed.literals
+        formula = self.formula
         found = [m for m in self.misuse if m.literal != FALSE and m.events]
-        needed = {i: formula.new() for i in range(self.program.size)} if found else {}
+        needed = {i: formula.new() for i in range(len(steps.literals))} if found else {}
         excuses = []
         for m in found:
             excuses.append(excuse := formula.new())
             formula.add([-excuse, m.literal])
             for event in m.events:
                 formula.add([-excuse, needed[self.at_once.get(event.index, event.index)]])
-        for i, j, literal in order.pairs() if found else ():
-            formula.add([-needed[j], -literal, -executed[i], needed[i]])
+        for i, j, literal in edges(order, steps, formula) if found else ():
+            formula.add([-needed[j], -literal, needed[i]])
         if found:
             formula.add([-formula.disj((m.literal for m in self.misuse), BOTH), *excuses])
         return needed

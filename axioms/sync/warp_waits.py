@@ -23,7 +23,6 @@ from typing import NamedTuple
 from axioms.events.collectives import Flows
 from axioms.events.event import Event
 from axioms.program import Program
-from axioms.sat.acyclicity import cycles
 from axioms.sat.formula import BOTH, FALSE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
@@ -67,7 +66,7 @@ class _Step(NamedTuple):
     node: int
 
 
-def circles(
+def waits(
     program: Program,
     executed: Executed,
     lowering: Lowering,
@@ -75,11 +74,12 @@ def circles(
     barriers: Relation,
     exits: Sequence[Exit],
     at_once: Mapping[int, int] = MappingProxyType({}),
-) -> list[int]:
-    """The literals each of which means that threads wait for each other in a circle. `barriers` relates barrier events: who is
-    over before whom; `exits` are those that others wait for there; `at_once` gives for events one that is over when they
-    are."""
-    return _Graph(program, executed, lowering, formula).circles(barriers, exits, at_once)
+) -> tuple[Relation, Executed]:
+    """Which step is over before which other one, and which steps there are: events have their index, and what threads execute
+    together has numbers behind those. A cycle means that threads wait for each other for ever. `barriers` relates barrier
+    events; `exits` are those that others wait for there; `at_once` gives for events one that is over when they are."""
+    graph = _Graph(program, executed, lowering, formula)
+    return graph.waits(barriers, exits, at_once), graph.executed
 
 
 class _Graph:
@@ -102,7 +102,7 @@ class _Graph:
         self.executed = Executed(literals, formula)
         self.rows: dict[int, dict[int, list[int]]] = {}
 
-    def circles(self, barriers: Relation, exits: Sequence[Exit], at_once: Mapping[int, int]) -> list[int]:
+    def waits(self, barriers: Relation, exits: Sequence[Exit], at_once: Mapping[int, int]) -> Relation:
         size = len(self.executed.literals)
         order = [0] * size
         for mine in self.steps:
@@ -123,8 +123,7 @@ class _Graph:
         wider = Relation([*barriers.must, *[0] * (size - len(barriers.must))], barriers.may)
         waiting = filled(self.rows, [0] * size, self.formula, UP)
         whole = union([self.executed.known(order), wider, waiting], self.formula, UP)
-        whole = merged(whole, at_once, self.formula)
-        return [l for _, _, literals in cycles(whole, self.executed, self.formula) for l in literals]
+        return merged(whole, at_once, self.formula)
 
     def _arrival(self, t: int, effect: Effect) -> None:
         """Who arrives waits for its warp: the other threads' arrivals there as often as its own, or their exits."""

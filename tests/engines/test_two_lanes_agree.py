@@ -83,6 +83,10 @@ def compare(first: Lane, second: Lane) -> None:
         (("write", "trap", "sync"), ("write", "sync")),  # a race, although nobody ends
         (("together",), ("write", "together")),  # one vote, at two places
         (("together", "warp"), ("warp", "together")),
+        (("arrive 0",), ("warp", "sync")),
+        (("arrive 1", "arrive 0"), ("sync", "perhaps")),
+        (("together", "together"), ("together", "trap")),
+        (("sync", "together"), ("warp", "perhaps")),  # nobody gets to where the counts would differ
         (("sync 32", "sync 32"), ("trap", "arrive 0")),  # a warp comes as a whole also where nobody of it waits
     ],
 )

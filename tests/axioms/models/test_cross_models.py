@@ -28,6 +28,9 @@ MORE_SINCE_9_0: dict[str, list[dict[str, int]]] = {
     # A weak read that is not ordered after a weak write of several bytes may return some of them (8.10.3, clause C22);
     # ptx-7.5 knows no bytes.
     "message-passing/MP+rel+acq-64": [{"1:r0": 0, "1:rd1": 2}, {"1:r0": 0, "1:rd1": 1 << 32}],
+    # A fence for tensor maps orders generic accesses with those through their proxy (8.6, 9.7.13.4). ptx-7.5 has no such
+    # proxy, and takes it for a fence.
+    "proxies/MP+fence.proxy.tensormap": [{"1:r0": 1, "1:r1": 0}],
 }
 
 

@@ -88,13 +88,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a campaign with many parameters one in so many, where only a share of campaigns is asked for."""
-    seen, left, out = Counter[str](), list[pytest.Item](), list[pytest.Item]()
+    """Of a campaign, or a long test, with many parameters one in so many, where only a share of them is asked for."""
+    seen, left, out = Counter[tuple[str, str]](), list[pytest.Item](), list[pytest.Item]()
+    shares = {"campaign": campaigns.SHARE, "long": campaigns.SHARE_OF_LONG}
     for item in items:
-        test = item.nodeid.partition("[")[0]
-        campaign = item.get_closest_marker("campaign") is not None
-        (out if campaign and seen[test] % campaigns.SHARE else left).append(item)
-        seen[test] += campaign
+        mark = next((mark for mark in shares if item.get_closest_marker(mark) is not None), "")
+        test = mark, item.nodeid.partition("[")[0]
+        (out if mark and seen[test] % shares[mark] else left).append(item)
+        seen[test] += 1
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = left

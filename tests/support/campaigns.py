@@ -2,6 +2,7 @@
 
 pytest -m campaign                      # hours
 PTXMM_SHARE=200 pytest -m campaign      # minutes, and the same ones each time
+PTXMM_LONG=3 pytest -m long             # of each test one in three of what is left out of every run
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from zlib import crc32
 
 import pytest
 
-#: More of what a short test looks at a part of: CI runs all of it in its own step (`-m long`), beside the planted mistakes.
+#: More of what a short test looks at a part of: CI runs a share of it in its own step (`-m long`), beside the planted
+#: mistakes.
 LONG = pytest.mark.long
 #: Marks of what is left out of every run.
 _LEFT_OUT = ("long", "campaign", "mutation")
 #: One in so many of what a campaign looks at.
 SHARE = max(1, int(os.environ.get("PTXMM_SHARE", "1")))
+#: One in so many of the long tests.
+SHARE_OF_LONG = max(1, int(os.environ.get("PTXMM_LONG", "1")))
 
 
 def some(every: int, values: Iterable[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ since the two engines must not share what decides.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -441,29 +441,30 @@ def cluster_choices(program: Program) -> Iterator[BarrierChoice]:
 
 
 def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierChoice:
+    """What a thread does behind its first misuse is in no phase, and nobody waits for it any more."""
     misuse = None
     culprits: list[tuple[int, ...]] = []
     steps: dict[int, list[Event]] = {}  # arrivals of phase k at 2k, waits at 2k + 1
-    for events in by_thread.values():
+    well: set[int] = set()
+    for t, events in by_thread.items():
         counts = {"MA": 0, "MW": 0}
         for e in events:
             tag = "MA" if "MA" in e.tags else "MW"
-            if tag == "MA" and counts["MA"] > counts["MW"]:
-                misuse = "barrier.cluster.arrive by a thread that has not waited since it arrived before"
+            rule = _out_of_turn(tag, counts)
+            if rule:
+                misuse = misuse or rule
                 culprits.append((e.index,))
-            if tag == "MW" and counts["MA"] != counts["MW"] + 1:
-                misuse = misuse or "barrier.cluster.wait by a thread that has not arrived"
-                culprits.append((e.index,))
+                break
             steps.setdefault(2 * counts[tag] + (tag == "MW"), []).append(e)
             counts[tag] += 1
+        else:
+            well.add(t)
     for step, events in steps.items():
         if step % 2 == 0 and _divergent(program, events):
             misuse = misuse or _DIVERGENT
             culprits += [
                 (a.index, b.index) for a, b in itertools.combinations(events, 2) if _divergent(program, [a, b])
             ]
-    if misuse is not None:
-        return BarrierChoice(misuse=misuse, culprits=tuple(culprits))
     phases: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
     ended: list[tuple[int, int]] = []
@@ -473,8 +474,9 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
             present = {a.thread for a in arrivals}
             phases += [(a.index, w.index) for a in arrivals for w in waits]
             for w in waits:
-                exits += _exits(program, [t for t in by_thread if t not in present], w)
-                ended += _ended(program, [t for t in by_thread if t not in present], w)
+                gone = [t for t in by_thread if t not in present and t in well]
+                exits += _exits(program, gone, w)
+                ended += _ended(program, gone, w)
     order = [
         (a.index, b.index)
         for k, some in steps.items()
@@ -483,7 +485,18 @@ def _of_cluster(program: Program, by_thread: dict[int, list[Event]]) -> BarrierC
         for a in some
         for b in more
     ]
-    return BarrierChoice((), (), None, tuple(exits), tuple(phases), tuple(order), ended=tuple(ended))
+    whole = BarrierChoice((), (), misuse, tuple(exits), tuple(phases), tuple(order), ended=tuple(ended))
+    whole.culprits = tuple(culprits)
+    return whole
+
+
+def _out_of_turn(tag: str, counts: Mapping[str, int]) -> str:
+    """What is wrong with an arrival, or a wait, of a thread that has done so many of each; empty where nothing is."""
+    if tag == "MA" and counts["MA"] > counts["MW"]:
+        return "barrier.cluster.arrive by a thread that has not waited since it arrived before"
+    if tag == "MW" and counts["MA"] != counts["MW"] + 1:
+        return "barrier.cluster.wait by a thread that has not arrived"
+    return ""
 
 
 __all__ = ["BarrierChoice", "NamedBarrier", "barrier_choices", "cluster_choices"]

@@ -253,8 +253,7 @@ class Barriers(Gathered):
         rounds = Rounds(Meeting(tuple(threads)), parts, self.formula)
         self.meetings.append(rounds)
         self.misuse += rounds.unpaired
-        used_well = -self.formula.disj((m.literal for m in rounds.unpaired), BOTH)
-        self._waits(rounds, self._cluster_rows, used_well)
+        self._waits(rounds, self._cluster_rows)
         for arrivals in rounds.arrivals:
             self._divergent(arrivals)
         # What happens in a phase comes before what happens in later ones.
@@ -263,21 +262,25 @@ class Barriers(Gathered):
             steps += [some[k] if k < len(some) else [] for some in (rounds.arrivals, rounds.waits)]
         for earlier, later in itertools.combinations(steps, 2):
             for (a, x), (b, y) in itertools.product(earlier, later):
-                self.relate(self._cluster_order, a.event, b.event, self.formula.conj_all((x, y, used_well), BOTH))
+                well = [rounds.well_until(part.thread, part.event) for part in (a, b)]
+                self.relate(self._cluster_order, a.event, b.event, self.formula.conj_all((x, y, *well), BOTH))
 
-    def _waits(self, rounds: Rounds, rows: Rows, used_well: int) -> None:
-        """Who waits in a round waits for all who arrive in it, and for the exits of those who never do."""
+    def _waits(self, rounds: Rounds, rows: Rows, used_well: int = TRUE) -> None:
+        """Who waits in a round waits for all who arrive in it, and for the exits of those who never do; `used_well`, if nobody
+        else misuses the barrier."""
+        conj_all = self.formula.conj_all
         for k, waits in enumerate(rounds.waits):
             arrivals = rounds.arrivals[k] if k < len(rounds.arrivals) else []
             absent = list(rounds.absent(k))
             for b, literal in waits:
                 assert b.wait is not None
-                passes = self.formula.conj(literal, used_well, BOTH)
+                passes = conj_all((literal, used_well, rounds.well_until(b.thread, b.wait)), BOTH)
                 for a, arrives in arrivals:
                     assert a.arrive is not None
-                    self.relate(rows, a.arrive, b.wait, self.formula.conj(arrives, passes, BOTH))
+                    well = rounds.well_until(a.thread, a.arrive)
+                    self.relate(rows, a.arrive, b.wait, conj_all((arrives, passes, well), BOTH))
                 for t, missing in absent:
-                    self.exits(t, b.wait, self.formula.conj(missing, passes, BOTH))
+                    self.exits(t, b.wait, conj_all((missing, passes, rounds.well_until(t, None)), BOTH))
 
     # Barriers with a number of threads, of which not all that arrive are in every instance.
 

@@ -11,6 +11,7 @@ somebody of each warp must arrive.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -96,6 +97,15 @@ class Rounds:
             while len(rounds) <= k:
                 rounds.append([])
             rounds[k].append((part, literal))
+
+    def well_until(self, thread: int, event: Event | None) -> int:
+        """The literal of "a thread has arrived and waited by turns so far", until an event of its own, or its end. What it does
+        behind its first misuse is in no round."""
+        if not self.unpaired:
+            return TRUE
+        until = math.inf if event is None else event.index
+        wrong = [m.literal for m in self.unpaired if m.events[0].thread == thread and m.events[0].index <= until]
+        return -self.formula.disj(wrong, BOTH)
 
     def absent(self, k: int) -> Iterator[tuple[int, int]]:
         """The threads that may not arrive in round k, each with the literal of "it does not"."""

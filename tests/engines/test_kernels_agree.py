@@ -55,6 +55,7 @@ def test_each_check_is_decided_by_its_own_expression(engine: str) -> None:
         300_063,  # a shuffle from a lane that is not there: a run has a number for it that no list of outcomes has
         300_164,
         400_302,  # who waits for the end of somebody who waits for him misuses no barrier behind that
+        400_310,  # a wait at the barrier of a cluster, behind which somebody misuses it
         500_059,  # a wait for an mbarrier object that can stand nowhere among its operations
     ],
 )

@@ -54,6 +54,11 @@ int cuLaunchKernel(const char *function, unsigned gx, unsigned gy, unsigned gz, 
         }
         return failed = 0;
     }
+    if (!strncmp(function, "k whole", 7)) { /* the second buffer gets three bytes of the first, and the threads of a CTA */
+        char *to = *(char **)parameters[1];
+        memcpy(to, *(char **)parameters[0], 3);
+        return to[3] = bx, failed = gx != 2;
+    }
     uint32_t *in = *(uint32_t **)parameters[0], *out = *(uint32_t **)parameters[1], count = *(uint32_t *)parameters[2];
     if (gy != 1 || gz != 1 || by != 1 || bz != 1 || shared || stream || extra) return 1;
     if (!strncmp(function, "hang", 4)) sleep(1000);

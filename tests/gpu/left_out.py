@@ -32,12 +32,20 @@ NOT_COMPARED = {
     "9.7.13.16": "tensor maps are opaque",
     "9.7.13.17": "what is cancelled depends on the schedule",
     "9.7.13.18": "the response is opaque",
-    "9.7.14": "no kernel is made of matrices yet",
     "9.7.15": "no kernel is made of matrices yet",
     "9.7.16": "no kernel is made of tensor memory yet",
     "9.7.17": "addresses on the stack differ by machine",
     "9.7.19": "ends the launch, or has no result",
 }
+
+
+#: Sections whose forms stand in whole kernels (`whole.py`), and not in kernels of a single instruction.
+WHOLE = ("9.7.14",)
+
+
+def is_whole(form: Form) -> bool:
+    """Whether a form is of such a section."""
+    return any(f"{form.section}.".startswith(f"{section}.") for section in WHOLE)
 
 
 def reason_against(form: Form) -> str:

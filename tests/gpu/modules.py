@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import driver
 from gpu import probes
-from gpu.left_out import reason_against
+from gpu.left_out import is_whole, reason_against
 from gpu.probes import Probe, Unfit
 
 from ptxcore.check.module import read_and_check
@@ -77,6 +77,9 @@ def plan(forms: Iterable[Form], machine: Machine, *, most: int, seed: object) ->
         reason = reason_against(form)
         if reason:
             made.left_out[form] = reason
+            continue
+        if is_whole(form):
+            made.left_out[form] = "is compared by whole kernels: pytest tests/gpu/test_whole.py"
             continue
         chance = random.Random(f"{form.section} {form.syntax} {seed}")
         reasons: list[str] = []

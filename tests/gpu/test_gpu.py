@@ -51,7 +51,8 @@ def test_every_meaning_has_a_kernel_or_a_reason_why_not() -> None:
     covered = {probe.use.form for probe in made.probes()}
     for form in reference.all_forms():
         assert (form in covered) != (form in made.left_out), form
-    unexplained = {f: why for f, why in made.left_out.items() if not left_out.reason_against(f)}
+    left = {f: why for f, why in made.left_out.items() if not left_out.is_whole(f)}  # whole kernels: test_whole.py
+    unexplained = {f: why for f, why in left.items() if not left_out.reason_against(f)}
     # Memory that all threads have in common, and targets that the device's architecture is none of.
     assert {f: why for f, why in unexplained.items() if not why.startswith("needs ")} == {}
     assert len(covered) > 300

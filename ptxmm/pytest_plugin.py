@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Settings with a value: what they mean.
 _SETTINGS = {
     "model": "the memory model of litmus tests and kernel tests",
-    "timeout": "seconds for each of them",
+    "timeout": "for each of them: 60, 60s, 2m, 1h",
     "unroll": "how many times a loop body may execute, where a test does not say so itself",
     "engine": "solve or enumerate",
     "backend": "z3 or sat",

@@ -69,6 +69,12 @@ class _Arrival:
         assert self.event.effect is not None
         return self.event.effect.barrier
 
+    @property
+    def operation(self) -> str:
+        """How predicates are combined; "" where they are not."""
+        assert self.event.effect is not None
+        return self.event.effect.operator
+
 
 class NamedBarrier(NamedTuple):
     """A barrier instruction of the short dialect, whether it is executed or not. `identity` is a number, or None."""
@@ -152,7 +158,7 @@ def _culprits(program: Program, group: Sequence[_Arrival]) -> Iterator[tuple[int
         if _strange([m]):
             yield (m.event.index,)
     for a, b in itertools.combinations(group, 2):
-        if a.count != b.count or (a.kind == "red") != (b.kind == "red") or _divergent(program, [a.event, b.event]):
+        if a.count != b.count or a.operation != b.operation or _divergent(program, [a.event, b.event]):
             yield a.event.index, b.event.index
 
 
@@ -284,6 +290,8 @@ def _deal(
             choice.misuse = _DIVERGENT
         if waiting and len({m.kind == "red" for m in group}) > 1:
             choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
+        elif waiting and len({m.operation for m in group}) > 1:
+            choice.misuse = "bar.red with different operations in one instance of a barrier"
         if choice.misuse is not None and not choice.culprits:
             choice.culprits = tuple(_culprits(program, group))
         # From its first misuse on, a barrier owes nothing.

@@ -295,7 +295,7 @@ class Plays:
         ):
             return True
         effects = [a.effect for a in arrivals]
-        mixed = len({e.barrier == "red" for e in effects}) > 1 or len({e.count for e in effects}) > 1
+        mixed = len({e.operator for e in effects}) > 1 or len({e.count for e in effects}) > 1
         return mixed or self._is_apart(arrivals)
 
     def _named(self, thread: int, effect: Effect) -> list[int]:

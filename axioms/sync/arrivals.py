@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from axioms.sync.warp_waits import Exit
 
 MIXED = "bar.red mixed with other barriers in one instance of a barrier"
+UNLIKE = "bar.red with different operations in one instance of a barrier"
 DIFFERENT_COUNTS = "different thread counts in one instance of a barrier"
 DIVERGENT = "threads of one warp at an aligned barrier by different instructions"
 EARLY = "an arrival at a barrier by a thread that has arrived there before, of which others have not"
@@ -37,6 +38,14 @@ class Arrival(NamedTuple):
     effect: Effect
     executed: int
     passes: int
+
+
+def mixed(a: Effect, b: Effect) -> str:
+    """Why two arrivals must not be in one instance, whatever else they do: its threads combine their predicates by one
+    operation, which writes one value to all of them, or none of them does; "" where they may."""
+    if (a.barrier == "red") != (b.barrier == "red"):
+        return MIXED
+    return UNLIKE if a.operator != b.operator else ""
 
 
 class Gathered:

@@ -32,7 +32,7 @@ from axioms.sat.acyclicity import cycles, edges
 from axioms.sat.formula import BOTH, FALSE, TRUE, UP, Formula
 from axioms.sat.relations import Executed, Relation, filled, merged, union
 from axioms.sat.values import Lowering
-from axioms.sync.arrivals import DIVERGENT, EARLY, MIXED, Arrival, Gathered, Rows
+from axioms.sync.arrivals import DIVERGENT, EARLY, Arrival, Gathered, Rows, mixed
 from axioms.sync.named_barriers import NamedBarriers
 from axioms.sync.numbered_barriers import Instances
 from axioms.sync.rounds import Part, Rounds
@@ -181,7 +181,7 @@ class Barriers(Gathered):
         broken: list[int] = []
         for k, arrivals in enumerate(rounds.arrivals):
             before = len(self.misuse)
-            kinds = {by_event[p.event.index].effect.barrier == "red" for p, _ in arrivals}
+            kinds = {by_event[p.event.index].effect.operator for p, _ in arrivals}
             if len(kinds) > 1:
                 self._mixed([(by_event[p.event.index], literal) for p, literal in arrivals])
             self._divergent(arrivals)
@@ -240,13 +240,14 @@ class Barriers(Gathered):
                         self.misuse.append(Misuse(both, DIVERGENT, (a.event, b.event)))
 
     def _mixed(self, arrivals: list[tuple[Arrival, int]]) -> None:
-        """`red` and others in one round: undefined."""
+        """`red` and others, or `red` of different operations, in one round: undefined."""
         reducing = [(m, l) for m, l in arrivals if m.effect.barrier == "red"]
-        for (r, x), (m, y) in itertools.product(reducing, arrivals):
-            if m.effect.barrier != "red":
-                both = self.formula.conj(x, y, BOTH)
-                if both != FALSE:
-                    self.misuse.append(Misuse(both, MIXED, (r.arrive, m.arrive)))
+        others = [(m, l) for m, l in arrivals if m.effect.barrier != "red"]
+        for (a, x), (b, y) in (*itertools.product(reducing, others), *itertools.combinations(reducing, 2)):
+            why = mixed(a.effect, b.effect)
+            both = self.formula.conj(x, y, BOTH) if why else FALSE
+            if both != FALSE:
+                self.misuse.append(Misuse(both, why, (a.arrive, b.arrive)))
 
     def _of_cluster(self, threads: list[int], parts: list[Part]) -> None:
         self._barriers += 1

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from axioms.events.encounters import WARP
 from axioms.events.event import Misuse
 from axioms.sat.formula import BOTH, FALSE, TRUE
-from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, MIXED, Arrival, Gathered
+from axioms.sync.arrivals import DIFFERENT_COUNTS, DIVERGENT, EARLY, Arrival, Gathered, mixed
 from ptxcore.values import terms
 from ptxcore.values.terms import Term
 
@@ -209,7 +209,8 @@ class Instances:
     def _misused(self, k: int) -> list[tuple[int, int]]:
         """Arrivals of instance k (by position) with the literal of "another one there disagrees with it".
 
-        Arrivals of one instance that disagree on the count, or mix `red` with others, have no defined meaning.
+        Arrivals of one instance that disagree on the count, mix `red` with others, or reduce in different ways, have no defined
+        meaning.
         """
         found = []
         for (x, b), (y, m) in itertools.combinations([(x, self.members[x]) for x in self.mates], 2):
@@ -218,8 +219,7 @@ class Instances:
             if wrong != FALSE and b.wait is None and m.wait is None:
                 self._disagree_early(x, y, k, wrong)
             elif wrong != FALSE:
-                mixed = (b.effect.barrier == "red") != (m.effect.barrier == "red")
-                reason = MIXED if mixed else DIFFERENT_COUNTS
+                reason = mixed(b.effect, m.effect) or DIFFERENT_COUNTS
                 self.whole.misuse.append(Misuse(wrong, reason, (b.arrive, m.arrive)))
                 found.append((x, wrong))
         return found
@@ -272,7 +272,7 @@ class Instances:
         return [self.formula.disj(some, BOTH) for some in warps.values()]
 
     def _disagree(self, b: Arrival, m: Arrival) -> int:
-        if (b.effect.barrier == "red") != (m.effect.barrier == "red"):
+        if mixed(b.effect, m.effect):
             return TRUE
         if b.effect.count is not None and m.effect.count is not None:
             return -self.whole.lowering.condition(terms.eq(b.effect.count, m.effect.count))

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from ptxmm.cli import options as shared
+from ptxmm.cli.options import TIME, seconds
 
 
 class _Intermixed(argparse.ArgumentParser):
@@ -59,7 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"
     )
     who.add_argument("--dask", metavar="ADDRESS", help="the scheduler of a Dask cluster, whose workers decide")
-    campaign.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test under each model")
+    campaign.add_argument("--timeout", type=seconds, metavar=TIME, help="for each test under each model")
     campaign.add_argument(
         "--unroll",
         type=shared.positive_number,

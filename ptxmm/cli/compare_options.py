@@ -8,6 +8,7 @@ from typing import Any
 
 from axioms.models.options import OPTIONS
 from ptxmm.cli import options as shared
+from ptxmm.cli.options import TIME, seconds
 
 #: As `ptxmm.comparing.comparison.SIZE`, which need not be read for this.
 _SIZE = 6
@@ -105,7 +106,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     compare.add_argument(
         "--jobs", type=shared.positive_number, metavar="N", help="processes (default: one for each processor)"
     )
-    compare.add_argument("--timeout", type=shared.seconds, metavar="SECONDS", help="for each test under each model")
+    compare.add_argument("--timeout", type=seconds, metavar=TIME, help="for each test under each model")
     compare.add_argument(
         "--unroll",
         type=shared.positive_number,

@@ -24,6 +24,7 @@ _WORST = (_FORBIDDEN, _BAD_INPUT, _UNDECIDED, _FINE)
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Adds the command."""
     from ptxmm.cli import options as shared
+    from ptxmm.cli.options import TIME, seconds
 
     gpu = commands.add_parser(
         "gpu",
@@ -37,7 +38,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
             "ptxmm gpu mp.litmus --seconds 10",
             "ptxmm gpu mp.litmus --simulate                        the same kernel on our own machine",
             "ptxmm gpu tests > hardware.log; ptxmm compare --model ptx-9.0 --model hardware.log tests",
-            "ptxmm gpu mp.litmus --confidence 0.999 --budget 60",
+            "ptxmm gpu mp.litmus --confidence 0.999 --budget 60s",
             "ptxmm gpu mp.litmus --tune 50 > best.json; ptxmm gpu tests --parameters @best.json",
             "ptxmm gpu mp.litmus --emit DIR                        write the module, launch nothing",
         ),
@@ -48,7 +49,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     gpu.add_argument("--simulate", action="store_true", help="on our own machine, with random schedules")
     gpu.add_argument("--device", type=int, default=0, metavar="N", help="the number of the GPU (default: %(default)s)")
     gpu.add_argument(
-        "--seconds", type=shared.seconds, metavar="SECONDS",
+        "--seconds", type=seconds, metavar=TIME,
         help="launch each test for so long (default: 10, and one launch with --simulate)",
     )  # fmt: skip
     gpu.add_argument("--launches", type=shared.positive_number, metavar="N", help="launch each test N times at most")
@@ -61,7 +62,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )  # fmt: skip
     gpu.add_argument("--model", default="ptx-9.0", metavar="NAME|FILE.cat", help="default: %(default)s")
     shared.add_folders(gpu)
-    gpu.add_argument("--timeout", type=shared.seconds, default=60.0, metavar="SECONDS",
+    gpu.add_argument("--timeout", type=seconds, default=60.0, metavar=TIME,
                      help="for what the model says of a test (default: %(default)g)")  # fmt: skip
     gpu.add_argument("--target", metavar="sm_NN", help="of the module (default: the GPU's, and sm_90 with --simulate)")
     gpu.add_argument("--ptxas", metavar="PATH", help="assemble the module with this ptxas, not within the driver")
@@ -71,7 +72,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     gpu.add_argument("--confidence", type=_share, metavar="P",
                      help="run mutants of each test, and the test until a violation had shown so likely")  # fmt: skip
-    gpu.add_argument("--budget", type=shared.seconds, default=60.0, metavar="SECONDS",
+    gpu.add_argument("--budget", type=seconds, default=60.0, metavar=TIME,
                      help="for the confidence in each test (default: %(default)g)")  # fmt: skip
     gpu.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     gpu.add_argument(

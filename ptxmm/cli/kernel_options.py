@@ -48,7 +48,7 @@ def add_kernel(check: argparse.ArgumentParser) -> None:
 
 def add_parts(check: argparse.ArgumentParser) -> None:
     """The options of a part of a run."""
-    from ptxmm.cli.options import seconds
+    from ptxmm.cli.options import TIME, seconds
 
     check.add_argument(
         "--changed",
@@ -60,7 +60,7 @@ def add_parts(check: argparse.ArgumentParser) -> None:
         "--fail-fast", action="store_true", help="stop at the first test that fails; the rest is not run"
     )
     check.add_argument(
-        "--budget", type=seconds, metavar="SECONDS", help="for the whole run; what it does not reach is undecided"
+        "--budget", type=seconds, metavar=TIME, help="for the whole run; what it does not reach is undecided"
     )
     check.add_argument(
         "--shard", type=_shard, metavar="NUMBER/COUNT", help="one part of the tests of several, as in 2/4"

@@ -19,7 +19,7 @@ _WORST = (_UNREADABLE, _ERRORS, _UNDECIDED, _SOUND)
 
 def add(commands: Commands) -> None:
     """The options of the command."""
-    from ptxmm.cli.options import command, seconds
+    from ptxmm.cli.options import TIME, command, seconds
 
     lint = command(
         commands,
@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     mending = lint.add_mutually_exclusive_group()
     mending.add_argument("--fix", action="store_true", help="apply the fixes of warnings, and tell what is left")
     mending.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
-    lint.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each file; it is undecided then")
+    lint.add_argument("--timeout", type=seconds, metavar=TIME, help="for each file; it is undecided then")
     lint.add_argument("--format", choices=("text", "json", "sarif"), default="text", help="default: %(default)s")
 
 

@@ -25,13 +25,24 @@ def positive_number(text: str) -> int:
     return value
 
 
+#: Seconds of a unit of time; and how options that take a time name it.
+UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+TIME = "TIME"
+
+
 def seconds(text: str) -> float:
+    """The seconds of a time: a positive number, with its unit or without: 60, 60s, 2m, 1h. Raises
+    argparse.ArgumentTypeError for what is none."""
+    number = text.rstrip("smh")
+    unit = text[len(number) :]
     try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"a number of seconds is needed, not '{text}'") from None
+        value = float(number) * UNITS[unit]
+    except (KeyError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f"a time is needed, as 60, 60s, 2m or 1h (a number is one of seconds), not '{text}'"
+        ) from None
     if not math.isfinite(value) or value <= 0:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, not {text}")
+        raise argparse.ArgumentTypeError(f"must be a positive time, not {text}")
     return value
 
 
@@ -173,7 +184,7 @@ def _add_check(commands: Commands) -> None:
         metavar="N",
         help="processes (default: one for one test, else one for each processor)",
     )
-    check.add_argument("--timeout", type=seconds, metavar="SECONDS", help="for each test; it is undecided then")
+    check.add_argument("--timeout", type=seconds, metavar=TIME, help="for each test; it is undecided then")
     check.add_argument(
         "--cache",
         metavar="FILE|none",

@@ -76,6 +76,7 @@ def _add_kernel(command: argparse.ArgumentParser) -> None:
 def _add_shared(command: argparse.ArgumentParser) -> None:
     from litmus.test import PROPERTIES
     from ptxmm.cli import options as shared
+    from ptxmm.cli.options import TIME, seconds
 
     command.add_argument(
         "path", metavar="FILE", help="a litmus test, a kernel test (FILE.toml, FILE.toml:NAME), CUDA C++ or PTX"
@@ -85,7 +86,7 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--format", choices=("text", "json", "sarif", "github"), default="text", help="default: %(default)s"
     )
-    command.add_argument("--timeout", type=shared.seconds, default=60.0, metavar="SECONDS",
+    command.add_argument("--timeout", type=seconds, default=60.0, metavar=TIME,
                          help="for each test, the search included (default: %(default)g)")  # fmt: skip
     command.add_argument(
         "--unroll", type=shared.positive_number, default=4, metavar="N",

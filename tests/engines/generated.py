@@ -50,6 +50,7 @@ class World:
     places: tuple[str, ...]
     pointer: bool = False
     barrier: str = ""
+    reduction: str = ""  # what threads reduce by; "" where each has its own
     init: list[str] = field(default_factory=list)
 
     @property
@@ -334,12 +335,13 @@ class Writer:
         else:
             p = self.predicate()
             count = self.pick("", "", ", 64")
-            if self.chance(40):
+            operation = self.world.reduction or self.pick("popc", "popc", "and", "or")
+            if operation == "popc":
                 d = self.fresh("r")
                 self.emit(f"bar.red.popc.u32 {d}, 0{count}, {self.pick('', '!')}{p};")
             else:
                 q, d = self.fresh("p"), self.fresh("r")
-                self.emit(f"bar.red.{self.pick('and', 'or')}.pred {q}, 0{count}, {self.pick('', '!')}{p};")
+                self.emit(f"bar.red.{operation}.pred {q}, 0{count}, {self.pick('', '!')}{p};")
                 self.emit(f"selp.b32 {d}, 1, 0, {q};")
 
     def simple(self) -> None:
@@ -408,6 +410,8 @@ def worlds(draw: st.DrawFn, threads: int) -> World:
             l.shared = draw(st.booleans())
         locations.append(l)
     world = World(locations, places, special == "pointer", barrier)
+    if barrier in ("red", "mixed"):  # threads that reduce in different ways have no meaning
+        world.reduction = draw(st.sampled_from(("popc", "popc", "and", "or", "popc", "popc", "and", "or", "")))
     for l in locations:
         size = f"[{l.elements}]" if l.elements else ""
         world.init.append(f"{'.shared' if l.shared else '.global'} .{l.type} {l.name}{size} = {initial(l)};")

@@ -93,8 +93,8 @@ def test_settings_come_from_the_ini_file_and_from_options(project: pytest.Pytest
 
 def test_a_setting_that_is_none_is_refused(project: pytest.Pytester) -> None:
     for name, said, message in (
-        ("timeout", "soon", "a number of seconds is needed, not 'soon'"),
-        ("timeout", "-1", "must be a positive number of seconds"),
+        ("timeout", "soon", "a time is needed, as 60, 60s, 2m or 1h (a number is one of seconds), not 'soon'"),
+        ("timeout", "-1", "must be a positive time, not -1"),
         ("unroll", "0", "must be at least 1"),
         ("engine", "magic", "engine is solve or enumerate, not 'magic'"),
         ("backend", "cvc", "backend is z3 or sat, not 'cvc'"),

@@ -242,8 +242,13 @@ class Cta:
             raise fault(
                 "barrier-count", f"barrier {identity} is used with {count} threads here, and with {barrier.count}"
             )
-        if barrier.arrived and (barrier.operator == "") is not (operator == ""):
-            raise fault("barrier-divergence", f"threads come to barrier {identity} to reduce, and others do not")
+        if barrier.arrived and barrier.operator != operator:
+            if "" in (barrier.operator, operator):
+                raise fault("barrier-divergence", f"threads come to barrier {identity} to reduce, and others do not")
+            raise fault(
+                "barrier-divergence",
+                f"threads come to barrier {identity} to reduce by .{operator}, and others by .{barrier.operator}",
+            )
         barrier.count = count if count is not None else barrier.count
         self._check_warp(thread, how, identity, barrier)
         barrier.arrived += 1

@@ -1,6 +1,7 @@
 """The documentation's examples: which there are, and what they print today.
 
-In README.md, CONTRIBUTING.md, docs/*.md and the page of the kernel pairs, in order, each document in a folder of its own:
+In README.md, CONTRIBUTING.md, docs/*.md, docs/tutorial/*.md and the page of the kernel pairs, in order, each document in a
+folder of its own:
 
 - a fenced block with `file=NAME` behind its language is a file of that name;
 - a `console` block holds commands behind `$ ` and, below each, what it printed; `echo $?` shows the status of the
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 GATE = ROOT / "tests" / "kernels" / "gate"
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), GATE / "README.md"]
+_DOCS, _TUTORIAL = (sorted((ROOT / folder).glob("*.md")) for folder in ("docs", "docs/tutorial"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *_DOCS, *_TUTORIAL, GATE / "README.md"]
 
 for _where in ("support", "axioms/models"):  # what tables are made by
     sys.path.append(str(ROOT / "tests" / _where))

@@ -100,9 +100,15 @@ def is_there(path: str) -> bool:
 
 def test_the_index_names_every_document_and_the_readme_the_index() -> None:
     index = ROOT / "docs" / "README.md"
-    named = {(index.parent / target).resolve() for target in _LINK.findall(index.read_text(encoding="utf-8"))}
+    named = targets(index)
+    named = named.union(*(targets(path) for path in named if path.name == "README.md" and path in DOCUMENTS))
     assert [path.name for path in DOCUMENTS if path not in named and path != index] == []
     assert "(docs/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def targets(document: Path) -> set[Path]:
+    """The files that a document links to."""
+    return {(document.parent / target).resolve() for target in _LINK.findall(document.read_text(encoding="utf-8"))}
 
 
 def test_every_option_is_documented() -> None:

@@ -191,6 +191,14 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.explain import explain
 
         return explain(options)
+    if options.command == "learn":
+        from ptxmm.cli.learn import learn
+
+        return learn(options)
+    if options.command == "completion":
+        from ptxmm.cli.completion import completion
+
+        return completion(options)
     if options.command == "library":
         from ptxmm.cli.library import library
 

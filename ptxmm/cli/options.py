@@ -418,6 +418,8 @@ _COMMANDS: dict[str, Callable[[Commands], None] | tuple[str, str]] = {
     "models": ("models", "add"),
     "library": ("library", "add"),
     "explain": ("explain", "add"),
+    "learn": ("learn", "add"),
+    "completion": ("completion", "add"),
     "run": _add_run,
     "generate": _add_generate,
     "classify": ("classify", "add"),

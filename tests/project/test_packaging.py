@@ -37,6 +37,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / name, source)
     for name in PACKAGES:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (source / "docs").mkdir()
+    shutil.copy(ROOT / "docs" / "ptxmm.1", source / "docs")
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
     run([*pip, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, source], folder)
     (built,) = folder.glob("*.whl")
@@ -64,11 +66,20 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == set(PACKAGES)
     assert [p for p in PACKAGES if f"{p}/py.typed" not in names] == []
-    for pattern in ("axioms/models/*.cat", "litmus/library/**/*.litmus", "*/**/*.lark", "*/**/*.py"):
+    for pattern in (
+        "axioms/models/*.cat",
+        "litmus/library/**/*.litmus",
+        "*/**/*.lark",
+        "*/topics/*.md",
+        "*/exercises/*",
+        "*/**/*.py",
+    ):
         in_tree = {
-            p.relative_to(ROOT).as_posix() for p in ROOT.glob(pattern) if p.relative_to(ROOT).parts[0] in PACKAGES
+            p.relative_to(ROOT).as_posix()
+            for p in ROOT.glob(pattern)
+            if p.relative_to(ROOT).parts[0] in PACKAGES and p.name != "__pycache__"
         }
         assert in_tree, pattern
         assert in_tree - set(names) == set()
@@ -83,6 +94,15 @@ def test_the_installed_command_lists_models_and_checks_the_library(installed: Pa
     last = run([installed / "ptxmm", "check", "--jobs", "2", folder], tmp_path).splitlines()[-1]
     count = len(list((ROOT / "litmus" / "library" / "message-passing").glob("*.litmus")))
     assert last.startswith(f"{count} tests under ptx-9.0: {count} ok;")
+
+
+def test_the_installed_command_has_exercises_completion_and_a_man_page(installed: Path, tmp_path: Path) -> None:
+    run([installed / "ptxmm", "learn", "--write", "exercises"], tmp_path)
+    shipped = {path.name for path in (ROOT / "ptxmm" / "exercises").iterdir() if path.suffix in (".litmus", ".ptx")}
+    assert {path.name for path in (tmp_path / "exercises").iterdir()} == shipped and len(shipped) > 10
+    assert "complete -F _ptxmm ptxmm" in run([installed / "ptxmm", "completion", "bash"], tmp_path)
+    page = installed.parent / "share" / "man" / "man1" / "ptxmm.1"
+    assert page.read_text(encoding="utf-8") == (ROOT / "docs" / "ptxmm.1").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("model", ["ptx-6.0", "ptx-7.5", "ptx-9.0"])

@@ -1,0 +1,83 @@
+// The reason of a verdict, line by line. A line and its edges in the picture are lit together, from either side.
+
+import { element } from './dom.js';
+import { T } from './strings.js';
+
+export class Reasons {
+  /** In `section`; `view` is the ExecutionView whose picture is lit. */
+  constructor(section, view) {
+    this._section = section;
+    this._view = view;
+    this._items = [];
+    this._pinned = null;
+    this._section.querySelector('h2').textContent = T.why;
+    document.getElementById('execution').addEventListener('near', event => this._near(event.detail));
+  }
+
+  update(models) {
+    this._pinned = null;
+    this._items = [];
+    const told = models.filter(model => model.why?.length);
+    this._section.hidden = !told.length;
+    const body = this._section.querySelector('.body');
+    body.replaceChildren(...told.map(model => {
+      const list = element('ol', { class: 'reasons' }, model.why.map(reason => this._item(model.model, reason)));
+      return models.length > 1 ? element('div', {}, element('h3', {}, T.whyUnder(model.model)), list) : list;
+    }), element('p', { class: 'faint small' }, T.whyHelp));
+  }
+
+  _item(model, reason) {
+    if (!reason.edges?.length) return element('li', {}, element('p', { class: 'reason' }, reason.text));
+    const node = element('button', {
+      type: 'button', class: 'reason', 'aria-pressed': 'false',
+      on: {
+        pointerenter: () => this._light(item), focus: () => this._light(item),
+        pointerleave: () => this._light(this._pinned), blur: () => this._light(this._pinned),
+        click: () => this._pin(item),
+      },
+    }, reason.text);
+    const item = { model, node, edges: reason.edges, execution: reason.execution };
+    this._items.push(item);
+    return element('li', {}, node);
+  }
+
+  /** Keeps a reason lit, and shows the execution that it speaks of. */
+  async _pin(item) {
+    this._pinned = this._pinned === item ? null : item;
+    for (const one of this._items) one.node.setAttribute('aria-pressed', String(one === this._pinned));
+    if (this._pinned && !this._isShown(item)) await this._view.show(item.model, item.execution);
+    this._light(this._pinned);
+  }
+
+  /** Puts out what is lit. True where something was. */
+  clear() {
+    const was = this._pinned !== null;
+    this._pinned = null;
+    for (const one of this._items) one.node.setAttribute('aria-pressed', 'false');
+    this._light(null);
+    return was;
+  }
+
+  /** Lights again what was kept lit, in a picture that is new. */
+  again() {
+    this._light(this._pinned);
+  }
+
+  _isShown(item) {
+    return item.model === this._view.model && (item.execution === undefined || String(item.execution) === String(this._view.execution));
+  }
+
+  _light(item) {
+    for (const one of this._items) one.node.classList.toggle('lit', one === item);
+    this._view.picture.light(item && this._isShown(item) ? item.edges : []);
+  }
+
+  _near(part) {
+    const [relations, from, to] = part?.edge ?? [[], '', ''];
+    for (const item of this._items) {
+      const speaks = part && this._isShown(item) && item.edges.some(([relation, a, b]) =>
+        ((a === from && b === to) || (a === to && b === from)) && (relations.includes(relation.replace(/\^-1$/, '')) || item.edges.length === 1));
+      item.node.classList.toggle('near', Boolean(speaks));
+    }
+  }
+}

@@ -27,7 +27,7 @@ const texts = new Texts(byId('tabs'), byId('editors'), text => { said.textConten
 const problems = new Problems(byId('problems'), texts);
 const verdicts = new Verdicts(byId('verdicts'));
 const models = new Models(byId('models'), byId('open-models'));
-const view = new ExecutionView(byId('execution'), question, () => { states.mark(view.model, view.execution); reasons.again(); remember(); });
+const view = new ExecutionView(byId('execution'), question, () => { states.mark(view.model, view.execution); reasons.show(view.model); reasons.again(); remember(); });
 const states = new States(byId('states'), showExecution);
 const reasons = new Reasons(byId('reasons'), view);
 const repairs = new Repairs(byId('repairs'), question, applyRepair);
@@ -118,8 +118,8 @@ function show(answer) {
     verdicts.update(found);
   }
   states.update(right);
-  reasons.update(right);
   view.update(right, wanted);
+  reasons.update(right);
   repairs.update(right);
   reports(right);
   const text = [problems.told(), spoken(found)].filter(Boolean).join('. ');

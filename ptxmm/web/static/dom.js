@@ -17,6 +17,11 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/** A sentence, with what stands between backticks as code. */
+export function coded(text) {
+  return text.split('`').map((part, i) => (i % 2 ? element('code', {}, part) : part));
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

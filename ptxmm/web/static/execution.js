@@ -1,6 +1,6 @@
 // The section of the execution: which one, its picture, its relations, its story.
 
-import { button, element } from './dom.js';
+import { button, coded, element } from './dom.js';
 import { Latest } from './api.js';
 import { Picture } from './picture.js';
 import { T } from './strings.js';
@@ -40,21 +40,31 @@ export class ExecutionView {
     this._figure.addEventListener('keydown', event => this._key(event));
     this._wrong = element('p', { class: 'wrong', role: 'alert', hidden: true });
     this._section.querySelector('h2').textContent = T.execution;
-    this._section.querySelector('.body').replaceChildren(
+    this._parts = [
       element('div', { class: 'tools' }, element('span', { class: 'stepper' }, this._previous, this._place, this._next),
         element('label', { class: 'field' }, `${T.stepping} `, this._what), this._modelField),
-      this._switches, this._caption, this._wrong, this._figure,
-      element('p', { id: 'picture-help', class: 'faint small' }, T.pictureHelp),
-      element('div', { class: 'picture-tools' }, this._form, element('label', {}, this._natural, ` ${T.natural}`)),
-      element('details', { open: true }, element('summary', {}, T.story), this._story));
+      element('div', { class: 'switches' }, this._switches, this._form), this._caption, this._wrong, this._figure,
+      element('div', { class: 'picture-tools' }, element('p', { id: 'picture-help', class: 'faint small' }, T.pictureHelp),
+        element('label', { class: 'small' }, this._natural, ` ${T.natural}`)),
+    ];
+    this._told = element('details', { open: true }, element('summary', {}, T.story), this._story);
+    this._section.querySelector('.body').replaceWith(...this._parts);
+    this._section.append(this._told);
+  }
+
+  /** Whether there is a picture to show. */
+  get draws() {
+    return this._answers.length > 0;
   }
 
   /** What there is to show: answers of /api/check. What was shown is shown again where there is such a one. */
   update(models, wanted = {}) {
     this._answers = models.filter(model => model.pictures?.length);
-    this._section.hidden = !this._answers.length;
+    this._section.hidden = !models.some(model => model.pictures?.length || model.why?.length);
     this._latest.abort();
-    if (this._section.hidden) return;
+    for (const part of [...this._parts, this._told]) part.hidden = !this.draws;
+    this._wrong.hidden = true;
+    if (!this.draws) return;
     this._models.replaceChildren(...this._answers.map(model => element('option', { value: model.model }, model.model)));
     this._modelField.hidden = this._answers.length < 2;
     const model = this._answers.some(answer => answer.model === wanted.model) ? wanted.model : this._answers[0].model;
@@ -107,7 +117,7 @@ export class ExecutionView {
     const lit = () => this.picture.light([], events);
     const out = () => this.picture.light();
     const on = events?.length ? { pointerenter: lit, pointerleave: out, focusin: lit, focusout: out } : {};
-    return element('li', { on, data: { events: (events ?? []).join(' ') }, tabindex: events?.length ? '0' : null }, text);
+    return element('li', { on, data: { events: (events ?? []).join(' ') }, tabindex: events?.length ? '0' : null }, coded(text));
   }
 
   /** The executions that are stepped through, in order. */

@@ -23,7 +23,7 @@ export class Models extends EventTarget {
 
   async load() {
     const [models, options] = await Promise.all([get('/api/models'), get('/api/options')]);
-    this.known = Array.isArray(models) ? models : [];
+    this.known = (Array.isArray(models) ? models : []).toSorted((a, b) => Boolean(b.default) - Boolean(a.default) || b.name.localeCompare(a.name));
     this._defined = Array.isArray(options) ? options : [];
     if (!this.chosen.length) this.chosen = this.defaults();
     this._draw();

@@ -13,9 +13,9 @@ OWN.replaceSync(`
   .off { display: none; }
   [data-event], [data-relation] { transition: opacity 120ms; }
   .lit [data-event]:not(.on), .lit [data-relation]:not(.on):not(.legend) { opacity: 0.22; }
-  .lit .on > path { stroke-width: 3px; }
+  .lit .on > path:last-of-type { stroke-width: 3px; }
   .lit .half.on, .lit .box.on .half { opacity: 1; }
-  .near > path { stroke-width: 3px; }
+  .near > path:last-of-type { stroke-width: 3px; }
   .near > rect:not(.halo) { stroke-width: 2.2px; }
   .edge > path { pointer-events: visibleStroke; }
   @media (prefers-reduced-motion: reduce) { [data-event], [data-relation] { transition: none; } }

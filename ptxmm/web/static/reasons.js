@@ -1,6 +1,6 @@
 // The reason of a verdict, line by line. A line and its edges in the picture are lit together, from either side.
 
-import { element } from './dom.js';
+import { coded, element } from './dom.js';
 import { T } from './strings.js';
 
 export class Reasons {
@@ -10,24 +10,36 @@ export class Reasons {
     this._view = view;
     this._items = [];
     this._pinned = null;
-    this._section.querySelector('h2').textContent = T.why;
+    this._told = [];
     document.getElementById('execution').addEventListener('near', event => this._near(event.detail));
   }
 
   update(models) {
+    this._told = models.filter(model => model.why?.length);
+    this._several = models.length > 1;
+    this._shown = null;
+    this.show(this._view.model);
+  }
+
+  /** Shows the reason of the verdict of `model`, whose picture is shown. */
+  show(model) {
+    const told = this._told.find(one => one.model === model) ?? (this._told.length && !this._view.draws ? this._told[0] : null);
+    if (told && this._shown === told) return;
+    this._shown = told;
     this._pinned = null;
     this._items = [];
-    const told = models.filter(model => model.why?.length);
-    this._section.hidden = !told.length;
-    const body = this._section.querySelector('.body');
-    body.replaceChildren(...told.map(model => {
-      const list = element('ol', { class: 'reasons' }, model.why.map(reason => this._item(model.model, reason)));
-      return models.length > 1 ? element('div', {}, element('h3', {}, T.whyUnder(model.model)), list) : list;
-    }), element('p', { class: 'faint small' }, T.whyHelp));
+    this._section.hidden = !told;
+    if (!told) return;
+    this._section.querySelector('h3').textContent = this._several ? T.whyUnder(told.model) : T.why;
+    this._section.querySelector('.body').replaceChildren(
+      element('p', { class: 'faint small' }, T.whyHelp),
+      element('ul', { class: 'reasons' }, told.why.map(reason => this._item(told.model, reason))));
   }
 
   _item(model, reason) {
-    if (!reason.edges?.length) return element('li', {}, element('p', { class: 'reason' }, reason.text));
+    const depth = Math.min(4, reason.text.search(/\S|$/) >> 1);
+    const place = { class: `depth-${depth}` };
+    if (!reason.edges?.length) return element('li', place, element('p', { class: 'reason' }, coded(reason.text.trim())));
     const node = element('button', {
       type: 'button', class: 'reason', 'aria-pressed': 'false',
       on: {
@@ -35,10 +47,10 @@ export class Reasons {
         pointerleave: () => this._light(this._pinned), blur: () => this._light(this._pinned),
         click: () => this._pin(item),
       },
-    }, reason.text);
+    }, coded(reason.text.trim()));
     const item = { model, node, edges: reason.edges, execution: reason.execution };
     this._items.push(item);
-    return element('li', {}, node);
+    return element('li', place, node);
   }
 
   /** Keeps a reason lit, and shows the execution that it speaks of. */

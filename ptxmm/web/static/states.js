@@ -70,7 +70,7 @@ export class States {
     const withCondition = this._rows.some(row => row.satisfies !== null);
     const heads = [
       ...this._columns.map(name => [name, row => row.values[name]]),
-      ...this._models.map((model, i) => [several ? model.model : T.allowedIs, row => row.words[i]]),
+      ...this._models.map((model, i) => [model.model, row => row.words[i]]),
       ...(withCondition ? [[T.condition, row => (row.satisfies ? 0 : 1)]] : []),
       ...(compared ? [[T.comparison, row => (row.differs ? 0 : 1)]] : []),
     ];

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from axioms.dynamic.clocks import Arrival
+from axioms.dynamic.clocks import Table
 from axioms.dynamic.findings import Misuse, Open, Party, Stopped
 from axioms.dynamic.phases import Part
 from ptxcore.machine.run.memory import Segment
@@ -24,6 +24,9 @@ class Meeting:
     def __init__(self) -> None:
         self.count = 0
         self.parts: dict[int, list[Part]] = {}
+        #: What all arrivals hand on together, by the number of the meeting; and what comes of that for who knew something.
+        self.every: dict[int, Table] = {}
+        self.merged: dict[tuple[int, int], tuple[Table, Table]] = {}
         self.waiting: list[int] = []
         #: At which meeting a thread arrived last.
         self.arrived: dict[int, int] = {}
@@ -76,24 +79,24 @@ class Clusters:
         meeting = self._meetings[self._numbers[id(cta)]]
         meeting.count += 1
         waiting, meeting.waiting = meeting.waiting, []
-        tables: dict[int, Any] = {}
         for number in waiting:
-            self._learns(meeting, number, tables)
+            self._learns(meeting, number)
 
-    def _learns(self, meeting: Meeting, number: int, tables: dict[int, Any] | None = None) -> None:
+    def _learns(self, meeting: Meeting, number: int) -> None:
         """Who waited synchronizes with all that arrived, in each other's scope."""
-        clocks = self.clocks
-        parts = meeting.parts.get(meeting.arrived[number], [])
+        clocks, at = self.clocks, meeting.arrived[number]
+        parts, known = meeting.parts.get(at, []), clocks.known[number]
         met = [p for p in parts if clocks.within(p.scope, p.thread, number)]
         if len(met) < len(parts):
             self.run.phases.partly = True
-        known = clocks.known[number]
-        found = None if tables is None or len(met) < len(parts) else tables.get(id(known))
-        if found is None:
-            arrivals: list[Arrival] = [(number, known, 0), *(p.arrival for p in met)]
-            found = clocks.join(arrivals)
-            if tables is not None and len(met) == len(parts):
-                tables[id(known)] = found
+            clocks.known[number] = clocks.join([(number, known, 0), *(p.arrival for p in met)])
+            return
+        if at not in meeting.every:
+            meeting.every, meeting.merged = {at: clocks.join([p.arrival for p in parts])}, {}
+        before, found = meeting.merged.get((at, id(known)), (None, known))
+        if before is not known:
+            found = clocks.join([(number, known, 0), (number, meeting.every[at], 0)])
+            meeting.merged[at, id(known)] = known, found
         clocks.known[number] = found
 
     # Shared memory of other CTAs.

@@ -59,6 +59,8 @@ class Agent(NamedTuple):
     known: dict[tuple[int, int, int], bool]
     #: Whether the manual leaves open if it comes behind what comes before its issue by program order alone.
     loosely: bool = False
+    #: What stands for its end, where that is not what stands for its accesses.
+    done: int = -1
 
 
 class Groups:
@@ -209,7 +211,7 @@ class Copies:
         if id(segment) in run.phases.objects and run.phases.meets(segment, first, size):
             raise Stopped(Misuse("overwritten", (agent.party,)) if run.exact else Open("mbarrier", agent.party))
         owner = run.owner_of(segment)
-        if owner >= 0 and owner != agent.party.thread // self.clocks.size:
+        if owner >= 0 and owner != agent.party.thread // self.clocks.size and agent.done < 0:
             run.clusters.notes(owner, agent.reads if kind == "R" else agent.writes, agent.time, agent.party)
         elif owner < 0 and segment.name == _SHARED_NAME:
             raise Stopped(Misuse("exited", (agent.party,)) if run.exact else Open("cluster", agent.party))
@@ -233,27 +235,43 @@ class Copies:
             return True
         if agent.proxy == "generic":
             return self.run.phases.knows(agent.arrival, other.thread, other.time)
-        cta = agent.party.thread // self.clocks.size
         if not agent.tables:
-            return self._behind_fence(agent.arrival[1], cta, space, other)
+            return self._either_way(agent, agent.arrival[1], space, other)
         key = other.thread, other.time, space
         if key not in agent.known:
-            found = {self._behind_fence(table, cta, space, other) for table in agent.tables}
+            found = {self._either_way(agent, table, space, other) for table in agent.tables}
             if len(found) > 1:
                 raise Stopped(Open("warpgroup", agent.party))
-            agent.known[key] = found.pop() or self._loosely(agent, cta, space, other)
+            agent.known[key] = found.pop() or self._loosely(agent, space, other)
         return agent.known[key]
 
-    def _loosely(self, agent: Agent, cta: int, space: int, other: Access) -> bool:
+    def _either_way(self, agent: Agent, table: Table, space: int, other: Access) -> bool:
+        """Whether who knows what a table says may access through the asynchronous proxy for an operation, behind an access:
+        where a pair of CTAs reads the memory of the peer, in the name of whom it reads is open."""
+        pairs, cta = self.run.tensor_memories.pairs, agent.party.thread // self.clocks.size
+        found = self._behind_fence(table, cta, space, other)
+        owner = pairs.owner(agent.reads)
+        if owner >= 0:
+            other_way = self._behind_fence(table, owner, _OWN, other, owned=True)
+        elif pairs.owner(other.thread) >= 0:
+            other_way = self._behind_fence(table, cta, space, other, owned=True)
+        else:
+            return found
+        if found != other_way:
+            pairs.leaves_open(agent.party)
+        return found or other_way
+
+    def _loosely(self, agent: Agent, space: int, other: Access) -> bool:
         """Whether an access comes before the issue of an operation, of which the manual leaves open if that is enough."""
-        found = agent.loosely and self._behind_fence(agent.arrival[1], cta, space, other)
+        found = agent.loosely and self._either_way(agent, agent.arrival[1], space, other)
         if found:
             self.run.unknown = self.run.unknown or Open("issue", agent.party)
         return found
 
-    def _behind_fence(self, table: Table, cta: int, space: int, other: Access) -> bool:
+    def _behind_fence(self, table: Table, cta: int, space: int, other: Access, *, owned: bool = False) -> bool:
         """Whether who knows what a table says may access through the asynchronous proxy, in a CTA, behind an access: with a
-        fence between the proxies, or as another operation of the same proxy and CTA."""
+        fence between the proxies, or as another operation of the same proxy and CTA. `owned`: what a pair reads, each CTA reads
+        of its own memory."""
         size, knows = self.clocks.size, self.run.phases.knows
         if knows((-1, table, 0), other.thread + _plane(cta, space) * size, other.time):
             return True
@@ -261,7 +279,8 @@ class Copies:
         complete = knows((-1, table, 0), other.thread, other.time) or self.run.tensor_memories.completed(
             table, other.thread, other.time
         )
-        return proxy == "async" and issuer // size == cta and complete
+        owner = self.run.tensor_memories.pairs.owner(other.thread) if owned else -1
+        return proxy == "async" and (owner if owner >= 0 else issuer // size) == cta and complete
 
     def _follows(self, agent: Agent, before: Access, access: Access) -> bool:
         """Whether a write through the asynchronous proxy comes behind a read through the other one, but for a fence."""
@@ -285,6 +304,8 @@ class Copies:
         parties = [Party(self.issuer(a.thread), ops[a.op]) for a in (before, access)]
         if not self.run.exact or before.kind == access.kind == "A":
             return Open("asynchronous", parties[1])
+        if follows and self.run.tensor_memories.fenced_elsewhere(access.thread, before):
+            return Open("pair", parties[1])
         first = max(before.first, access.first)
         last = min(before.first + before.size, access.first + access.size) - 1
         return Race(parties[0], parties[1], where, first, last, "war" if follows else "async")

@@ -102,7 +102,7 @@ class Determinate:
     def ends(self, cta: Any) -> None:
         first = self._owners.pop(id(cta.shared)) * self.size
         self.copies.ends(self.clusters.ends(cta, range(first, first + self.size)))
-        self.tensor_memories.ends(cta)
+        self.tensor_memories.ends(cta, first // self.size)
         shadow = self.shadows.pop(id(cta.shared), None)
         self.places.pop(id(cta.shared), None)
         self.phases.objects.pop(id(cta.shared), None)

@@ -188,17 +188,17 @@ class TensorRecording:
     def __init__(self, recording: Recording, watcher: OfTensors) -> None:
         self._recording, self._watcher = recording, watcher
 
-    def begins(self, thread: WatchedThread, kind: str, place: Any) -> Any:
+    def begins(self, thread: WatchedThread, kind: str, place: Any, *, pair: bool = False) -> Any:
         self._recording.note_tensors(thread)
-        return thread.op, thread.shared, self._watcher.begins(thread, kind, place)
+        return thread.op, self._watcher.begins(thread, kind, place, pair=pair)
 
     def touches(self, agent: Any, memory: TensorMemory, lanes: Any, columns: Any, *, writes: bool) -> None:
-        self._watcher.touches(agent[2], memory, lanes, columns, writes=writes)
+        self._watcher.touches(agent[1], memory, lanes, columns, writes=writes)
 
-    def reads_shared(self, agent: Any, offset: int, size: int) -> None:
-        op, shared, told = agent
-        self._recording.note_shared(op, shared + offset, size)
-        self._watcher.reads_shared(told, offset, size)
+    def reads_shared(self, agent: Any, cta: Any, offset: int, size: int) -> None:
+        op, told = agent
+        self._recording.note_shared(op, (SHARED | cta.rank << SHARED_BITS) + offset, size)
+        self._watcher.reads_shared(told, cta, offset, size)
 
     def allocates(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
         self._recording.allocating = True
@@ -216,8 +216,14 @@ class TensorRecording:
     def fences(self, thread: WatchedThread, which: str) -> None:
         self._watcher.fences(thread, which)
 
-    def pairs(self, thread: WatchedThread) -> None:
-        self._watcher.pairs(thread)
+    def meet(
+        self, thread: WatchedThread, name: str, memory: TensorMemory, what: tuple[int, ...], warps: tuple[int, int]
+    ) -> None:
+        self._watcher.meet(thread, name, memory, what, warps)
+
+    def takes(self, thread: WatchedThread, memory: TensorMemory) -> None:
+        self._recording.allocating = True
+        self._watcher.takes(thread, memory)
 
 
 class Batches:

@@ -12,7 +12,8 @@ threads know all this has planes of its own:
 - `_QUEUED`: products, copies and shifts of a thread, released, not complete;
 - `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; or,
   in clusters, to a bulk copy;
-- `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone.
+- `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone;
+- `_THERE`: the same, of what they read in the peer CTA, behind a fence of proxies in their own.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ from axioms.dynamic.clocks import Arrival, Table
 from axioms.dynamic.copies import Agent
 from axioms.dynamic.findings import Misuse, Open, Party, Race, Stopped
 from axioms.dynamic.maps import FENCED
+from axioms.dynamic.pairs import Pairs
 from axioms.dynamic.phases import Part
 from axioms.dynamic.shadow import AGENTS, Access
 from axioms.dynamic.waiting import Hand
-from ptxcore.machine.run.memory import Segment
 from ptxcore.machine.run.special import WARP
 from ptxcore.machine.run.tensor_memory import TensorMemory, pipelined
 from ptxcore.machine.run.watched import WatchedThread
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Planes of tables, behind all others. Those from `_ORDER` on go on by relaxed synchronization, too.
 _ORDER = 1 << 80
-_READ, _DONE, _LOADED, _STORED, _QUEUED, _EXECUTED = (_ORDER + 4 * i for i in (-1, 0, 1, 2, 3, 4))
+_THERE, _READ, _DONE, _LOADED, _STORED, _QUEUED, _EXECUTED = (_ORDER + 4 * i for i in range(-2, 5))
 #: Numbers of agents, in the place of threads', for what the products, copies and shifts of a thread do with shared memory.
 _AGENTS = 3 * AGENTS
 #: Instructions whose accesses complete with `tcgen05.wait`, with the plane of their warp.
@@ -52,16 +53,16 @@ LEAK = "columns of Tensor Memory that are allocated when the CTA ends (section 9
 
 class Touching(NamedTuple):
     """One asynchronous access: by which thread, the `number`-th of its kind by its thread or its warp; `kind` and `place` as in
-    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced; what stands for its reads of a segment of
-    shared memory."""
+    `ptxcore.machine.run.tensor_memory.Access`; `behind` what its thread had fenced; what stands for its reads of shared memory,
+    and with `.cta_group::2` for those of the peer's."""
 
     party: Party
     kind: str
     place: Any
     number: int
     behind: Table
-    shared: Agent | None
-    segment: Segment | None
+    shared: Agent | None = None
+    peers: Agent | None = None
 
 
 class _Columns(NamedTuple):
@@ -100,6 +101,7 @@ class Tensors:
 
     def __init__(self, run: Determinate) -> None:
         self.run, self.clocks = run, run.clocks
+        self.pairs = Pairs(run)
         self._cells: dict[int, tuple[TensorMemory, _Cells]] = {}
         #: How much of each kind a thread has begun, and how much of it it has waited for.
         self._begun: dict[tuple[int, str], int] = {}
@@ -154,17 +156,22 @@ class Tensors:
 
     # Accesses.
 
-    def begins(self, thread: WatchedThread, kind: str, place: Any) -> Touching:
+    def begins(self, thread: WatchedThread, kind: str, place: Any, *, pair: bool = False) -> Touching:
         """A thread begins an asynchronous access."""
         number = thread.number
         counted = kind if kind in _WAITED else _TRACKED
         count = self._begun[number, counted] = self._begun.get((number, counted), 0) + 1
         party = Party(number, thread.instruction)
-        shared = None
+        shared = peers = None
         if counted == _TRACKED:
             self.run.copies.issued += 1
             shared = self._agent(thread, party, count)
-        return Touching(party, kind, place, count, self._ordered.get(number, {}), shared, thread.cta.shared)
+            if pair:
+                self.pairs.begins(thread, shared.done, count)
+                reads = self.pairs.reads(thread)
+                self.run.copies.stands_for(reads, number)
+                peers = shared._replace(reads=reads, writes=reads, known={})
+        return Touching(party, kind, place, count, self._ordered.get(number, {}), shared, peers)
 
     def _agent(self, thread: WatchedThread, party: Party, count: int) -> Agent:
         """What stands for a product, a copy or a shift where memory is looked after; it is complete when the CTA ends."""
@@ -186,6 +193,7 @@ class Tensors:
             tables,
             {},
             loosely=True,
+            done=done,
         )
         copies.finishes(number, agent, done)
         return agent
@@ -194,10 +202,11 @@ class Tensors:
         """What stands for what `tcgen05` instructions of a thread do with shared memory."""
         return _AGENTS * self.clocks.size + number
 
-    def reads_shared(self, touching: Touching, offset: int, size: int) -> None:
-        agent, segment = touching.shared, touching.segment
-        assert agent is not None and segment is not None
-        self.run.copies.accesses(agent, "R", (segment, offset), size)
+    def reads_shared(self, touching: Touching, cta: Any, offset: int, size: int) -> None:
+        own = self.run.owner_of(cta.shared) == touching.party.thread // self.clocks.size
+        agent = touching.shared if own else touching.peers
+        assert agent is not None
+        self.run.copies.accesses(agent, "R", (cta.shared, offset), size)
 
     def touches(self, touching: Touching, memory: TensorMemory, lanes: Any, columns: Any, *, writes: bool) -> None:
         """An access reads or writes cells: it must come behind all that is done to them."""
@@ -292,13 +301,15 @@ class Tensors:
         """A commit: what is handed on when all that it tracks is complete; it is one more of them."""
         number, party = thread.number, Party(thread.number, thread.instruction)
         count = self._begun[number, _TRACKED] = self._begun.get((number, _TRACKED), 0) + 1
-        known = [(_DONE, number, count), (_READ, self.agent_of(number), count)]
-        if self.run.copies.war_ok:
-            known.append((0, self.agent_of(number), count))
+        read = [self.agent_of(number)]
+        if thread.instruction.use.has("cta_group::2"):
+            self.pairs.issues(thread)
+            read.append(self.pairs.reads(thread))
+        planes = (_READ, 0) if self.run.copies.war_ok else (_READ,)
+        known = [(_DONE, number, count), *((plane, reads, count) for plane in planes for reads in read)]
         agent = self._agent(thread, party, count)
         part = Part("cluster", number, (number, {**self.before(agent.arrival), **self._table(*known)}, 0))
-        done = number + (_DONE << FENCED) * self.clocks.size
-        return agent._replace(proxy="generic", writes=done, reads=done, parts=(part,), tables=())
+        return agent._replace(proxy="generic", writes=agent.done, reads=agent.done, parts=(part,), tables=())
 
     def before(self, arrival: Arrival) -> Table:
         """What was executed before an operation was issued, and so before it is complete."""
@@ -322,7 +333,12 @@ class Tensors:
         """What a fence of proxies in a CTA says of reads of its own shared memory that are complete: accesses through the
         generic proxy come behind them."""
         key = _AGENTS + cta + (_READ << FENCED)
-        return {_AGENTS + cta: table[key]} if key in table else {}
+        own = {_AGENTS + cta: table[key]} if key in table else {}
+        return {**own, **self.pairs.known(table, cta, (_READ, _THERE))}
+
+    def fenced_elsewhere(self, number: int, before: Access) -> bool:
+        """Whether a thread knows of a read of its CTA's shared memory by the peer, and of a fence of proxies there."""
+        return self._says(self.clocks.known[number], _THERE, before.thread, before.time)
 
     # Allocation.
 
@@ -353,14 +369,22 @@ class Tensors:
     def frees(self, thread: WatchedThread, memory: TensorMemory, address: int, columns: int) -> None:
         """Columns are given back by one more thread of a warp: all that was done to them is complete, and some thread of the
         warp knows it."""
+        _, first = self._manages(thread, memory)
+        if first:
+            self._gives_back(thread, memory, (address, columns), self._lanes(thread.number))
+
+    def _gives_back(
+        self, thread: WatchedThread, memory: TensorMemory, what: tuple[int, ...], lanes: Iterable[int]
+    ) -> None:
+        """Threads give columns back together."""
         import numpy as np
 
-        _, first = self._manages(thread, memory)
-        if not first or memory.allocated.get(address) != columns:
+        address, columns = what
+        if memory.allocated.get(address) != columns:
             return
         cells, here = self._of(memory), slice(address, address + columns)
-        parties = [Party(lane, thread.instruction) for lane in self._lanes(thread.number)]
-        knowing = [Touching(p, "dealloc", None, 0, self.clocks.known[p.thread], None, None) for p in parties]
+        parties = [Party(lane, thread.instruction) for lane in lanes]
+        knowing = [Touching(p, "dealloc", None, 0, self.clocks.known[p.thread]) for p in parties]
         for before in (cells.writes, cells.reads):
             for found in np.unique(before[:, here]).tolist():
                 for other in cells.lists[found]:
@@ -373,36 +397,66 @@ class Tensors:
     def relinquishes(self, thread: WatchedThread, memory: TensorMemory) -> None:
         self._manages(thread, memory)
 
+    def meet(
+        self, thread: WatchedThread, name: str, memory: TensorMemory, what: tuple[int, ...], warps: tuple[int, int]
+    ) -> None:
+        """Two warps of a pair have come to what they do together; all their threads know of it then."""
+        lanes = self.pairs.lanes(thread, warps)
+        agent = self.run.copies.numbered(thread.number, "generic")
+        self._in_order(thread, memory, agent, lanes)
+        self.pairs.met(lanes)
+        if name == "dealloc":
+            self._gives_back(thread, memory, what, lanes)
+        elif name == "alloc":
+            self._of(memory).columns[what[0]] = _Columns(Party(thread.number, thread.instruction), agent)
+        for lane in lanes:
+            self._learns(lane, self._table((0, agent, 1)))
+
+    def takes(self, thread: WatchedThread, memory: TensorMemory) -> None:
+        """One more thread of a warp of a pair is told where its columns are, and stores that."""
+        agent, first = self._part(thread, memory)
+        self.storing = agent if first else _STORED_ALREADY
+
     def _manages(self, thread: WatchedThread, memory: TensorMemory) -> tuple[int, bool]:
         """A thread does its part of what its warp does about allocation, of which each thread of the warp knows then; gives
-        what stands for it, and whether it is the first one. In which order a CTA does such things must be certain."""
-        number, cells = thread.number, self._of(memory)
+        what stands for it, and whether it is the first one."""
+        agent, first = self._part(thread, memory)
+        if first:
+            self._in_order(thread, memory, agent, self._lanes(thread.number))
+        return agent, first
+
+    def _part(self, thread: WatchedThread, memory: TensorMemory) -> tuple[int, bool]:
+        """A thread does its part of what its warp does together, of which each thread of the warp knows then."""
+        number = thread.number
         key = id(memory), self._warp(number)
         agent, left = self._together.get(key, (0, set()))
         first = not left
         if first:
             agent, left = self.run.copies.numbered(self._warp(number), "generic"), set(range(WARP))
             self._together[key] = agent, left
-            before, cells.last = cells.last, agent
-            known = before is None or any(self.clocks.ordered(lane, before, 1) for lane in self._lanes(number))
-            if not known:
-                self.run.doubts(thread, "allocation")
         left.discard(thread.lane)
         self._learns(number, self._table((0, agent, 1)))
         return agent, first
+
+    def _in_order(self, thread: WatchedThread, memory: TensorMemory, agent: int, lanes: Iterable[int]) -> None:
+        """In which order a CTA does things about allocation must be certain: some thread that does this knows of the last
+        one."""
+        cells = self._of(memory)
+        before, cells.last = cells.last, agent
+        if before is not None and not any(self.clocks.ordered(lane, before, 1) for lane in lanes):
+            self.run.doubts(thread, "allocation")
 
     def _lanes(self, number: int) -> range:
         """The threads of a thread's warp, which all come to what it does about allocation before any of them does it."""
         return range(self._warp(number), self._warp(number) + WARP)
 
-    def pairs(self, thread: WatchedThread) -> None:
-        raise self.run.leaves(thread, "tensor_pair")
-
-    def ends(self, cta: Any) -> None:
-        """A CTA ends, and with it its Tensor Memory. Raises Stopped where columns are allocated."""
+    def ends(self, cta: Any, number: int) -> None:
+        """A CTA ends, with its number, and with it its Tensor Memory. Raises Stopped where columns are allocated, or its peer
+        needs it still."""
         _, cells = self._cells.pop(id(cta.tensor_memory), (None, None))
         if cells is not None and cells.columns:
             raise Stopped(Misuse(LEAK, (next(iter(cells.columns.values())).party,)))
+        self.pairs.ends(number)
 
     def arrival(self, number: int) -> Arrival | None:
         """What a relaxed arrival of a thread hands on."""

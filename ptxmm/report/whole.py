@@ -23,7 +23,8 @@ OPEN = {
     "allocation": "an allocation of Tensor Memory, or its end, beside another one that nothing orders",
     "issue": "shared memory that a tcgen05 instruction reads, and that no tcgen05.fence::after_thread_sync puts behind what "
     "comes before",
-    "tensor_pair": "the Tensor Memories of two CTAs",
+    "pair": "shared memory that a tcgen05 instruction with .cta_group::2 reads in the peer CTA, of which the manual leaves "
+    "open in whose name it is read (sections 8.9.5 and 9.7.16.5.1); fence.proxy.async behind the wait orders it either way",
     "unfenced": "a product of a warpgroup in registers that may have been accessed since the last wgmma.fence",
     "tensormap": "a tensor map in memory that threads write, of which it is open whether its reader comes behind that",
     "clock": "a clock, or another special register whose value is open",

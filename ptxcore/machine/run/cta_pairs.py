@@ -77,6 +77,10 @@ class Pair:
             self.told[name, at, request.warp] = value, set(range(LANES_OF_A_WARP))
         self.wake(name)
 
+    def warps(self, name: str) -> tuple[int, int]:
+        """The warps of the even and of the odd CTA that have come to an instruction."""
+        return self.requests[name, 0].warp, self.requests[name, 1].warp
+
     def wake(self, name: str) -> None:
         """Who has come to an instruction looks again."""
         for side in (0, 1):

@@ -346,11 +346,14 @@ class Cells:
         """The Tensor Memory of the even CTA of the pair, and that of the odd one. Raises Fault where there is no peer."""
         peer = peer_of(self.thread)
         if peer.tensor_memory is None:
-            peer.tensor_memory = TensorMemory()
-        found = self, Cells(self.thread, peer.tensor_memory, self.how, peer)
+            peer.tensor_memory = type(self.memory)()
+        found = self, self._of(peer)
         even, odd = found if not self.cta.rank & 1 else found[::-1]
         even.memory.join(odd.memory)
         return even, odd
+
+    def _of(self, peer: Any) -> Cells:
+        return Cells(self.thread, peer.tensor_memory, self.how, peer)
 
     def _together(
         self, told: Any, name: str, what: tuple[int, ...], action: Callable[[TensorMemory], int | None]

@@ -6,6 +6,7 @@ Whether an access is ordered behind others is for who watches to say, of all sch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 from ptxcore.isa.form import Use
@@ -17,16 +18,17 @@ from ptxcore.values.tensor_cells import COLUMNS
 class Watcher(Protocol):
     """Who is told of Tensor Memory. What it raises ends the run."""
 
-    def begins(self, thread: Any, kind: str, place: Any) -> Any:
-        """A thread begins an asynchronous access by a kind of instruction, as `Access` has it; gives what stands for it."""
+    def begins(self, thread: Any, kind: str, place: Any, *, pair: bool = False) -> Any:
+        """A thread begins an asynchronous access by a kind of instruction, as `Access` has it; gives what stands for it.
+        `pair`: to the Tensor Memory of its CTA and to that of the peer."""
         ...
 
     def touches(self, agent: Any, memory: TensorMemory, lanes: Any, columns: Any, *, writes: bool) -> None:
         """It reads or writes cells, at some time before it is complete."""
         ...
 
-    def reads_shared(self, agent: Any, offset: int, size: int) -> None:
-        """It reads shared memory of its CTA, at an offset."""
+    def reads_shared(self, agent: Any, cta: Any, offset: int, size: int) -> None:
+        """It reads the shared memory of a CTA, its own one or the peer, at an offset."""
         ...
 
     def allocates(self, thread: Any, memory: TensorMemory, address: int, columns: int) -> None:
@@ -49,8 +51,14 @@ class Watcher(Protocol):
         """A thread executes `tcgen05.fence`."""
         ...
 
-    def pairs(self, thread: Any) -> None:
-        """A thread is about to access the Tensor Memories of two CTAs."""
+    def meet(self, thread: Any, name: str, memory: TensorMemory, what: tuple[int, ...], warps: tuple[int, int]) -> None:
+        """A warp of each CTA of a pair has come to an instruction about allocation, the last one with this thread: columns
+        are allocated or given back, or the right to allocate is, in one of the Tensor Memories; `what` as the instruction has
+        it, but for an allocation where its columns are, and how many."""
+        ...
+
+    def takes(self, thread: Any, memory: TensorMemory) -> None:
+        """A thread of a warp of a pair is about to be told where the columns are."""
         ...
 
 
@@ -69,10 +77,29 @@ class WatchedCells(Cells):
         self.watcher = watcher
         self.agent: Any = None
 
-    def both(self) -> Any:
-        """What is told of one CTA says nothing of two."""
-        self.watcher.pairs(self.thread)
-        return super().both()
+    def _of(self, peer: Any) -> Cells:
+        return WatchedCells(self.thread, peer.tensor_memory, self.how, self.watcher, peer)
+
+    def _together(
+        self, told: Any, name: str, what: tuple[int, ...], action: Callable[[TensorMemory], int | None]
+    ) -> int:
+        def watched(memory: TensorMemory) -> int | None:
+            assert memory.pair is not None
+            met = partial(self.watcher.meet, self.thread, name, memory, warps=memory.pair.warps(name))
+            if name != "alloc":
+                met(what)
+                return action(memory)
+            address = action(memory)
+            if address is not None:
+                met((address, *what))
+            return address
+
+        return super()._together(told, name, what, watched)
+
+    def allocate_both(self, columns: int, told: Any) -> int:
+        address = super().allocate_both(columns, told)
+        self.watcher.takes(self.thread, self.memory)
+        return address
 
     def allocate(self, columns: int, told: Any) -> int:
         address = super().allocate(columns, told)
@@ -88,7 +115,10 @@ class WatchedCells(Cells):
         super().relinquish()
 
     def begin(self, kind: str, place: Any = None, *more: Any) -> None:
-        self.agent = self.watcher.begins(self.thread, kind, place)
+        peers = [cells for cells in more if cells is not None]
+        self.agent = self.watcher.begins(self.thread, kind, place, pair=bool(peers))
+        for cells in peers:
+            cells.agent = self.agent
         super().begin(kind, place, *more)
 
     def touch(self, lanes: Any, columns: Any, *, writes: bool) -> None:
@@ -98,7 +128,7 @@ class WatchedCells(Cells):
     def shared(self, addresses: Any) -> Any:
         found = super().shared(addresses)
         for offset, size in _together(addresses):
-            self.watcher.reads_shared(self.agent, offset, size)
+            self.watcher.reads_shared(self.agent, self.cta, offset, size)
         return found
 
     def sums(self, left_open: Callable[[], bool]) -> None:

@@ -67,11 +67,15 @@ CASES = [
 ]
 
 
-def of(text: str, checks: dict[str, Any] | None = None) -> KernelTest:
+_SIZES = {"in": 2048, "cells": 2048, "out": 128, "more": 16}
+
+
+def of(
+    text: str, checks: dict[str, Any] | None = None, sizes: dict[str, int] | None = None, grid: int = 1
+) -> KernelTest:
     """A test of a kernel of `tensor_memory_cases`."""
-    sizes = {"in": 2048, "cells": 2048, "out": 128, "more": 16}
-    params = {name: {"type": "u32", "elements": size} for name, size in sizes.items()}
-    tree = {"ptx": "k.ptx", "entry": "k", "grid": 1, "block": 128, "params": params}
+    params = {name: {"type": "u32", "elements": size} for name, size in (sizes or _SIZES).items()}
+    tree = {"ptx": "k.ptx", "entry": "k", "grid": grid, "block": 128, "params": params}
     return KernelFile.of({**tree, "check": checks or {"race_free": True}}, "k.toml", {"k.ptx": text}).test()
 
 

@@ -102,12 +102,14 @@ class _Router:
 
     def route(self, bundle: Bundle, a: Box, b: Box) -> Route:
         best, best_cost = None, float("inf")
-        for candidate in self.candidates(bundle, a, b):
-            cost = path_length(candidate.points) + candidate.extra
+        # Short ones first: what a candidate costs by itself bounds what it costs, so most of the others need no look.
+        found = [(path_length(c.points) + c.extra, i, c) for i, c in enumerate(self.candidates(bundle, a, b))]
+        for cost, _, candidate in sorted(found):
+            if cost >= best_cost:
+                break
+            cost = self.cost(candidate, a, b, cost, best_cost)
             if cost < best_cost:
-                cost = self.cost(candidate, a, b, cost, best_cost)
-                if cost < best_cost:
-                    best, best_cost = candidate, cost
+                best, best_cost = candidate, cost
         assert best is not None  # two boxes always have facing sides
         for port in best.ports:
             self.used.setdefault((port.event, port.side), set()).add(port.slot)

@@ -372,7 +372,8 @@ class Candidate:
             return ExecutedEvent(
                 index, -1, e.kind, text or f"{cell} = {value}", cell, value, e.width, e.tags, None, whole, count
             )
-        return ExecutedEvent(index, e.thread, e.kind, text, cell, value, e.width, e.tags, line, whole, count)
+        group = e.effect.group
+        return ExecutedEvent(index, e.thread, e.kind, text, cell, value, e.width, e.tags, line, whole, count, group)
 
     def _background(self) -> dict[str, Rows]:
         """Asynchronous operations and kernels, without the pairs that others imply."""

@@ -18,7 +18,9 @@ class ExecutedEvent:
     """An event that happened. `thread` is -1 for the initial writes; `kind` is R, W, F (fences) or B (barriers).
 
     An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
-    `location` is what people call the bytes that it accesses, which are so many `elements` of an `object`.
+    `location` is what people call the bytes that it accesses, which are so many `elements` of an `object`. `group` is the same
+    for events of its thread that are the elements of one vector access, -1 for others. `source` is where the instruction was compiled from:
+    `lock.cu:7`.
     """
 
     index: int
@@ -32,6 +34,8 @@ class ExecutedEvent:
     line: int | None = None
     object: str = ""
     elements: int = 1
+    group: int = -1
+    source: str = ""
 
     @property
     def number(self) -> str:

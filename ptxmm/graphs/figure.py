@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .geometry import Point, Rect
 from .selection import Bundle
+from .style import MARKS
 
 _NOWHERE = Rect(0, 0, 0, 0)
 
 
 @dataclass(slots=True)
 class Half:
-    """The part of a box that stands for one event: `lines` of text, the last of which may be a remark in small type."""
+    """The part of a box that stands for one event: `lines` of text, the last of which may be a remark in small type. `name`
+    is that of the event, `says` all that there is to say of it."""
 
     event: int
     lines: tuple[str, ...]
     effect: str = ""  # `x = 1`
     note: str = ""  # `line 7`
+    name: str = ""
+    says: str = ""
     rect: Rect = _NOWHERE
 
 
 @dataclass(slots=True)
 class Box:
-    """A box of the picture. `kind` is R, W, F, B, A (an atomic, two halves), I (an initial write) or X (a thread that
-    goes no further)."""
+    """A box of the picture. `kind` is R, W, F, B, A (an atomic, two halves), M (an operation on an mbarrier object), C (the
+    start of an asynchronous operation), I (an initial write) or S (a thread that goes no further). Of a vector access each
+    element is a half. `told`: the verdict speaks of it."""
 
     kind: str
     halves: list[Half]
     column: int = -1
     row: int = -1
     rect: Rect = _NOWHERE
+    told: bool = False
 
 
 @dataclass(slots=True)
@@ -42,11 +49,12 @@ class Frame:
 
 @dataclass(slots=True)
 class Heading:
-    """A thread's name, over its column."""
+    """A thread's name, over its column; or what works for a thread beside it."""
 
     text: str
     centre: Point
     rect: Rect
+    agent: bool = False
 
 
 @dataclass(slots=True)
@@ -60,19 +68,36 @@ class Edge:
     label_rect: Rect | None = None
     leader: Point | None = None  # where the label belongs, when it had to be put away from its line
 
+    @property
+    def told(self) -> bool:
+        """Whether the verdict speaks of it."""
+        return any(name in MARKS for name in self.bundle.relations)
+
+
+class Entry(NamedTuple):
+    """A part of the legend: how `what` is drawn (a `line`, a `box`, the `halo`; a `name` is not), and what it means."""
+
+    kind: str
+    what: str
+    words: str
+    at: Point
+
 
 @dataclass(slots=True)
 class Layout:
     """A finished layout. `rects` of boxes, labels, headings and frame labels never overlap each other."""
 
     title: str
+    about: str = ""  # the whole in words
+    tells: bool = False  # whether a verdict speaks of some of it, so that the rest is drawn calmer
+    names: dict[int, str] = field(default_factory=dict)  # of the events that are shown
     width: float = 0
     height: float = 0
     boxes: list[Box] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    legend: list[tuple[str, Point]] = field(default_factory=list)
+    legend: list[Entry] = field(default_factory=list)
     state_lines: list[tuple[str, Point]] = field(default_factory=list)
     left: list[float] = field(default_factory=list)  # of each column, with the room for arcs at its sides
     right: list[float] = field(default_factory=list)
@@ -83,5 +108,6 @@ class Layout:
 
 
 def label_of(bundle: Bundle) -> str:
-    """The text at a line. Program order has none: the legend says what its line means."""
-    return ", ".join(name for name in bundle.relations if name != "po")
+    """The text at a line. Program order has none: the legend says what its line means; nor has what a verdict speaks of: it is
+    what is seen first."""
+    return ", ".join(name for name in bundle.relations if name != "po" and name not in MARKS)

@@ -4,7 +4,7 @@
 - of many threads, those that matter most are drawn, and the title says how many they are of;
 - of many initial writes, those of one object are one, and those that nobody reads are left out;
 - what a thread's own program order says needs no line besides, nor does a phase where arrival and wait synchronize; of many
-  that meet at a barrier, neighbours are joined.
+  that meet at a barrier, neighbours are joined; the elements of a vector access are in program order as one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from axioms.witness.execution import ExecutedEvent, Execution
 
+from .boxes import vectors
 from .waiting import STAYS
 
 Pairs = tuple[tuple[int, int], ...]
@@ -31,6 +32,8 @@ _FEW_VALUES = 4
 _LEADING = frozenset({"api", "comp", "issue", "po", "why"})
 #: Within one thread, program order says as much.
 _BETWEEN = frozenset({"sync", "sc", "barrier", "mbrf"})
+#: Between instructions: of the elements of a vector, one stands for all.
+_OF_INSTRUCTIONS = frozenset({"po", "issue"})
 
 
 def outline(execution: Execution) -> Execution:
@@ -153,6 +156,10 @@ def _values(numbers: Iterable[str]) -> str:
 def _with_few_lines(execution: Execution) -> Execution:
     thread = {e.index: e.thread for e in execution.events if "ASY" not in e.tags}
     relations = dict(execution.relations)
+    one = vectors(execution)
+    for name in _OF_INSTRUCTIONS & set(relations) if one else ():
+        joined = ((one.get(a, a), one.get(b, b)) for a, b in relations[name])
+        relations[name] = tuple(dict.fromkeys((a, b) for a, b in joined if a != b))
     for name in _BETWEEN & set(relations):
         pairs = relations[name]
         relations[name] = tuple((a, b) for a, b in pairs if a not in thread or thread[a] != thread.get(b))

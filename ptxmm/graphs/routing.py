@@ -1,27 +1,30 @@
 """The way of each line from box to box: candidates are enumerated, the cheapest is taken.
 
-A line costs its length; passing through a box, over a thread's name, along or across an earlier line costs extra.
-Straight program order goes first, then short lines, so that long ones make way for them.
+A line costs its length; what it runs through, along or across costs extra (see obstacles). Straight program order goes
+first, then short lines, so that long ones make way for them.
 
 Candidates, for a line from one box to another:
   - one curve between two sides that face each other
   - within a column: an arc in the room at the column's side
   - along a channel (the gap between two rows): out at a side, up or down beside the column, along the channel, and in
+
+They are looked at in the order of their lengths, until one is as long as the best has cost. Those along channels are many, and
+made of few pieces: a way out, a way in, and what lies between. So each piece is looked at once, and a channel that is too far
+away not at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise, product
 from typing import NamedTuple
 
 from .figure import Box, Edge, Layout, label_of
-from .geometry import Point, Rect, bounds, cubic_points, path_length, segment_meets, segments_cross
+from .geometry import Point, cubic_points, path_length
+from .obstacles import LANE, Obstacles
 from .selection import Bundle
 
 _NORMAL = {"left": (-1, 0), "right": (1, 0), "top": (0, -1), "bottom": (0, 1)}
-_THROUGH_BOX, _OVER_TEXT, _CROSSING, _ALONG = 3000.0, 400.0, 45.0, 2.5
-_LANE = 9.0
 _LANES = (13.0, 29.0, 38.0, 47.0)  # from a box to the lines beside its column; a frame's border lies at 20
 #: Arcs at a column's side, each further out than the one before.
 _ARC_LANES, _ARC_LANE = 5, 12.0
@@ -50,24 +53,27 @@ class Route(NamedTuple):
     extra: float = 0.0
 
 
-class Segment(NamedTuple):
-    """A straight piece of a line, and how far it reaches."""
+class _Exit(NamedTuple):
+    """A way out of a box: from a port to the side at `x`, and from there up or down."""
 
-    a: Point
-    b: Point
-    left: float
-    right: float
-    top: float
-    bottom: float
+    port: Port
+    x: float
 
-    def is_near(self, other: Segment) -> bool:
-        """Whether the two may cross, or lie within a lane of each other."""
-        return (
-            self.left <= other.right + 6
-            and other.left <= self.right + 6
-            and self.top <= other.bottom + 6
-            and other.top <= self.bottom + 6
-        )
+    def to(self, y: float) -> list[Point]:
+        """Its corners, as far as the height of a channel."""
+        start = self.port.point
+        return [start, Point(self.x, y)] if self.x == start.x else [start, Point(self.x, start.y), Point(self.x, y)]
+
+    def length(self, y: float) -> float:
+        return abs(self.x - self.port.point.x) + abs(y - self.port.point.y)
+
+
+class _Way(NamedTuple):
+    """Out of one box and into another, by a channel between."""
+
+    out: _Exit
+    back: _Exit
+    extra: float
 
 
 def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
@@ -93,56 +99,29 @@ def route_edges(picture: Layout, drawn: list[Bundle]) -> None:
 class _Router:
     def __init__(self, picture: Layout) -> None:
         self.picture = picture
-        self.boxes = [(box.rect, box.rect.grown(4)) for box in picture.boxes]
-        self.texts = [h.rect for h in picture.headings]
-        self.texts += [Rect(f.rect.x + 6, f.rect.y + 3, len(f.label) * 6.5, 13) for f in picture.frames]
-        self.done: list[tuple[Rect, list[Segment]]] = []
-        self.borders = [f.rect for f in picture.frames]
+        self.obstacles = Obstacles(picture)
         self.used: dict[tuple[int, str], set[int]] = {}
 
     def route(self, bundle: Bundle, a: Box, b: Box) -> Route:
         best, best_cost = None, float("inf")
-        # Short ones first: what a candidate costs by itself bounds what it costs, so most of the others need no look.
-        found = [(path_length(c.points) + c.extra, i, c) for i, c in enumerate(self.candidates(bundle, a, b))]
-        for cost, _, candidate in sorted(found):
-            if cost >= best_cost:
+        for length, candidate in self.curves(bundle, a, b):
+            if length >= best_cost:
                 break
-            cost = self.cost(candidate, a, b, cost, best_cost)
+            cost = self.obstacles.cost(candidate.points, (a, b), length, best_cost)
             if cost < best_cost:
                 best, best_cost = candidate, cost
+        if min(a.column, b.column) < 0 <= max(a.column, b.column) or abs(a.column - b.column) > 1:
+            best = self.along_channels(bundle, a, b, best_cost) or best
         assert best is not None  # two boxes always have facing sides
         for port in best.ports:
             self.used.setdefault((port.event, port.side), set()).add(port.slot)
-        self.done.append((bounds(best.points).grown(6), _segments(best.points)))
+        self.obstacles.add(best.points)
         return best
 
-    def cost(self, candidate: Route, a: Box, b: Box, cost: float, limit: float) -> float:
-        points = candidate.points
-        own = bounds(points).grown(1)
-        for rect, grown in self.boxes:
-            inner = rect.grown(-1.5) if rect is a.rect or rect is b.rect else grown
-            if own.overlaps(inner) and any(segment_meets(p, q, inner) for p, q in pairwise(points)):
-                cost += _THROUGH_BOX
-                if cost >= limit:
-                    return cost
-        for rect in self.texts:
-            if own.overlaps(rect) and any(segment_meets(p, q, rect) for p, q in pairwise(points)):
-                cost += _OVER_TEXT
-        for rect in self.borders:
-            for p, q in pairwise(points):
-                if abs(p.x - q.x) < 2 and min(abs(p.x - rect.x), abs(p.x - rect.right)) < 4.5:
-                    cost += max(0.0, min(max(p.y, q.y), rect.bottom) - max(min(p.y, q.y), rect.y))
-                elif abs(p.y - q.y) < 2 and min(abs(p.y - rect.y), abs(p.y - rect.bottom)) < 4.5:
-                    cost += max(0.0, min(max(p.x, q.x), rect.right) - max(min(p.x, q.x), rect.x))
-        mine = _segments(points)
-        whole = Segment(points[0], points[-1], own.x, own.right, own.y, own.bottom)
-        for around, others in self.done:
-            if own.overlaps(around):
-                close = [other for other in others if whole.is_near(other)]
-                cost += sum(_conflict(one, other) for one in mine for other in close if one.is_near(other))
-                if cost >= limit:
-                    return cost
-        return cost
+    def curves(self, bundle: Bundle, a: Box, b: Box) -> list[tuple[float, Route]]:
+        """The candidates that do not run along channels, the shortest first, each with what its length costs."""
+        found = [(path_length(route.points) + route.extra, route) for route in self.candidates(bundle, a, b)]
+        return sorted(found, key=lambda one: one[0])
 
     # Ports.
 
@@ -177,19 +156,14 @@ class _Router:
         source, target = bundle.source, bundle.target
         if a.column == b.column and a.column >= 0:
             yield from self.within_column(bundle, a, b)
-            return
-        if a.column < 0 and b.column < 0:  # two initial writes: over each other never happens
+        elif a.column < 0 and b.column < 0:  # two initial writes: over each other never happens
             sides = [("right", "left")] if a.rect.x < b.rect.x else [("left", "right")]
             yield from self.direct(source, a, target, b, sides)
-            return
-        if a.column < 0 or b.column < 0:
+        elif a.column < 0 or b.column < 0:
             yield from self.direct(source, a, target, b, self.initial_sides(a, b))
-            yield from self.along_channels(source, a, target, b)
-            return
-        facing = ("right", "left") if a.column < b.column else ("left", "right")
-        yield from self.direct(source, a, target, b, [facing])
-        if abs(a.column - b.column) > 1:
-            yield from self.along_channels(source, a, target, b)
+        else:
+            facing = ("right", "left") if a.column < b.column else ("left", "right")
+            yield from self.direct(source, a, target, b, [facing])
 
     def initial_sides(self, a: Box, b: Box) -> list[tuple[str, str]]:
         down = a.column < 0
@@ -228,22 +202,56 @@ class _Router:
             return (self.picture.box_left[column] - self.picture.left[column]) / ARC_BULGE
         return (self.picture.right[column] - self.picture.box_right[column]) / ARC_BULGE
 
-    def along_channels(self, source: int, a: Box, target: int, b: Box) -> Iterator[Route]:
-        """Out at a side, beside the column to a channel, along it, beside the other column, in."""
+    def along_channels(self, bundle: Bundle, a: Box, b: Box, limit: float) -> Route | None:
+        """The cheapest way out at a side, beside the column to a channel, along it, beside the other column, and in; None where
+        none costs less than `limit`."""
+        ways = list(self.ways(bundle, a, b))
+        known: dict[tuple[Point, Point], float] = {}
+        found: tuple[list[Point], tuple[Port, Port], float] | None = None
+        for nearest, y, lane in sorted(self.heights([w.out for w in ways], [w.back for w in ways], a, b)):
+            if nearest >= limit:
+                break
+            lengths = [
+                (w.out.length(y) + abs(w.out.x - w.back.x) + w.back.length(y) + w.extra + 6 * lane, number)
+                for number, w in enumerate(ways)
+            ]
+            for length, number in sorted(lengths):
+                if length >= limit:
+                    break
+                out, back, extra = ways[number]
+                cost = length
+                for piece in (*pairwise(out.to(y)), *pairwise(back.to(y))):
+                    if piece not in known:
+                        known[piece] = self.obstacles.straight(*piece, (a, b), 0.0, float("inf"))
+                    cost += known[piece]
+                    if cost >= limit:
+                        break
+                else:
+                    cost = self.obstacles.straight(Point(out.x, y), Point(back.x, y), (a, b), cost, limit)
+                if cost < limit:
+                    corners = _distinct([*out.to(y), *reversed(back.to(y))])
+                    limit, found = cost, (corners, (out.port, back.port), extra + 6 * lane)
+        return found and _rounded(*found)
+
+    def ways(self, bundle: Bundle, a: Box, b: Box) -> Iterator[_Way]:
+        """How a line may leave one box and come to the other."""
+        for out, back in product(self.exits(bundle.source, a, b), self.exits(bundle.target, b, a)):
+            extra = 30.0 + self.wrong_side(out.port, a, b) + self.wrong_side(back.port, b, a)
+            yield _Way(_plumb(out, a, back), _plumb(back, b, _plumb(out, a, back)), extra)
+
+    def heights(self, outs: list[_Exit], backs: list[_Exit], a: Box, b: Box) -> Iterator[tuple[float, float, int]]:
+        """The heights at which lines run along channels, each with the least that a line there costs and how far it is from the
+        channel's middle."""
         rows = [box.row for box in (a, b) if box.column >= 0]
         low = 0 if a.column < 0 or b.column < 0 else max(0, min(rows) - 1)
-        for index in range(low, min(len(self.picture.channels), max(rows) + 3)):
-            y0, y1 = self.picture.channels[index]
+        across = max(0.0, min(abs(out.x - back.x) for out in outs for back in backs) - 40)
+        for y0, y1 in self.picture.channels[low : max(rows) + 3]:
             middle = (y0 + y1) / 2
             for lane in (0, 1, -1):
-                y = middle + lane * _LANE
-                if not (y0 < y < y1) and lane:
-                    continue
-                for out, back in product(self.ways_out(source, a, b, y), self.ways_out(target, b, a, y)):
-                    out, back = _plumb(out, a, back), _plumb(back, b, out)
-                    corners = [*out[1], *reversed(back[1])]
-                    extra = 30.0 + 6 * abs(lane) + self.wrong_side(out[0], a, b) + self.wrong_side(back[0], b, a)
-                    yield _rounded(corners, (out[0], back[0]), extra)
+                y = middle + lane * LANE
+                if y0 < y < y1 or not lane:
+                    least = min(out.length(y) for out in outs) + min(back.length(y) for back in backs)
+                    yield 30.0 + 6 * abs(lane) + least + across, y, abs(lane)
 
     def wrong_side(self, port: Port, box: Box, other: Box) -> float:
         """Lines from initial writes come down where there is room for them."""
@@ -253,23 +261,21 @@ class _Router:
             return 250.0
         return 0.0 if self.picture.arcs.get(box.column, port.side) == port.side else 150.0
 
-    def ways_out(self, event: int, box: Box, other: Box, y: float) -> Iterator[tuple[Port, list[Point]]]:
-        """From a box to the height of a channel."""
+    def exits(self, event: int, box: Box, other: Box) -> list[_Exit]:
+        """From a box to where lines go up and down."""
         if box.column < 0:
-            for port in self.ports(event, box, "bottom", 2):
-                yield port, [port.point, Point(port.point.x, y)]
-            return
+            return [_Exit(port, port.point.x) for port in self.ports(event, box, "bottom", 2)]
         c = box.column
         toward = "right" if other.rect.centre.x > box.rect.centre.x else "left"
+        found = []
         for side in (toward, "left" if toward == "right" else "right"):
             for port in self.ports(event, box, side, 1):
-                for lane in range(len(_LANES)):
-                    reach = _LANES[lane]
+                for reach in _LANES:
                     x = self.picture.box_left[c] - reach if side == "left" else self.picture.box_right[c] + reach
-                    yield port, [port.point, Point(x, port.point.y), Point(x, y)]
+                    found.append(_Exit(port, x))
         if box.row == 0 and other.column < 0:
-            for port in self.ports(event, box, "top", 3):
-                yield port, [port.point, Point(port.point.x, y)]
+            found += [_Exit(port, port.point.x) for port in self.ports(event, box, "top", 3)]
+        return found
 
 
 def arc_reach(rows: int) -> float:
@@ -277,34 +283,12 @@ def arc_reach(rows: int) -> float:
     return 20.0 + 6 * min(rows, 20)
 
 
-def _plumb(way: tuple[Port, list[Point]], box: Box, other: tuple[Port, list[Point]]) -> tuple[Port, list[Point]]:
+def _plumb(way: _Exit, box: Box, other: _Exit) -> _Exit:
     """A way down from an initial write, moved over the line that it meets, where the two are nearly in line."""
-    port, corners = way
-    x = other[1][-1].x
+    x, port = other.x, way.port
     if box.column >= 0 or abs(x - port.point.x) > 40 or not box.rect.x + 8 < x < box.rect.right - 8:
         return way
-    moved = Port(port.event, port.side, port.slot, Point(x, port.point.y))
-    return moved, [moved.point, Point(x, corners[-1].y)]
-
-
-def _segments(points: Sequence[Point]) -> list[Segment]:
-    return [Segment(p, q, min(p.x, q.x), max(p.x, q.x), min(p.y, q.y), max(p.y, q.y)) for p, q in pairwise(points)]
-
-
-def _conflict(one: Segment, other: Segment) -> float:
-    """What it costs that two segments cross, or run side by side."""
-    if segments_cross(one.a, one.b, other.a, other.b):
-        return _CROSSING
-    return _ALONG * _shared(one.a, one.b, other.a, other.b)
-
-
-def _shared(p: Point, q: Point, r: Point, s: Point) -> float:
-    """For how long two segments run side by side, within a lane of each other."""
-    if abs(p.x - q.x) < 2 and abs(r.x - s.x) < 2 and abs(p.x - r.x) < _LANE - 3:
-        return max(0.0, min(max(p.y, q.y), max(r.y, s.y)) - max(min(p.y, q.y), min(r.y, s.y)))
-    if abs(p.y - q.y) < 2 and abs(r.y - s.y) < 2 and abs(p.y - r.y) < _LANE - 3:
-        return max(0.0, min(max(p.x, q.x), max(r.x, s.x)) - max(min(p.x, q.x), min(r.x, s.x)))
-    return 0.0
+    return _Exit(port._replace(point=Point(x, port.point.y)), x)
 
 
 def _curve(p: Port, q: Port) -> Route:
@@ -322,12 +306,16 @@ def _curve(p: Port, q: Port) -> Route:
     return Route(cubic_points(p.point, c1, c2, q.point), [("M", (p.point,)), ("C", (c1, c2, q.point))], (p, q))
 
 
-def _rounded(corners: list[Point], ports: tuple[Port, Port], extra: float) -> Route:
-    """A line with rounded corners through the given points."""
+def _distinct(corners: list[Point]) -> list[Point]:
     kept = [corners[0]]
     for point in corners[1:]:
         if abs(point.x - kept[-1].x) + abs(point.y - kept[-1].y) > 0.5:
             kept.append(point)
+    return kept
+
+
+def _rounded(kept: list[Point], ports: tuple[Port, Port], extra: float) -> Route:
+    """A line with rounded corners through the given points."""
     curve: Curve = [("M", (kept[0],))]
     for before, corner, after in zip(kept, kept[1:], kept[2:], strict=False):
         radius = min(12.0, _distance(before, corner) / 2, _distance(corner, after) / 2)

@@ -1,4 +1,5 @@
-"""A layout as SVG text: stands alone, needs no style sheet, no font and no script."""
+"""A layout as SVG text: stands alone, needs no font and no script. Each box, line and entry of the legend is a group that says
+by its attributes what it stands for, so that a page can switch and light them; dark where the reader's screen is."""
 
 from __future__ import annotations
 
@@ -6,12 +7,33 @@ from xml.sax.saxutils import escape
 
 from axioms.witness.execution import Execution
 
-from .figure import Box, Edge, Half, Layout
+from .describing import edge_meaning
+from .figure import Box, Edge, Entry, Half, Layout
 from .geometry import Point, Rect
 from .labels import label_anchor
 from .layout import LINE as LINE_HEIGHT
 from .layout import PADDING, layout
-from .style import BOXES, CHARACTER, FAINT, FONT, FRAMES, INK, MARKS, PAPER, SMALL, TEXT, TITLE, style_of
+from .legend import SWATCH
+from .style import (
+    BOXES,
+    CALM,
+    CHARACTER,
+    DARK,
+    FAINT,
+    FONT,
+    FRAMES,
+    HALO,
+    INK,
+    MARKS,
+    PAPER,
+    SMALL,
+    TEXT,
+    TITLE,
+    style_of,
+)
+
+#: How far a halo reaches, around a box and on both sides of a line.
+_AROUND, _BESIDE = 4.5, 9.0
 
 
 def svg(execution: Execution) -> str:
@@ -20,29 +42,41 @@ def svg(execution: Execution) -> str:
 
 
 def draw(picture: Layout) -> str:
+    """A picture whose layout is there."""
     width, height = _n(picture.width), _n(picture.height)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="{FONT}" font-size="{_n(TEXT)}" fill="{INK}">',
-        f"<title>{_text(picture.title or 'execution')}</title>",
-        f'<rect width="{width}" height="{height}" fill="{PAPER}"/>',
-        _markers(picture),
-    ]
+    parts = [f'<rect width="{width}" height="{height}" fill="{PAPER}"/>', _markers(picture)]
     if picture.title:
         parts.append(_words(picture.title, Point(22, 22 + TITLE - 4), TITLE, weight="bold"))
     parts += [_frame(f.level, f.label, f.rect) for f in picture.frames]
-    parts += [_line(edge) for edge in reversed(picture.edges)]
-    parts += [_words(h.text, h.centre, TEXT, anchor="middle", weight="bold", halo=True) for h in picture.headings]
+    parts += [_halo(box.rect.grown(_AROUND - 1), _AROUND) for box in picture.boxes if box.told]
+    below = [edge for edge in picture.edges if not edge.told] + [edge for edge in picture.edges if edge.told]
+    parts += [_line(picture, edge) for edge in below]
+    parts += [
+        _words(h.text, h.centre, TEXT, anchor="middle", weight="" if h.agent else "bold", halo=True)
+        for h in picture.headings
+    ]
     parts += [_box(box) for box in picture.boxes]
-    parts += [_label(edge) for edge in picture.edges if edge.label_rect]
+    parts += [_label(picture, edge) for edge in picture.edges if edge.label_rect]
     for text, at in picture.state_lines:
         parts.append(_words(text, at, TEXT))
-    for name, at in picture.legend:
-        style = style_of(name)
-        parts.append(_stroke([("M", (Point(at.x, at.y - 4),)), ("L", (Point(at.x + 22, at.y - 4),))], name))
-        parts.append(_words(name, Point(at.x + 29, at.y), SMALL, colour=style.colour))
-    parts.append("</svg>")
-    return "\n".join(part for part in parts if part) + "\n"
+    parts += [_entry(entry) for entry in picture.legend]
+    drawn = "\n".join(part for part in parts if part)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="ptxmm" role="img" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="{FONT}" font-size="{_n(TEXT)}" fill="{INK}">\n'
+        f"<title>{_text(picture.title or 'execution')}</title>\n<desc>{_text(picture.about)}</desc>\n"
+        f"{_dark(drawn)}{drawn}\n</svg>\n"
+    )
+
+
+def _dark(drawn: str) -> str:
+    """Rules for dark screens, for the colours that the picture has."""
+    rules = f".ptxmm{{fill:{DARK[INK]}}}"
+    for light, dark in DARK.items():
+        for what in ("fill", "stroke"):
+            if f'{what}="{light}"' in drawn:
+                rules += f'.ptxmm [{what}="{light}"]{{{what}:{dark}}}'
+    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>\n"
 
 
 def _n(value: float) -> str:
@@ -106,52 +140,114 @@ def _markers(picture: Layout) -> str:
 
 def _stroke(curve: list[tuple[str, tuple[Point, ...]]], relation: str, extra: str = "", wider: float = 0.0) -> str:
     style = style_of(relation)
-    data = "".join(command + " ".join(f"{_n(p.x)} {_n(p.y)}" for p in points) for command, points in curve)
     dash = f' stroke-dasharray="{style.dash}"' if style.dash else ""
     return (
-        f'<path d="{data}" fill="none" stroke="{style.colour}" stroke-width="{_n(style.width + wider)}"{dash}{extra}/>'
+        f'<path d="{_path(curve)}" fill="none" stroke="{style.colour}" stroke-width="{_n(style.width + wider)}"'
+        f"{dash}{extra}/>"
     )
 
 
-def _line(edge: Edge) -> str:
+def _path(curve: list[tuple[str, tuple[Point, ...]]]) -> str:
+    return "".join(command + " ".join(f"{_n(p.x)} {_n(p.y)}" for p in points) for command, points in curve)
+
+
+def _group(classes: str, data: str, content: str, title: str = "", calm: bool = False) -> str:
+    told = f"<title>{_text(title)}</title>" if title else ""
+    faint = f' opacity="{CALM}"' if calm else ""
+    return f'<g class="{classes}"{data}{faint}>{told}{content}</g>'
+
+
+def _data(picture: Layout, edge: Edge) -> str:
+    """What a line stands for, as attributes."""
+    names, bundle = picture.names, edge.bundle
+    relations = " ".join(_text(name).replace(" ", "-") for name in bundle.relations)
+    return f' data-relation="{relations}" data-from="{_text(names[bundle.source])}" data-to="{_text(names[bundle.target])}"'
+
+
+def _line(picture: Layout, edge: Edge) -> str:
     relation = edge.bundle.relations[0]
     head = f"url(#{_marker_name(relation)})"
     extra = f' marker-end="{head}"' + (f' marker-start="{head}"' if edge.bundle.mutual else "")
-    leader = ""
+    parts = []
     if edge.leader and edge.label_rect:
         end = edge.label_rect.centre
-        leader = (
+        parts.append(
             f'<path d="M{_n(edge.leader.x)} {_n(edge.leader.y)}L{_n(end.x)} {_n(end.y)}" stroke="{FAINT}" '
             f'stroke-width="0.7" stroke-dasharray="1 2"/>'
         )
-    marks = [_stroke(edge.curve, mark, wider=3.4) for mark in edge.bundle.relations[1:] if mark in MARKS]
-    return "".join([leader, *marks, _stroke(edge.curve, relation, extra)])
+    if edge.told:
+        parts.append(
+            f'<path class="halo" d="{_path(edge.curve)}" fill="none" stroke="{HALO}" stroke-width="{_n(_BESIDE)}" '
+            'stroke-opacity="0.25"/>'
+        )
+    marks = [mark for mark in edge.bundle.relations[1:] if mark in MARKS]
+    parts += [_stroke(edge.curve, mark, ' stroke-opacity="0.45"', 3.4) for mark in marks]
+    parts.append(_stroke(edge.curve, relation, extra))
+    classes = " ".join(["edge", *(_word(name) for name in edge.bundle.relations), *["told"] * edge.told])
+    calm = picture.tells and not edge.told
+    return _group(classes, _data(picture, edge), "".join(parts), edge_meaning(picture, edge), calm)
 
 
-def _label(edge: Edge) -> str:
+def _word(name: str) -> str:
+    """A relation's name as that of a class."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)
+
+
+def _label(picture: Layout, edge: Edge) -> str:
     assert edge.label_rect is not None
     rect = edge.label_rect
     at = label_anchor(rect)
-    names = [name for name in edge.bundle.relations if name != "po"]
+    names = [name for name in edge.bundle.relations if name != "po" and name not in MARKS]
     spans = ", ".join(f'<tspan fill="{style_of(name).colour}">{_text(name)}</tspan>' for name in names)
     back = (
         f'<rect x="{_n(rect.x)}" y="{_n(rect.y)}" width="{_n(rect.width)}" height="{_n(rect.height)}" rx="3" '
         f'fill="{PAPER}" fill-opacity="0.93"/>'
     )
-    return back + f'<text x="{_n(at.x)}" y="{_n(at.y)}" font-size="{_n(SMALL)}" font-weight="bold">{spans}</text>'
+    weight = "" if picture.tells and not edge.told else ' font-weight="bold"'
+    text = f'<text x="{_n(at.x)}" y="{_n(at.y)}" font-size="{_n(SMALL)}"{weight}>{spans}</text>'
+    return _group("label", _data(picture, edge), back + text)
+
+
+def _entry(entry: Entry) -> str:
+    """A part of the legend."""
+    at = entry.at
+    if entry.kind == "name":
+        return _words(entry.words, at, SMALL)
+    swatch = Rect(at.x, at.y - 9, 22, 11)
+    colour, data = INK, ""
+    if entry.kind == "line":
+        colour, data = style_of(entry.what).colour, f' data-relation="{_text(entry.what)}"'
+        drawn = _stroke([("M", (Point(at.x, at.y - 4),)), ("L", (Point(at.x + 22, at.y - 4),))], entry.what)
+    elif entry.kind == "box":
+        fill, stroke = BOXES[entry.what]
+        drawn = _rectangle(swatch, fill, stroke, _corners(entry.what))
+    else:
+        drawn = _halo(swatch.grown(-2), 4.0)
+    return _group("legend", data, drawn + _words(entry.words, Point(at.x + SWATCH - 1, at.y), SMALL, colour=colour))
+
+
+def _corners(kind: str) -> str:
+    return ' rx="4"' if kind != "I" else ' rx="9" stroke-dasharray="3 2"'
+
+
+def _halo(rect: Rect, width: float) -> str:
+    return _rectangle(rect, "none", HALO, f' class="halo" rx="7" stroke-width="{_n(width)}" stroke-opacity="0.55"')
 
 
 def _box(box: Box) -> str:
     fill, stroke = BOXES[box.kind]
-    parts = [_rectangle(box.rect, fill, stroke, ' rx="4"' if box.kind != "I" else ' rx="9" stroke-dasharray="3 2"')]
-    if len(box.halves) > 1:
-        lower = box.halves[1].rect
-        colour = style_of("rmw").colour
+    parts = [_rectangle(box.rect, fill, stroke, _corners(box.kind))]
+    colour = style_of("rmw").colour if box.kind == "A" else stroke
+    for half in box.halves[1:]:
+        rect = half.rect
         parts.append(
-            f'<path d="M{_n(lower.x)} {_n(lower.y)}H{_n(lower.right)}" stroke="{colour}" stroke-dasharray="4 3"/>'
+            f'<path d="M{_n(rect.x)} {_n(rect.y)}H{_n(rect.right)}" stroke="{colour}" stroke-dasharray="4 3"/>'
         )
-    parts += [_half(half, box.kind) for half in box.halves]
-    return "".join(parts)
+    first, *rest = box.halves
+    parts.append(_half(first, box.kind))
+    parts += [_group("half", f' data-event="{_text(h.name)}"', _half(h, box.kind), h.says) for h in rest]
+    classes = f"box {box.kind}" + " told" * box.told
+    return _group(classes, f' data-event="{_text(first.name)}"', "".join(parts), first.says)
 
 
 def _half(half: Half, kind: str) -> str:
@@ -168,5 +264,5 @@ def _half(half: Half, kind: str) -> str:
         parts.append(_words(half.effect, Point(rect.x + PADDING, y), SMALL, weight="bold", colour=BOXES[kind][1]))
     if half.note:
         x = rect.right - PADDING - len(half.note) * SMALL * CHARACTER
-        parts.append(_words(half.note, Point(x, y - (0 if half.effect else LINE_HEIGHT)), SMALL, colour="#9a9a9a"))
+        parts.append(_words(half.note, Point(x, y - (0 if half.effect else LINE_HEIGHT)), SMALL, colour=FAINT))
     return "".join(parts)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from axioms.witness.execution import ExecutedEvent, Execution
 
 #: The kind of the events that stand for it.
-STAYS = "X"
+STAYS = "stays"
 
 
 class Stays(NamedTuple):

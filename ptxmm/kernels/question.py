@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -143,9 +144,15 @@ class Question:
         return self.places.thread(info.launch, info.cta, info.thread)
 
     def renamed(self, execution: Execution) -> Execution:
-        """An execution whose threads have the names that people know them by."""
+        """An execution whose threads have the names that people know them by, and whose events say where they come from."""
         threads = tuple((self.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
-        return replace(execution, threads=threads)
+        events = tuple(self._with_source(e) for e in execution.events)
+        return replace(execution, threads=threads, events=events)
+
+    def _with_source(self, event: ExecutedEvent) -> ExecutedEvent:
+        launch = self.built.threads[event.thread].launch if event.thread >= 0 else len(self.built.lines)
+        found = self.built.lines[launch].get(event.line or 0) if launch < len(self.built.lines) else None
+        return event if found is None else replace(event, source=f"{os.path.basename(found[0])}:{found[1]}")
 
     def named(self, undefined: Undefined) -> Undefined:
         """The same with the names by which people know the threads."""

@@ -18,10 +18,13 @@ from ptxcore.places import Place
 from ptxmm import checker
 from ptxmm.checker import Checker, Settings
 from ptxmm.cli.main import main
+from ptxmm.graphs.boxes import wrap
+from ptxmm.graphs.columns import told_levels
 from ptxmm.graphs.dot import dot, dot_svg
 from ptxmm.graphs.geometry import Point, Rect, segment_meets, segments_cross
-from ptxmm.graphs.layout import layout, told_levels, wrap
+from ptxmm.graphs.layout import layout
 from ptxmm.graphs.selection import bundles
+from ptxmm.graphs.style import MARKS
 from ptxmm.graphs.svg import svg
 from ptxmm.result import Witness
 
@@ -64,7 +67,7 @@ def test_boxes_stand_inside_the_frames_of_their_threads_only(execution: Executio
 def test_every_label_says_what_its_line_stands_for(execution: Execution) -> None:
     for edge in layout(execution).edges:
         shown = set(edge.label.split(", ")) if edge.label else set()
-        assert shown == set(edge.bundle.relations) - {"po"}
+        assert shown == set(edge.bundle.relations) - {"po", *MARKS}
         assert (edge.label_rect is None) == (not edge.label)
 
 
@@ -130,7 +133,7 @@ def test_a_picture_shows_instructions_values_lines_places_legend_and_state() -> 
     assert "final state: 1:r0 = 1, 1:r1 = 1" in text
     assert "GPU" not in text and "cluster" not in text  # one GPU, no clusters: those boxes would say nothing
     picture = layout(message_passing())
-    assert [name for name, _ in picture.legend] == ["po", "rf", "co", "sync", "cause"]
+    assert [e.what for e in picture.legend if e.kind == "line"] == ["po", "rf", "co", "sync", "cause"]
 
 
 def test_lines_of_message_passing_go_through_no_other_box() -> None:

@@ -19,8 +19,8 @@ class ExecutedEvent:
 
     An atomic is two events, R and W, related by `rmw`. `text` is the instruction as written; `line` its source line, or None.
     `location` is what people call the bytes that it accesses, which are so many `elements` of an `object`. `group` is the same
-    for events of its thread that are the elements of one vector access, -1 for others. `source` is where the instruction was compiled from:
-    `lock.cu:7`.
+    for events of its thread that are the elements of one vector access, -1 for others. `source` is where the instruction was
+    compiled from: `lock.cu:7`.
     """
 
     index: int

@@ -69,14 +69,19 @@ def draw(picture: Layout) -> str:
     )
 
 
-def _dark(drawn: str) -> str:
-    """Rules for dark screens, for the colours that the picture has."""
+def dark_rules(drawn: str = "") -> str:
+    """Style rules for dark paper, for the colours that a picture has; for all where there is none. Pages that take no rules from
+    a picture have them in a sheet of their own."""
     rules = f".ptxmm{{fill:{DARK[INK]}}}"
     for light, dark in DARK.items():
         for what in ("fill", "stroke"):
-            if f'{what}="{light}"' in drawn:
+            if not drawn or f'{what}="{light}"' in drawn:
                 rules += f'.ptxmm [{what}="{light}"]{{{what}:{dark}}}'
-    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>\n"
+    return rules
+
+
+def _dark(drawn: str) -> str:
+    return f"<style>@media (prefers-color-scheme: dark){{{dark_rules(drawn)}}}</style>\n"
 
 
 def _n(value: float) -> str:

@@ -70,8 +70,8 @@ def draw(picture: Layout) -> str:
 
 
 def dark_rules(drawn: str = "") -> str:
-    """Style rules for dark paper, for the colours that a picture has; for all where there is none. Pages that take no rules from
-    a picture have them in a sheet of their own."""
+    """Style rules for dark paper, for the colours that a picture has; for all where there is none. A page that takes no rules
+    from a picture has them in a sheet of its own."""
     rules = f".ptxmm{{fill:{DARK[INK]}}}"
     for light, dark in DARK.items():
         for what in ("fill", "stroke"):

@@ -1,7 +1,6 @@
 """The documentation's examples: which there are, and what they print today.
 
-In README.md, CONTRIBUTING.md, docs/*.md, docs/tutorial/*.md and the page of the kernel pairs, in order, each document in a
-folder of its own:
+In README.md, CONTRIBUTING.md, the pages of docs/ and that of the kernel pairs, in order, each document in a folder of its own:
 
 - a fenced block with `file=NAME` behind its language is a file of that name;
 - a `console` block holds commands behind `$ ` and, below each, what it printed; `echo $?` shows the status of the
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 GATE = ROOT / "tests" / "kernels" / "gate"
-_DOCS, _TUTORIAL = (sorted((ROOT / folder).glob("*.md")) for folder in ("docs", "docs/tutorial"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *_DOCS, *_TUTORIAL, GATE / "README.md"]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")), GATE / "README.md"]
 
 for _where in ("support", "axioms/models"):  # what tables are made by
     sys.path.append(str(ROOT / "tests" / _where))
@@ -86,7 +84,7 @@ class Session:
             "PYTHONIOENCODING": "utf-8",
         }
         # Documents speak of the checkout as the folder they are in.
-        for name in ("litmus", "examples"):
+        for name in ("litmus", "examples", "docs"):
             (self.work / name).symlink_to(ROOT / name, target_is_directory=True)
 
     def write(self, block: Block) -> None:
@@ -357,7 +355,17 @@ def _hardware() -> str:
     return table([p.read_text(encoding="utf-8") for p in sorted((ROOT / "docs" / "measured").glob("*.json"))])
 
 
+def _pages(what: str) -> str:
+    """The index of the pages that are made as a whole."""
+    import doc_pages
+
+    table: Callable[[], str] = getattr(doc_pages, f"table_of_{what}")
+    return table()
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "axioms": lambda: _pages("axioms"),
+    "mistakes": lambda: _pages("mistakes"),
     "base-names": _base_names,
     "instructions": _instructions,
     "differences": _differences,
@@ -409,16 +417,17 @@ def main(names: Sequence[str]) -> None:
 
     with warm.commands() as scripts:
         for document in (d for d in DOCUMENTS if not names or d.name in names):
-            _renew(document, scripts)
+            renew(document, scripts)
 
 
-def _renew(document: Path, scripts: Path) -> None:
+def renew(document: Path, scripts: Path) -> None:
+    """Writes a document with what its commands, behind `scripts`, print and draw today."""
     text = document.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         session = Session(Path(folder), scripts)
         today = updated(text, session)
         for path in pictures(text):
-            (document.parent / path).parent.mkdir(exist_ok=True)
+            (document.parent / path).parent.mkdir(parents=True, exist_ok=True)
             if (session.work / path).exists():
                 shutil.copyfile(session.work / path, document.parent / path)
             else:

@@ -15,12 +15,18 @@ from doc_blocks import DOCUMENTS, ROOT, TABLES, Session, blocks, generated, mask
 NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 #: Whose commands search long.
 SLOW = ("model-differences.md",)
+#: Pages that are made as a whole, and alike: a few of them are tried in every run.
+MADE = [p for p in DOCUMENTS if p.parent.name in ("axioms", "mistakes") and p.name != "README.md"]
 _ROOMS = "tests|benchmarks|ptxmm|ptxcore|axioms|litmus"
 #: A file of the code or a test by its path from the root, or a test by its name alone.
 _NAMED = re.compile(rf"(?<![\w/.-])((?:(?:{_ROOMS})/[\w/-]*|test_)\w+\.py)\b")
 #: Whose texts name tests that they write themselves.
 _MADE_UP = [ROOT / "tests" / name for name in ("test_rules_of_tests.py", "test_docs.py")]
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+
+
+def is_long(document: Path) -> bool:
+    return document.name in SLOW or (document in MADE and MADE.index(document) % 8 != 0)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +37,7 @@ def scripts() -> Iterator[Path]:
 
 @pytest.mark.parametrize(
     "document",
-    [pytest.param(p, marks=LONG if p.name in SLOW else (), id=n) for p, n in zip(DOCUMENTS, NAMES, strict=True)],
+    [pytest.param(p, marks=LONG if is_long(p) else (), id=n) for p, n in zip(DOCUMENTS, NAMES, strict=True)],
 )
 def test_examples_print_what_the_document_shows(document: Path, tmp_path: Path, scripts: Path) -> None:
     session = Session(tmp_path, scripts)

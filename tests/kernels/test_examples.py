@@ -14,6 +14,8 @@ import ptxmm
 from ptxmm.kernels.modules import compile_cuda
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+#: The kernels of the pages on common mistakes.
+MISTAKES = EXAMPLES.parent / "docs" / "mistakes"
 FILES = sorted(EXAMPLES.glob("*.toml"))
 TESTS = variants(FILES)
 
@@ -43,7 +45,11 @@ def test_why_says_what_a_lock_rests_on() -> None:
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
-@pytest.mark.parametrize("source", some(3, sorted(EXAMPLES.glob("*.cu"))), ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "source",
+    [*some(3, sorted(EXAMPLES.glob("*.cu"))), *some(15, sorted(MISTAKES.glob("*/*.cu")))],
+    ids=lambda p: f"{p.parent.name}/{p.name}",
+)
 def test_modules_are_what_the_compiler_makes_of_their_sources(source: Path) -> None:
     made = compile_cuda(str(source)).text
     written = source.with_suffix(".ptx").read_text(encoding="utf-8")
@@ -61,6 +67,6 @@ def without_places(text: str) -> str:
 
 
 def test_no_example_names_the_place_where_it_was_made() -> None:
-    for path in EXAMPLES.glob("*.ptx"):
+    for path in [*EXAMPLES.glob("*.ptx"), *MISTAKES.glob("*/*.ptx")]:
         files = re.findall(r'^\s*\.file\s+\d+ "(.*)"', path.read_text(encoding="utf-8"), re.MULTILINE)
         assert all(not f.startswith("/") or "/include/" in f for f in files)

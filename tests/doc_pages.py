@@ -1,0 +1,301 @@
+"""The pages of docs/ that are made as a whole: one for each axiom of the model, one for each common mistake.
+
+A page of an axiom has its text, its section of the manual, and the smallest test of the library that needs it, which is
+searched for. A page of a mistake comes from a folder of docs/mistakes: two sources, what nvcc made of them, and a kernel test
+whose first comments say what is wrong. What commands print is written into the pages as into all others (`doc_blocks`).
+
+Run as a script, this file searches, and writes all these pages anew, or those named (`coherence`, `lock-no-fences`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import doc_blocks
+from doc_blocks import ROOT
+
+MODEL = "ptx-9.0"
+AXIOMS = ROOT / "docs" / "axioms"
+MISTAKES = ROOT / "docs" / "mistakes"
+MUSEUM = "tests/kernels/museum"
+LIBRARY = "litmus/library"
+_PICTURE = re.compile(r"\]\((pictures/[^)]+)\)")
+
+
+def skeleton(text: str) -> str:
+    """A page without what its commands print."""
+    pieces, at = [], 0
+    for block in doc_blocks.blocks(text):
+        if block.language == "console":
+            commands = "".join(line for line in block.body.splitlines(keepends=True) if line.startswith("$ "))
+            pieces += [text[at : block.start], commands]
+            at = block.start + len(block.body)
+    return "".join([*pieces, text[at:]])
+
+
+def console(*commands: str) -> str:
+    return "\n".join(["```console", *(f"$ {command}" for command in commands), "```"])
+
+
+# Axioms.
+
+
+def axioms() -> list[str]:
+    """The axioms of the model, by name, in the order of its file."""
+    from ptxmm.api import model_named
+
+    return list(dict.fromkeys(axiom.name for axiom in model_named(MODEL).axioms))
+
+
+class Needed(NamedTuple):
+    """A test of the library that an axiom is needed for: its path there, without the ending, and the picture that shows it.
+    Both are empty where no test needs the axiom."""
+
+    test: str = ""
+    picture: str = ""
+
+
+def needing(axiom: str) -> Needed:
+    """The smallest test of the library whose verdict is another one without the axiom; of several of one size the one with the
+    fewest threads, and of these the shortest."""
+    from litmus.test import Test
+    from ptxmm.comparing.comparison import columns_for
+    from ptxmm.comparing.finding import Search, library
+    from ptxmm.comparing.reasons import reasons
+
+    search = Search(columns_for((MODEL, f"{MODEL}/-{axiom}")), library(), most=10**6)
+    best: tuple[tuple[int, int], Needed] | None = None
+    for found in search:
+        case, test = found.row.case, found.row.case.load()
+        assert isinstance(test, Test)
+        key = (case.size, len(test.threads))
+        if best is not None and case.size > best[0][0]:
+            break
+        if found.difference.one.verdict == found.difference.other.verdict or (best is not None and best[0] <= key):
+            continue
+        path = Path(str(case.item)).resolve().relative_to(ROOT / LIBRARY).with_suffix("").as_posix()
+        (reason, *_) = reasons(test, found.difference)
+        by = (
+            f"forbidden-by-{MODEL}"
+            if reason.axioms == (axiom,)
+            else f"allowed-by-{MODEL}_-{axiom}"
+            if reason.state
+            else "0"
+        )
+        best = key, Needed(path, f"pictures/{axiom}/{test.name}-{by}.svg")
+    assert not any(search.open.values()), "some tests are not settled"
+    return best[1] if best else Needed()
+
+
+def in_cat(axiom: str) -> tuple[str, list[str]]:
+    """The text of an axiom with the definitions that it names, as they stand in the model; and the base names in all that."""
+    import coverage_map
+
+    from axioms.cat.names import BASE
+    from axioms.models import text_of
+
+    text, clauses = text_of(MODEL), coverage_map.clauses()
+    own = {name: c for name, c in clauses.items() if name.split()[0] == axiom}
+    named = {word for c in own.values() for word in _words(text[c.start : c.end])} - {axiom}
+    pieces = [text[c.start : c.end] for name, c in clauses.items() if name in own or name in named]
+    words = {word for piece in pieces for word in _words(piece)}
+    return "\n".join(pieces), [name for name in BASE if name in words]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w-]+", text)
+
+
+def axiom_page(axiom: str, needed: Needed) -> str:
+    """The page of an axiom, with the test that needs it."""
+    from axioms.cat.names import BASE
+    from ptxmm.report.why import SECTIONS
+    from ptxmm.topics import title_of
+
+    written, base = in_cat(axiom)
+    says = title_of(axiom).removeprefix("an axiom: ")
+    parts = [
+        f"# The axiom {axiom}",
+        f"{says[0].upper()}{says[1:]}. PTX ISA 9.0, section {SECTIONS[axiom]}.",
+        "## In the model",
+        f"```cat\n{written}\n```",
+        "\n".join(["| Name | What it is |", "|---|---|", *(f"| `{name}` | {BASE[name].meaning} |" for name in base)]),
+        "Names that are not in this table are definitions of the model: see [its text](../../axioms/models/ptx-9.0.cat) and "
+        "[what each clause means](../model.md).",
+        *(_needed(axiom, needed) if needed.test else _not_needed(axiom)),
+        "## More",
+        f"- `ptxmm explain {axiom}`\n"
+        f"- [the smallest test of all](../model-differences.md#{axiom}), also of cycles, with nothing in it to spare\n"
+        "- [the other axioms](README.md)",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _needed(axiom: str, needed: Needed) -> Iterator[str]:
+    less = f"{MODEL}/-{axiom}"
+    yield "## The smallest test of the library that needs it"
+    yield console(f"ptxmm library {needed.test}")
+    yield f"Its answers with the axiom and without it (`{less}`):"
+    yield console(f"ptxmm compare --svg pictures/{axiom} --model {MODEL} --model {less} {LIBRARY}/{needed.test}.litmus")
+    if "-forbidden-by-" in needed.picture:
+        yield "The execution that the axiom forbids. What is drawn as thick lines goes against it:"
+    elif "-allowed-by-" in needed.picture:
+        yield "The outcome needs an execution that breaks one axiom or another. This is one that only this axiom forbids:"
+    else:
+        yield "Without the axiom nothing ends otherwise, but the program has no meaning. An execution as it is with the axiom:"
+        yield console(f"ptxmm check library:{needed.test} --svg pictures/{axiom}")
+    yield f"![An execution of {needed.test}]({needed.picture})"
+
+
+def _not_needed(axiom: str) -> Iterator[str]:
+    yield "## No test of the library needs it"
+    yield (
+        "All tests of the library that have a size were decided with and without it: the answers are the same. "
+        f"As far as was looked it follows from the others, in [larger searches](../model-differences.md#{axiom}), too. "
+        "What one expects of it:"
+    )
+    test = _EXPECTED[axiom]
+    yield console(f"ptxmm library {test}")
+    yield console(f"ptxmm compare --all --model {MODEL} --model {MODEL}/-{axiom} {LIBRARY}/{test}.litmus")
+    yield console(f"ptxmm check library:{test} --why --svg pictures/{axiom}")
+    yield f"![The outcome that no execution has](pictures/{axiom}/{test.rpartition('/')[2]}-why-0.svg)"
+
+
+#: Of an axiom that no test needs, one that is about what it says.
+_EXPECTED = {"fence-sc": "store-buffering/SB+fence.sc.gpu"}
+
+
+def recorded(axiom: str) -> Needed:
+    """What the page of an axiom names as the smallest test that needs it, with its picture."""
+    text = (AXIOMS / f"{axiom}.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\$ ptxmm compare --svg .* {LIBRARY}/(\S+)\.litmus$", text, re.MULTILINE)
+    return Needed(found[1], _PICTURE.findall(text)[0]) if found else Needed()
+
+
+def table_of_axioms() -> str:
+    from ptxmm.report.why import SECTIONS
+    from ptxmm.topics import title_of
+
+    lines = ["| Axiom | It says | Manual | Smallest test of the library that needs it |", "|---|---|---|---|"]
+    for axiom in axioms():
+        test = recorded(axiom).test
+        shown = f"[{test}](../../{LIBRARY}/{test}.litmus)" if test else "none"
+        lines.append(
+            f"| [{axiom}]({axiom}.md) | {title_of(axiom).removeprefix('an axiom: ')} | {SECTIONS[axiom]} | {shown} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+# Mistakes.
+
+
+class Mistake(NamedTuple):
+    """What the first comments of a kernel test say: a title, what is `wrong`, what is `right`, where such a thing was `seen`,
+    and the name of the kernel of the `museum`."""
+
+    name: str
+    title: str
+    wrong: str
+    right: str
+    seen: str
+    museum: str
+
+
+@cache
+def mistakes() -> dict[str, Mistake]:
+    return {path.parent.name: _mistake(path) for path in sorted(MISTAKES.glob("*/*.toml"))}
+
+
+def _mistake(path: Path) -> Mistake:
+    head = path.read_text(encoding="utf-8").partition("\n\n")[0]
+    title, *others = (" ".join(p.replace("\n# ", " ").split()) for p in head.removeprefix("# ").split("\n#\n# "))
+    said = dict(other.split(": ", 1) for other in others)
+    assert list(said) == ["wrong", "right", "seen", "museum"], (
+        f"{path}: the first comments are wrong, right, seen, museum"
+    )
+    return Mistake(path.parent.name, title, **said)
+
+
+def mistake_page(mistake: Mistake, picture: str) -> str:
+    folder = MISTAKES / mistake.name
+    wrong, right = ((folder / f"{name}.cu").read_text(encoding="utf-8") for name in ("wrong", "right"))
+    changed = difflib.unified_diff(wrong.splitlines(), right.splitlines(), "wrong.cu", "right.cu", lineterm="")
+    test = f"{mistake.name}.toml"
+    parts = [
+        f"# {mistake.title}",
+        mistake.wrong,
+        f"Seen in: {mistake.seen}.",
+        "## The kernel",
+        f"```cuda\n{wrong}```",
+        "## What ptxmm says",
+        f"This kernel is [wrong.cu]({mistake.name}/wrong.cu), the right one [right.cu]({mistake.name}/right.cu), "
+        f"and [{test}]({mistake.name}/{test}) is the test of both, with what nvcc makes of them.",
+        console(f"cp docs/mistakes/{mistake.name}/* .", f"ptxmm check {test}:wrong --svg pictures"),
+        f"![An execution that shows the mistake]({picture})",
+        "## The fix",
+        mistake.right,
+        "```diff\n" + "\n".join(changed) + "\n```",
+        console(f"ptxmm check {test}:right"),
+        f"The same mistake as in the kernel of [{mistake.museum}](../../{MUSEUM}/{mistake.museum}.toml). "
+        "[Other mistakes](README.md).",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def picture_of(name: str) -> str:
+    """The picture of an execution that shows a mistake, as `ptxmm check --svg` calls it: of an outcome that should not be, or
+    of the execution in which the program has no meaning."""
+    import ptxmm
+
+    result = ptxmm.check(ptxmm.load(MISTAKES / name / f"{name}.toml:wrong"))
+    number = 0 if result.verdict == "undefined" else list(result.satisfied).index(False)
+    return f"pictures/{name}.toml_wrong-{number}.svg"
+
+
+def pictured(name: str) -> str:
+    """The picture that the page of a mistake has."""
+    found = _PICTURE.search((MISTAKES / f"{name}.md").read_text(encoding="utf-8"))
+    return found[1] if found else ""
+
+
+def table_of_mistakes() -> str:
+    lines = ["| Mistake | What mends it |", "|---|---|"]
+    lines += [f"| [{m.title}]({name}.md) | {m.right} |" for name, m in mistakes().items()]
+    return "\n".join(lines) + "\n"
+
+
+# Writing the pages.
+
+
+def pages() -> dict[Path, str]:
+    """All these pages without what their commands print, with the tests and pictures that they have now."""
+    made = {AXIOMS / f"{axiom}.md": axiom_page(axiom, recorded(axiom)) for axiom in axioms()}
+    return made | {MISTAKES / f"{name}.md": mistake_page(m, pictured(name)) for name, m in mistakes().items()}
+
+
+def main(names: Sequence[str]) -> None:
+    import warm
+
+    with warm.commands() as scripts:
+        for axiom in (a for a in axioms() if not names or a in names):
+            _write(AXIOMS / f"{axiom}.md", axiom_page(axiom, needing(axiom)), scripts)
+        for name in (m for m in mistakes() if not names or m in names):
+            _write(MISTAKES / f"{name}.md", mistake_page(mistakes()[name], picture_of(name)), scripts)
+        for folder in (AXIOMS, MISTAKES):
+            doc_blocks.renew(folder / "README.md", scripts)
+
+
+def _write(path: Path, text: str, scripts: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+    doc_blocks.renew(path, scripts)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+    main(sys.argv[1:])

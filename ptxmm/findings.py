@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ptxmm.report.notes import followed
 from ptxmm.report.undefined import place as place_of
-from ptxmm.result import Checked, RaceEvent, Result, Spot, Step
+from ptxmm.result import Checked, RaceEvent, Result, Spot, Step, where_of
 
 #: The kinds of finding, with what each means: rules to a tool that lists them.
 KINDS = {
@@ -235,8 +235,7 @@ def _races(result: Result) -> Iterator[Finding]:
 
 
 def event_text(event: RaceEvent) -> str:
-    where = f" at {event.source}" if event.source else ""
-    return f"{event.thread}, line {event.line}{where}: {event.instruction}"
+    return f"{event.thread}, {where_of(event.line, event.source)}: {event.instruction}"
 
 
 def _event_spot(result: Result, event: RaceEvent) -> Spot:

@@ -55,6 +55,13 @@ class Spot(NamedTuple):
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
+def where_of(line: int, source: Spot | None) -> str:
+    """A line of PTX or of a litmus test (0: unknown), behind that of the source that it was compiled from."""
+    if source is not None:
+        return f"{source} (PTX {line})" if line else str(source)
+    return f"line {line}" if line else "an unknown line"
+
+
 class Cause(NamedTuple):
     """What is wrong at a `spot`, in few words: `text` is the instruction there."""
 
@@ -277,6 +284,8 @@ class Result:
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
     `notes` are what was assumed, `warnings` what the authors of modules should know, with the places.
 
+    `kept` are the files of PTX that was compiled just now; `threads` the names of those that are told of, in their order.
+
     `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no execution
     is kept; 0 where the formula did. `undefined` is why the program has no meaning, `places` say where that
@@ -321,6 +330,8 @@ class Result:
     undefined: Undefined | None = None
     refusal: Refusal | None = None
     executions: Executions | None = None
+    kept: list[str] = field(default_factory=list)
+    threads: list[str] = field(default_factory=list)
 
     @property
     def trouble(self) -> str:

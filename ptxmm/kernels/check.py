@@ -80,6 +80,7 @@ def check(
         expectation="|".join(test.expect),
         spot=test.checks[0].spot if test.checks else None,
         of_kernel=True,
+        kept=[*dict.fromkeys(launch.kept for launch in test.launches if launch.kept)],
         checks=[
             Checked(kind=c.kind, text=str(c), spot=c.spot, place=str(c), besides=i >= len(own))
             for i, c in enumerate(test.checks)
@@ -128,6 +129,8 @@ def check(
             raise
         result.error, open_ = told_by_runs_alone(alone, open_), ""
     finally:
+        if question is not None:
+            result.threads = [name for _, name in sorted(question.told.items())]
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME and later is not None and _decided_by_runs(test, later, deadline, model):
         later.seconds = time.perf_counter() - start

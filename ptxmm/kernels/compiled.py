@@ -5,6 +5,8 @@ variables of the environment that either heeds. It says which headers were read,
 names stood in the folders where headers are looked for, as far as they could be names of these. Where any of that has changed,
 it does not count.
 
+The PTX stands beside its entry as a file that can be opened, called as reports call it: `lock.cu.ptx`, in a folder of its own.
+
 `PTXMM_CACHE` in the environment is another folder, or `none`: then everything is compiled anew.
 """
 
@@ -42,6 +44,7 @@ _PATIENCE = 60  # seconds for the compiler to tell its version
 #: So many entries are kept at most, half of them when there are more.
 _MOST = 512
 _LONGEST = 256 << 20  # bytes of an entry
+_SHORT = 16  # digits of an entry's name that the folder of its file is called by
 
 
 class Kept:
@@ -80,6 +83,20 @@ class Kept:
         except (OSError, ValueError, LookupError, TypeError):
             pass
         return None
+
+    def file(self, text: str) -> str:
+        """The PTX as a file that can be opened; empty where nothing is kept."""
+        if not os.path.exists(self._file):
+            return ""
+        path = os.path.join(_beside(self._file), f"{os.path.basename(self._path)}.ptx")
+        data = text.encode("utf-8", "surrogatepass")
+        try:
+            if not os.path.exists(path) or _contents(path) != data:
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                _write(path, text)
+        except (OSError, ValueError):
+            return ""
+        return path
 
     def options(self, target: str) -> list[str]:
         """What the compiler must be told so that it writes which headers it reads."""
@@ -187,6 +204,12 @@ def _listed(name: str) -> Iterable[str]:
         return ()
 
 
+def _beside(entry: str) -> str:
+    """The folder of what an entry has as a file."""
+    where, name = os.path.split(entry)
+    return os.path.join(where, name[:_SHORT])
+
+
 def _write(path: str, text: str) -> None:
     """Writes a file so that nobody ever reads a part of it."""
     handle, name = tempfile.mkstemp(dir=os.path.dirname(path))
@@ -208,3 +231,4 @@ def _clean(where: str) -> None:
         for _, name in ages[: len(ages) - _MOST // 2]:
             with contextlib.suppress(OSError):
                 os.unlink(name)
+            shutil.rmtree(_beside(name), ignore_errors=True)

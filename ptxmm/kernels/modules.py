@@ -28,12 +28,14 @@ _NO_CODE = re.compile(r'"[^"\r\n]*+"|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?
 
 class Module(NamedTuple):
     """PTX text, and the name by which its lines are told. Where nvcc made it, `source` is the file that it made it of, and the
-    name is one of its own: lines of the PTX are no lines of the source; `options` are what nvcc was told."""
+    name is one of its own: lines of the PTX are no lines of the source; `options` are what nvcc was told, `kept` is the file
+    that the text is kept in, if any."""
 
     text: str
     path: str
     source: str = ""
     options: tuple[str, ...] = ()
+    kept: str = ""
 
     def entries(self) -> list[str]:
         """The names of its kernels."""
@@ -114,13 +116,13 @@ def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
     kept = Kept(nvcc, options, path)
     known = kept.found()
     if known is not None:
-        return Module(known, f"{path}.ptx", path, options)
+        return Module(known, f"{path}.ptx", path, options, kept.file(known))
     begun = time.time()
     with tempfile.TemporaryDirectory(prefix="ptxmm-") as folder:
         output, headers = os.path.join(folder, "module.ptx"), os.path.join(folder, "module.d")
         text = _run(nvcc, [*options, *kept.options(headers)], path, output)
         kept.keep(text, headers, begun)
-        return Module(text, f"{path}.ptx", path, options)
+        return Module(text, f"{path}.ptx", path, options, kept.file(text))
 
 
 def _run(nvcc: str, options: Sequence[str], path: str, output: str) -> str:

@@ -78,7 +78,8 @@ class Question:
             nowhere = Span(0, 0, 0)
             place = test.bounds.get(error.place, nowhere) if isinstance(error, NoLoop) else nowhere
             raise InputError([Diagnostic(place, str(error))], test.path, test.text) from None
-        self.cast = Cast(self._name, self._spot, self._source, self._look)
+        self.told: dict[int, str] = {}  # the names of threads that were told
+        self.cast = Cast(self._told, self._spot, self._source, self._look)
         self.title = f"{test.name}  ({model.name})"
         self.declared = Declared(buffers)
 
@@ -143,9 +144,14 @@ class Question:
         info = self.built.threads[thread]
         return self.places.thread(info.launch, info.cta, info.thread)
 
+    def _told(self, thread: int) -> str:
+        if thread not in self.told:
+            self.told[thread] = self._name(thread)
+        return self.told[thread]
+
     def renamed(self, execution: Execution) -> Execution:
         """An execution whose threads have the names that people know them by, and whose events say where they come from."""
-        threads = tuple((self.cast.name(i), place) for i, (_, place) in enumerate(execution.threads))
+        threads = tuple((self._name(i), place) for i, (_, place) in enumerate(execution.threads))
         events = tuple(self._with_source(e) for e in execution.events)
         return replace(execution, threads=threads, events=events)
 

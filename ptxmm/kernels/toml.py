@@ -318,6 +318,7 @@ class KernelFile:
                     path=module.path,
                     source=module.source,
                     options=module.options,
+                    kept=module.kept,
                     grid=_triple(launch, "grid"),
                     block=_triple(launch, "block"),
                     cluster=_cluster(launch),

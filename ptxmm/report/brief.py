@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from ptxcore.sources import read_bytes
 from ptxmm.findings import event_text
 from ptxmm.report import plain
-from ptxmm.result import Cause, Checked, RaceEntry, Result, Spot, Step
+from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step
 
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100
@@ -200,10 +200,18 @@ def _race(race: RaceEntry, known: set[str], limits: Limits) -> tuple[list[str], 
     return [f"{race.kind} race between {between}", *(f"    {plain(line)}" for line in lines)], told
 
 
+def _line(event: RaceEvent, of_one: bool) -> str:
+    """The line of the source, of one file or of several; that of the PTX where there is no source."""
+    if event.source is None:
+        return str(event.line)
+    return str(event.source.line if of_one else event.source)
+
+
 def _folded(races: Sequence[RaceEntry]) -> list[str]:
     if not races:
         return []
-    places = ", ".join(" and ".join(str(event.line) for event in race.events) for race in races[:_MOST_RACES])
+    of_one = len({event.source and event.source.path for race in races for event in race.events}) == 1
+    places = ", ".join(" and ".join(_line(e, of_one) for e in race.events) for race in races[:_MOST_RACES])
     more = ", ..." if len(races) > _MOST_RACES else ""
     kinds = "/".join(dict.fromkeys(race.kind for race in races))
     count = f"{len(races)} {kinds} race{'s' * (len(races) != 1)}"

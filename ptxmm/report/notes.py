@@ -53,8 +53,9 @@ def _smaller(ctas: int, threads: int) -> str:
 
 def followed(loop: Loop) -> str:
     """How far a loop was followed."""
-    named = f" ({loop.label})" if loop.label else ""
-    where = f"{loop.spot}{named}" + (f", from {loop.source}" if loop.source else "")
+    where = f"{loop.spot} ({loop.label})" if loop.label else str(loop.spot)
+    if loop.source:
+        where = f"{loop.source} (PTX {loop.spot.line}{f', {loop.label}' * bool(loop.label)})"
     if loop.kind == "waiting":
         return f"the loop at {where} is a spin loop: its last iteration stands for all"
     return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"

@@ -18,7 +18,7 @@ from axioms.witness.execution import ExecutedEvent, Execution
 from ptxmm.report.brief import more_steps
 from ptxmm.report.claims import Told, Words
 from ptxmm.report.events import part_of
-from ptxmm.result import Cause, Spot, Step
+from ptxmm.result import Cause, Spot, Step, where_of
 
 #: More steps than these are not read: those of threads that matter are told, and then only those that matter.
 _MOST_STEPS = 40
@@ -43,10 +43,9 @@ class Cast:
         return (self.look or self.spot)(event)
 
     def place(self, event: ExecutedEvent) -> str:
-        """`line 12 (lock.cu:7)`"""
-        spot, source = self.spot(event), self.source(event)
-        line = f"line {spot.line}" if spot and spot.line else "an unknown line"
-        return f"{line} ({source})" if source else line
+        """`lock.cu:7 (PTX 12)`, or `line 12` where there is no source."""
+        spot = self.spot(event)
+        return where_of(spot.line if spot else 0, self.source(event))
 
 
 class Steps(NamedTuple):

@@ -47,6 +47,7 @@ class TextReport:
         self._results: dict[str, int] = {}
         self._failed = self._known = 0
         self._seen_warnings: set[str] = set()
+        self._seen_files: set[str] = set()
         self._count = self._asked = 0
 
     def begin(self, paths: list[str]) -> None:
@@ -65,7 +66,8 @@ class TextReport:
             if result.verdict != "error":  # that is on standard error already
                 sys.stdout.write("\n".join(self._fitted([*self._page(result), *_partly_known(outcome)])) + "\n")
         else:
-            sys.stdout.write("\n".join([self._row(result), *self._brief(outcome), *self._warned(result)]) + "\n")
+            lines = [self._row(result), *self._brief(outcome), *self._warned(result), *self._kept(result)]
+            sys.stdout.write("\n".join(lines) + "\n")
 
     def end(self, seconds: float, left: Sequence[Outcome] = ()) -> None:
         if self._single:
@@ -96,11 +98,12 @@ class TextReport:
         return f"\x1b[{_COLOURS[style]}m{text}\x1b[0m" if self._colour else text
 
     def _verdict(self, result: Result, width: int = 0) -> str:
+        return self._paint(self._style(result), result.verdict.ljust(width))
+
+    def _style(self, result: Result) -> str:
         if result.verdict in ("undecided", "bounded"):
-            style = "open"
-        else:
-            style = "good" if result.passed else "bad"
-        return self._paint(style, result.verdict.ljust(width))
+            return "open"
+        return "good" if result.passed else "bad"
 
     def _row(self, result: Result) -> str:
         path = plain(result.path)
@@ -132,26 +135,31 @@ class TextReport:
 
     def _page(self, result: Result) -> list[str]:
         """What there is to say of a test, as far as it fits."""
+        names = None
+        if result.threads:
+            from ptxmm.report.threads import Names  # late: litmus tests have none
+
+            names = Names(result)
+            result = names.renamed(result)
+
+        def lines(limits: Limits) -> list[str]:
+            page = self._lines(result, limits)
+            return names.with_legend(page) if names else page
+
         if self._everything:
-            return self._lines(result, Limits(None))
+            return lines(Limits(None))
         width = self._columns or WIDTH
-        without = self._lines(result, Limits(0, width))
-        page = self._lines(result, Limits(room_for_steps(without, width), width))
+        without = lines(Limits(0, width))
+        page = lines(Limits(room_for_steps(without, width), width))
         if height(page, width) <= LINES or not (failing(result) or result.races):
             return page
-        without = self._lines(result, Limits(0, width, tight=True))
-        return self._lines(result, Limits(room_for_steps(without, width), width, tight=True))
+        without = lines(Limits(0, width, tight=True))
+        return lines(Limits(room_for_steps(without, width), width, tight=True))
 
     def _lines(self, result: Result, limits: Limits) -> list[str]:
-        head = [f"{self._verdict(result)}  {self._paint('bold', plain(result.name))}", f"under {plain(result.model)}"]
-        page = [f"{'  '.join(head)}, {duration(result.seconds)}"]
-        notes = self._notes(result)
-        if notes:
-            page.append("    " + "; ".join(notes))
+        page = self._head(result)
         if result.of_kernel or len(result.checks) > 1:
             page += self._checks(result)
-        elif result.kind is not None:
-            page.append(f"    {_QUANTIFIERS[result.kind]} {result.condition}")
         first = causes(result) if result.of_kernel else []
         rests = self._rests_on(result, limits) if result.of_kernel or len(result.checks) > 1 else []
         page += [f"    {line}" for line in cause_lines(first, everything=limits.everything)] if first else rests
@@ -162,15 +170,32 @@ class TextReport:
         page += [f"    {line}" for line in race_lines(result, first, limits)]
         page += rests if first else []
         if result.why:
-            return [*page, *(f"    {plain(line)}" for line in result.why["text"])]
-        if result.forbidding:
+            page += [f"    {plain(line)}" for line in result.why["text"]]
+        elif result.forbidding:
             joined = ", by " if result.forbidding_each else " and "
             page.append(f"    {_forbidden(result)} is forbidden by {joined.join(result.forbidding)}{_each(result)}")
-        return page
+        return [*page, *(f"    PTX: {plain(path)}" for path in result.kept)]
+
+    def _head(self, result: Result) -> list[str]:
+        """The first lines of a page. Of a litmus test what became of its outcome comes first, the verdict with the claim after
+        it; of others, and where nothing is known of outcomes, the verdict."""
+        by_outcomes = _tells_outcomes(result)
+        first = self._paint(self._style(result), headline(result)) if by_outcomes else self._verdict(result)
+        name = self._paint("bold", plain(result.name))
+        page = [f"{first}  {name}  under {plain(result.model)}, {duration(result.seconds)}"]
+        claim = ""
+        if result.kind is not None and not result.of_kernel and len(result.checks) <= 1:
+            claim = f"{_QUANTIFIERS[result.kind]} {result.condition}"
+        notes = "; ".join(self._notes(result))
+        if by_outcomes:
+            if not claim:
+                return [*page, f"    {'; '.join(filter(None, (self._verdict(result), notes)))}"]
+            return [*page, f"    {self._verdict(result)}: {claim}", *([f"    {notes}"] if notes else [])]
+        return [*page, *(f"    {line}" for line in (notes, claim) if line)]
 
     def _outcomes(self, result: Result, limits: Limits) -> list[str]:
-        """How many outcomes there are, and which; those that a reader looks for are marked."""
-        page = [f"    {count_of(result)}"]
+        """How many outcomes there are, where the head does not say, and which; those that a reader looks for are marked."""
+        page = [] if _tells_outcomes(result) else [f"    {count_of(result)}"]
         if not limits.everything and result.of_kernel and any(check.state for check in failing(result)):
             page[0] += " (--all lists them)"  # that of a counterexample is told with it
             return page
@@ -208,7 +233,7 @@ class TextReport:
         if limits.everything or len(loops) <= (0 if limits.tight else _MOST_LOOPS):
             lines = [plain(followed(loop)) for loop in loops]
         else:
-            places = ", ".join(dict.fromkeys(str(loop.spot.line) for loop in loops))
+            places = ", ".join(dict.fromkeys(str((loop.source or loop.spot).line) for loop in loops))
             named = "a spin loop, of line" if len(loops) == 1 else f"{len(loops)} spin loops, of lines"
             lines = [f"{named} {places}: the last iteration stands for all (--all tells more)"]
         if not limits.everything and len(notes) > _MOST_NOTES:
@@ -220,6 +245,12 @@ class TextReport:
         new = [text for text in warned(result) if text not in self._seen_warnings]
         self._seen_warnings.update(new)
         return [f"    {plain(text)}" for text in new]
+
+    def _kept(self, result: Result) -> list[str]:
+        """The files of PTX that lines are told of, below the row of the first test that fails with each."""
+        new = [path for path in result.kept if path not in self._seen_files and not result.passed]
+        self._seen_files.update(new)
+        return [f"    PTX: {plain(path)}" for path in new]
 
     def _brief(self, outcome: Outcome) -> list[str]:
         """Below the row of a test that fails: what is wrong, and where. Of a litmus test, what its row does not
@@ -301,18 +332,47 @@ def _forbidden(result: Result) -> str:
     return "a counterexample" if result.kind == "forall" else "any other outcome"
 
 
+def headline(result: Result) -> str:
+    """`forbidden: 0 of 3 outcomes`: what became of the outcome that a litmus test asks for, and which of its other checks
+    fail or are open."""
+    bound = " within the bounds of loops" if not result.complete and _word(result) in _OF_ALL else ""
+    total = result.positive + result.negative
+    word, colon, count = count_of(result).partition(":")
+    said = f"{word}{bound}{colon}{count}" + (f" outcome{'s' * (total != 1)}" if total else "")
+    more = [f"{c.kind} {'fails' if c.holds is False else 'is open'}" for c in result.checks[1:] if not c.holds]
+    return "; ".join([said, *more])
+
+
+def _tells_outcomes(result: Result) -> bool:
+    """Whether the first line of a page says what became of the outcome."""
+    return not result.of_kernel and result.observation is not None and result.verdict != "undefined"
+
+
+#: What became of the outcome of a test, or of what must be so in all outcomes, by how many of them satisfy it.
+_WORDS = {"never": "forbidden", "sometimes": "allowed", "always": "allowed"}
+_WORDS_OF_ALL = {"never": "never", "sometimes": "not always", "always": "always"}
+#: Those that say something of all executions.
+_OF_ALL = ("forbidden", "always", "never")
+
+
 def count_of(result: Result) -> str:
-    """`sometimes, 1 of 4`."""
+    """`allowed: 1 of 4`, `not always: 3 of 4`: what became of the outcome of a test, or of what must be so in all of them, and
+    how many satisfy the condition."""
     if result.observation is None:
         return ""
     count = result.positive + result.negative
     if count == 0:
         return "no execution"
-    if not result.listed_all and not (result.positive and result.negative):
-        return f"{result.positive} of the {count} that are listed"
-    if not result.listed_all:
-        return f"{result.observation}, at least {result.positive} of at least {count}"
-    return f"{result.observation}, {result.positive} of {count}"
+    if result.listed_all:
+        return f"{_word(result)}: {result.positive} of {count}"
+    if result.positive and result.negative:
+        return f"{_word(result)}: at least {result.positive} of at least {count}"
+    word = _word(result)
+    return f"{'not known' if word in _OF_ALL else word}: {result.positive} of the {count} listed"
+
+
+def _word(result: Result) -> str:
+    return (_WORDS_OF_ALL if result.kind == "forall" else _WORDS)[result.observation or "never"]
 
 
 def executions_of(found: Executions) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from axioms.explain.claims import Claim, Ground, holds
 from axioms.witness.stalls import WAITS
+from ptxmm.result import where_of
 
 if TYPE_CHECKING:
     from axioms.witness.missing_arrivals import Awaited, Lack
@@ -71,7 +72,7 @@ class WaitWords:
             return Told(first, f"{who} {does}{_unended(first)}", f"{who} {does} here")
         line = line_of(first) or 0
         source = self.source_of(first.thread, line)
-        where = f"line {line}" + (f" ({source})" if source else "")
+        where = where_of(line, source)
         said = f"{who}, {where}: {first.says}" if first.says else ""
         said = said or f"{who} {does} at {where}: {instruction_of(first)}{self._lacking(first)}"
         return Told(first, said, f"{who} {does} here")

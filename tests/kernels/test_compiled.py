@@ -117,6 +117,19 @@ def test_what_has_changed_is_compiled_again(place: Place, change: str, monkeypat
     assert place.compile() == again and place.runs == 3
 
 
+def test_what_was_compiled_can_be_opened(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = place.compile()
+    for _ in range(2):  # made just now, and found again where somebody wrote into it or took it away
+        modules._compiled.cache_clear()
+        kept = Path(modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate"]).kept)
+        assert kept.name == "k.cu.ptx" and kept.read_text(encoding="utf-8") == first
+        kept.write_text("// other", encoding="utf-8")
+    assert place.runs == 1
+    monkeypatch.setenv("PTXMM_CACHE", "none")
+    modules._compiled.cache_clear()
+    assert modules.compile_cuda("k.cu", ["-Iinc", "-Iearly", "-Ilate"]).kept == ""
+
+
 def test_other_options_are_another_compilation(place: Place) -> None:
     assert [place.compile(*options) for options in ((), ("-O1",), (), ("-O1",))] and place.runs == 2
     assert place.compile("-MD") and place.compile("-MD") and place.runs == 4  # it writes dependencies by itself
@@ -124,7 +137,7 @@ def test_other_options_are_another_compilation(place: Place) -> None:
 
 def test_what_is_no_entry_does_not_count(place: Place, tmp_path: Path) -> None:
     first = place.compile()
-    (entry,) = (tmp_path / "cache").iterdir()
+    (entry,) = (tmp_path / "cache").glob("*.json")
     good = entry.read_text(encoding="utf-8")
     spoilt = json.loads(good) | {"text": "// other"}
     for text in ("", "{}", "[]", good[: len(good) // 2], json.dumps(spoilt)):
@@ -170,7 +183,7 @@ def test_the_oldest_entries_go(place: Place, tmp_path: Path, monkeypatch: pytest
     for number in range(5):
         place.write("k.cu", f"// {number}")
         place.compile()
-    assert len(list((tmp_path / "cache").iterdir())) == 2
+    assert [len(list((tmp_path / "cache").glob(names))) for names in ("*.json", "*/k.cu.ptx")] == [2, 2]
     place.compile()
     assert place.runs == 5
 
@@ -190,7 +203,7 @@ def test_nvcc_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return modules.compile_cuda("k.cu").text
 
     first = text()
-    assert ", 77;" in first and len(list(Path("cache").iterdir())) == 1
+    assert ", 77;" in first and len(list(Path("cache").glob("*.json"))) == 1
     with monkeypatch.context() as without:
         without.setattr(subprocess, "run", None)
         assert text() == first

@@ -45,8 +45,8 @@ ASKED = {
 }
 #: A line of a file, as reports name it; a line of the PTX with that of the source; a step of an execution.
 _NAMED = re.compile(r"([\w./-]+\.(?:cu|cuh|h|ptx)):(\d+)")
-_BOTH = re.compile(r"\bline (\d+) (?:\(|at )([\w./-]+\.cu):(\d+)")
-_STEP = re.compile(r"^\s+CTA .*?  line (\d+) \([^()]*\)  (\S.*?)(?:  |$)", re.MULTILINE)
+_BOTH = re.compile(r"([\w./-]+\.cu):(\d+) \(PTX (\d+)")
+_STEP = re.compile(r"^\s+(?:CTA|T\d).*?  \S+ \(PTX (\d+)\)  (\S.*?)(?:  |$)", re.MULTILINE)
 _CAUSE = re.compile(r"^    ([\w./-]+\.cu):(\d+): .*\n(.*)$", re.MULTILINE)
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)
@@ -105,7 +105,7 @@ def verify(example: Example, page: str) -> int:
         assert 1 <= int(number) <= len(lines) and lines[int(number) - 1].strip(), f"{file}:{number}"
         named += file.endswith(".cu")
     each, known = places_of(example.module)
-    for line, file, number in _BOTH.findall(page):
+    for file, number, line in _BOTH.findall(page):
         place = (Path(file).name, int(number))
         assert each[int(line) - 1] in (None, place) and place in known, f"line {line} is not of {place}"
     for line, instruction in _STEP.findall(page):
@@ -146,11 +146,11 @@ def test_lines_that_are_not_there_are_seen() -> None:
     example = of_test(path, variant)
     each, _ = places_of(example.module)
     line, place = next((n, p) for n, p in enumerate(each, 1) if p is not None)
-    assert verify(example, f"line {line} at examples/{place[0]}:{place[1]}") == 1
+    assert verify(example, f"at examples/{place[0]}:{place[1]} (PTX {line})") == 1
     for wrong in (
         "examples/lock.cu:999",
-        f"line {line} at examples/lock.cu:1",
-        f"    CTA 0 thread 0  line {line} (examples/lock.cu:{place[1]})  bogus.u32",
+        f"at examples/lock.cu:1 (PTX {line})",
+        f"    T0  examples/lock.cu:{place[1]} (PTX {line})  bogus.u32",
         f"    examples/lock.cu:{place[1]}: no release semantics\n      another text",
     ):
         with pytest.raises(AssertionError):

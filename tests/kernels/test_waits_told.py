@@ -157,7 +157,8 @@ def test_the_page_and_the_picture_show_it(tmp_path: Path, capsys: pytest.Capture
     assert main(["check", str(tmp_path / "k.toml"), "--svg", str(tmp_path / "svg")]) == 1
     page = capsys.readouterr().out
     assert (
-        "CTA 1 thread 0 waits for ever at line 12" in page
+        "T1 waits for ever at line 12" in page
+        and "T0: CTA 0 thread 0, T1: CTA 1 thread 0" in page
         and "terminates: for the same reason" in page
         and "x is 1" in page
     )

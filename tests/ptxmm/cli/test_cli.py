@@ -480,7 +480,7 @@ def test_a_terminal_gets_progress_and_colours_and_whole_lines(folder: Path) -> N
     text = data.decode()
     assert "checking" in text and "\x1b[" in text
     bare = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    assert re.search(r"no +no\.litmus +never, 0 of 3 +[0-9.]+ m?s +expected ok", bare)
+    assert re.search(r"no +no\.litmus +forbidden: 0 of 3 +[0-9.]+ m?s +expected ok", bare)
     assert "2 tests under ptx-9.0: 1 ok, 1 no; 1 not as expected" in bare
 
 

@@ -114,7 +114,8 @@ class Gate:
 def _in_text(failure: Failure, truth: list[dict[str, Any]], out: str, err: str) -> bool:
     if "error" in failure.verdicts:
         return re.search(rf"^(\./)?{re.escape(failure.path)}\S*: error: ", err, re.MULTILINE) is not None
-    row = rf"^({'|'.join(failure.verdicts)}) +(\./)?(\S+  under|{re.escape(failure.test)} ).*$"
+    verdicts = "|".join(failure.verdicts)
+    row = rf"^(?:.*  under .*\n    )?({verdicts})(?:$|[:;] |\s+(\./)?(\S+  under|{re.escape(failure.test)} )).*$"
     found = re.search(row, out, re.MULTILINE)
     return found is not None and ("expected" in out or found[1] == "undecided")
 

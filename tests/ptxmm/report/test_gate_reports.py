@@ -184,7 +184,7 @@ def test_junit_has_no_characters_that_xml_has_not(capsys: pytest.CaptureFixture[
 
 def test_junit_tells_bounds(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(JunitReport("m"), [outcome(SOME[-1])], capsys)
-    assert "the loop at lock.ptx:31 ($L__BB0_1), from lock.cu:7 was unrolled at most 3 times" in text
+    assert "the loop at lock.cu:7 (PTX 31, $L__BB0_1) was unrolled at most 3 times" in text
     text = printed(JunitReport("m"), [outcome(SOME[-2])], capsys)
     assert ElementTree.fromstring(text).get("errors") == "1"
 

@@ -178,9 +178,8 @@ def text_of(outcomes: list[Outcome], paths: list[str], colour: bool, capsys: pyt
 def test_text_of_one_test(capsys: pytest.CaptureFixture[str]) -> None:
     one = outcome(kind="not exists", positive=0, negative=3, observation="never", forbidding=("causality",))
     assert text_of([one], ["mp.litmus"], False, capsys).splitlines() == [
-        "ok  MP  under ptx-9.0, 4.1 ms",
-        "    ~exists (1:r0 == 1)",
-        "    never, 0 of 3",
+        "forbidden: 0 of 3 outcomes  MP  under ptx-9.0, 4.1 ms",
+        "    ok: ~exists (1:r0 == 1)",
         "      1:r0=0  x=1",
         "      1:r0=1  x=1",
         "      1:r0=1  x=2",
@@ -221,9 +220,9 @@ def test_text_of_several_tests(capsys: pytest.CaptureFixture[str]) -> None:
         outcome(path="b", verdict="error", observation=None, error="b: error: bad"),
     ]
     assert text_of(some, paths, False, capsys).splitlines() == [
-        "ok         tests/mp.litmus  sometimes, 2 of 3       4.1 ms",
-        "no         b                sometimes, 2 of 3       4.1 ms  as expected; loops unrolled at most 4 times",
-        "no         b                sometimes, 2 of 3       4.1 ms  expected ok",
+        "ok         tests/mp.litmus  allowed: 2 of 3         4.1 ms",
+        "no         b                allowed: 2 of 3         4.1 ms  as expected; loops unrolled at most 4 times",
+        "no         b                allowed: 2 of 3         4.1 ms  expected ok",
         "undecided  b                                        4.1 ms  out of time after 1 s",
         "error      b                                        4.1 ms  see the message",
         "5 tests under ptx-9.0: 1 ok, 2 no, 1 undecided, 1 error; 1 not as expected; 1.50 s",

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from ptxmm.kernels.asked import Asked, Said
 
 #: Options that stand for one key of a kernel test each.
-_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "nvcc", "expect")
+_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc", "expect")
 _CLAIMS = ("forall", "exists", "never")
-_OPTIONS = (*_KEYS, *_CLAIMS, "arg", "memory")
+_OPTIONS = (*_KEYS, *_CLAIMS, "arg", "memory", "bound", "launch")
+#: What a launch of several may say, by the kinds of the values.
+_SIZES, _NUMBERS = ("grid", "block", "cluster"), ("dynamic_shared", "device")
+_NAMES, _TEXTS = ("args", "after"), ("name", "stream")
 
 
 def add_kernel(check: argparse.ArgumentParser) -> None:
@@ -42,6 +45,20 @@ def add_kernel(check: argparse.ArgumentParser) -> None:
         group.add_argument(
             f"--{kind}", action="append", metavar="EXPR", help=f"claim that {what} is so, as in 'counter[0] == 2'"
         )
+    group.add_argument(
+        "--bound",
+        action="append",
+        metavar="LOOP=N",
+        help="follow a loop N times: LOOP is a label, a line of the PTX, FILE.cu:LINE",
+    )
+    group.add_argument("--device", type=int, metavar="N", help="the GPU that it runs on (default: 0)")
+    group.add_argument(
+        "--launch",
+        action="append",
+        metavar="'ENTRY KEY=VALUE ...'",
+        help="one launch of several, in this order: grid, block, cluster, dynamic_shared, device, args, stream, after, "
+        "name; what it leaves out is as the other options say",
+    )
     group.add_argument("--expect", metavar="VERDICT", help="the verdict that is right (default: ok)")
     group.add_argument("--nvcc", metavar="OPTIONS", type=shlex.split, help="options of the compiler, in one word")
 
@@ -116,14 +133,58 @@ def asked(options: argparse.Namespace) -> Asked | None:
     said = [line.add(name, _plain(getattr(options, name))) for name in _KEYS if getattr(options, name) is not None]
     arguments = [line.add_named("arg", text) for text in options.arg or ()]
     memory = [line.add_named("memory", text) for text in options.memory or ()]
+    bounds = [_bound(line.add_named("bound", text)) for text in options.bound or ()]
+    launches = [_launch(line.add("launch", text)) for text in options.launch or ()]
     checks = [line.add(name, text) for name in _CLAIMS for text in getattr(options, name) or ()]
     checks += [line.add("check", name)._replace(key=name, value=True) for name in dict.fromkeys(options.check)]
     if getattr(options, "races", False) and "race_free" not in options.check:
         checks.append(line.add("races", True)._replace(key="race_free"))
     return Asked(
         path, said=tuple(said), checks=tuple(checks), arguments=tuple(arguments), memory=tuple(memory), text=line.text,
-        where=where,
+        where=where, bounds=tuple(bounds), launches=tuple(launches),
     )  # fmt: skip
+
+
+def _bound(said: Said) -> Said:
+    """How far one loop is followed; what is no number is said by who reads kernel tests."""
+    return said._replace(value=int(said.value)) if said.value.isdecimal() and len(said.value) < 12 else said
+
+
+def _launch(said: Said) -> tuple[Said, ...]:
+    """One launch of several: the kernel, and KEY=VALUE as a kernel test has them. Raises ValueError with what to say."""
+    try:
+        words = shlex.split(said.value)
+    except ValueError as error:
+        raise ValueError(f"--launch {said.value}: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    found: dict[str, Said] = {}
+    for number, word in enumerate(words):
+        key, equals, value = word.partition("=")
+        if not equals and number == 0:
+            key, value = "entry", word
+        elif not equals or not key or not value:
+            raise ValueError(
+                f"--launch {said.value}: '{word}' is no KEY=VALUE, as in --launch 'consume grid=2 stream=s'"
+            )
+        if key in found:
+            raise ValueError(f"--launch {said.value}: '{key}' is said twice")
+        found[key] = said._replace(key=key, value=_value_of(key, value))
+    if not found:
+        raise ValueError("--launch says nothing: name a kernel, as in --launch 'consume grid=2'")
+    return tuple(found.values())
+
+
+def _value_of(key: str, value: str) -> Any:
+    """A value of a launch as a kernel test has it; what it must not be is said by who reads those."""
+    parts = value.strip("[]").split(",")
+    if key in _NAMES:
+        return [part.strip() for part in parts]
+    if (
+        key in _TEXTS
+        or key not in (*_SIZES, *_NUMBERS)
+        or not all(p.strip().isdecimal() and len(p) < 12 for p in parts)
+    ):
+        return value
+    return [int(part) for part in parts] if key in _SIZES else int(parts[0]) if len(parts) == 1 else value
 
 
 def _plain(value: Any) -> Any:
@@ -150,7 +211,8 @@ class _Line:
         """Adds an option whose value is NAME=VALUE. Raises ValueError for one that is none."""
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise ValueError(f"--{option} {text}: write NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy")
+            kinds = "LOOP=N" if option == "bound" else "NAME=VALUE, NAME=TYPE[N] or NAME=FILE.npy"
+            raise ValueError(f"--{option} {text}: write {kinds}")
         said = self.add(option, text)
         return said._replace(key=name, value=value, start=said.value_start)
 

@@ -34,6 +34,7 @@ _KEYS = (
     "block",
     "cluster",
     "dynamic_shared",
+    "device",
     "nvcc",
     "expect",
     "progress",
@@ -42,7 +43,7 @@ _KEYS = (
     "name",
 )
 _SIZES = frozenset({"grid", "block", "cluster"})
-_NUMBERS = frozenset({"dynamic_shared", "resident"})
+_NUMBERS = frozenset({"dynamic_shared", "resident", "device"})
 _NAME = re.compile(r"arg\.\d+|(?:arg\.)?[A-Za-z_]\w*")
 _PTX_KERNEL = re.compile(r"(?<![\w$.])\.entry\s+([\w$]+)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}

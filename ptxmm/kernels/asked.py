@@ -16,7 +16,7 @@ from ptxmm.kernels.contents import FileTrouble, type_of_file
 from ptxmm.kernels.document import Document
 from ptxmm.kernels.modules import NVCC_OPTIONS, Module, of_file
 from ptxmm.kernels.names import identity
-from ptxmm.kernels.plain_names import plain
+from ptxmm.kernels.plain_names import base, plain
 from ptxmm.kernels.positions import Place, Way
 from ptxmm.kernels.schema import CHECK, VARIANT
 from ptxmm.kernels.signature import entry_trouble
@@ -62,7 +62,8 @@ class Asked(NamedTuple):
     """A test of a kernel in the file `path` (CUDA C++ or PTX). `said` are keys of a launch or a test, `checks` claims,
     `arguments` and `memory` buffers and numbers by name: text as `--arg` has it, a table, a number or an array of NumPy. `text`
     is where all that stands, called `where` in messages; `line`: where the test itself stands in the file, if it does. `name`:
-    the test's."""
+    the test's. `bounds`: how far single loops are followed. `launches`: of several, the keys of each, over what `said` says of
+    all."""
 
     path: str
     style: Style = TYPED
@@ -74,27 +75,36 @@ class Asked(NamedTuple):
     where: str = "ptxmm check"
     line: int = 0
     name: str = ""
+    bounds: tuple[Said, ...] = ()
+    launches: tuple[tuple[Said, ...], ...] = ()
 
     def __str__(self) -> str:
-        entry = next((said.value for said in self.said if said.key == "entry"), "")
-        return identity(self.path, self.name or str(entry))
+        entries = [str(said.value) for some in (*self.launches, self.said) for said in some if said.key == "entry"]
+        return identity(self.path, self.name or "+".join(dict.fromkeys(entries)))
 
     def test(self) -> KernelTest:
         """The test. Raises InputError for everything that is wrong or missing."""
         document = Document.of({}, self.where, self.text, self._places() if self.text else None)
         keys = self._keys(document)
         module = self._module(keys)
-        taken = self._kernel(document, keys, module)
-        tree: dict[str, Any] = {**keys, "entry": taken.entry, "cu" if module.source else "ptx": self.path}
-        tree["params"] = self._parameters(document, taken)
+        tree: dict[str, Any] = {**keys, "cu" if module.source else "ptx": self.path}
+        if self.launches:
+            kernels = self._several(document, keys, module, tree)
+        else:
+            kernels = [self._kernel(document, keys, module)]
+            tree |= {"entry": kernels[0].entry, "params": self._parameters(document, kernels[0])}
+        if self.bounds:
+            tree["bounds"] = {said.key: said.value for said in self.bounds}
         memory = {said.key: self._table(document, ("memory", said.key), said.value, None) for said in self.memory}
         if memory:
             tree["memory"] = memory
         tree["check"] = self._claims()
         document.stop_on_findings()
-        self._complete(keys, taken)
+        if not self.launches:
+            names = [said.key for said in self.arguments]
+            self._complete(keys, kernels[0], [n for n in places(names, kernels[0]) if isinstance(n, int)])
         document.tree = tree
-        return self._named(KernelFile.within(document, {self.path: module}).test(), taken)
+        return self._named(KernelFile.within(document, {self.path: module}).test(), kernels)
 
     def kernel(self, entry: str | None) -> tuple[Module, Kernel]:
         """A kernel of the file, and the module that it is of. Raises InputError where there is none, or several."""
@@ -102,22 +112,27 @@ class Asked(NamedTuple):
         module = self._module(keys)
         return module, self._kernel(Document.of({}, self.where), keys, module)
 
-    def _named(self, test: KernelTest, taken: Kernel) -> KernelTest:
+    def _named(self, test: KernelTest, kernels: Sequence[Kernel]) -> KernelTest:
         """The test as it is called in reports; claims stand where the kernel does, unless they stand in the file."""
-        name = self.name or plain(taken.entry)
+        taken = kernels[0]
+        name = self.name or "+".join(dict.fromkeys(plain(kernel.entry) for kernel in kernels))
         if self.line:
             spot = Spot(self.path, self.line)
             checks = tuple(replace(c, spot=c.spot if c.spot and c.spot.line else spot) for c in test.checks)
             return replace(test, variant=name, checks=checks)
         spot = Spot(taken.path, taken.line)
         return replace(
-            test, path=self.path, variant=name, text="", checks=tuple(replace(c, spot=spot) for c in test.checks)
-        )
+            test, path=self.path, variant=name, text="", checks=tuple(replace(c, spot=spot) for c in test.checks),
+            bounds=dict.fromkeys(test.bounds, Span(0, 0, 0)),
+        )  # fmt: skip
 
     def _places(self) -> dict[Way, Place]:
         found: dict[Way, Place] = {}
-        for table, several in (("params", self.arguments), ("memory", self.memory)):
+        for table, several in (("params", self.arguments), ("memory", self.memory), ("bounds", self.bounds)):
             found |= {(table, said.key): said.place for said in several}
+        for number, some in enumerate(self.launches):
+            found |= {("kernel", number, said.key): said.place for said in some}
+            found["kernel", number] = some[0].place if some else Place((0, 0), (0, 0))
         counts: dict[str, int] = {}
         for said in self.checks:
             number = counts[said.key] = counts.get(said.key, -1) + 1
@@ -138,12 +153,12 @@ class Asked(NamedTuple):
         options = keys.get("nvcc")
         return of_file(self.path, options if isinstance(options, list) else NVCC_OPTIONS)
 
-    def _kernel(self, document: Document, keys: Mapping[str, Any], module: Module) -> Kernel:
+    def _kernel(self, document: Document, keys: Mapping[str, Any], module: Module, way: Way = ("entry",)) -> Kernel:
         entry, message, hint = entry_trouble(module, keys.get("entry"), self.style.entry)
         if entry is None:
             if "entry" not in keys or not self.text:
                 raise InputError([Diagnostic(Span(0, 0, 0), message, hint)], self.path)
-            document.note(("entry",), message, hint)
+            document.note(way, message, hint)
         document.stop_on_findings()
         assert entry is not None
         taken = kernel(module, entry)
@@ -196,8 +211,47 @@ class Asked(NamedTuple):
             document.note(way, trouble.message, trouble.hint)
         return {}
 
-    def _complete(self, keys: Mapping[str, Any], taken: Kernel) -> None:
-        """Raises InputError with everything that is missing, each with what to say."""
+    # Several launches.
+
+    def _several(
+        self, document: Document, keys: Mapping[str, Any], module: Module, tree: dict[str, Any]
+    ) -> list[Kernel]:
+        """Puts the launches into the tree, in their order, with what they take: arguments by the names of their parameters, or
+        as `args` says. Raises InputError for what is missing."""
+        kernels: list[Kernel] = []
+        tree["kernel"], tree["params"] = [], {}
+        given = {said.key: said for said in self.arguments}
+        for number, said in enumerate(self.launches):
+            own = {s.key: s.value for s in said}
+            taken = self._kernel(document, {**keys, **own}, module, ("kernel", number, "entry"))
+            names = own["args"] if isinstance(own.get("args"), list) else self._arguments_of(taken)
+            self._complete({**keys, **own}, taken, [i for i, name in enumerate(names) if name is not None])
+            again = sum(kernel.entry == taken.entry for kernel in kernels)
+            name = base(taken.entry) + (f".{again + 1}" if again else "")
+            tree["kernel"].append({"name": name, **own, "entry": taken.entry, "args": names})
+            for name, parameter in zip(names, taken.parameters, strict=False):
+                if name in given and name not in tree["params"]:
+                    tree["params"][name] = self._table(document, ("params", name), given[name].value, parameter)
+            kernels.append(taken)
+        tree.pop("entry", None)
+        known = list(dict.fromkeys(name for kernel in kernels for name in kernel.names()))
+        for name in given:
+            if name not in tree["params"]:
+                hint = nearest(name, known) or f"they take {', '.join(known) or 'nothing'}"
+                document.note(("params", name), f"no launch takes '{name}'", hint, key=True)
+        return kernels
+
+    def _arguments_of(self, taken: Kernel) -> list[str | None]:
+        """The name of the argument for each parameter, None where there is none: that of the parameter, or the arguments
+        in their order where a compiler made all names."""
+        names = [said.key for said in self.arguments]
+        found = [next((n for n in (p.name, p.formal.name) if n in names), None) for p in taken.parameters]
+        unnamed = not any(found) and not any(p.name for p in taken.parameters)
+        return [*names] if unnamed and len(names) == len(found) else found
+
+    def _complete(self, keys: Mapping[str, Any], taken: Kernel, given: Sequence[int]) -> None:
+        """Raises InputError with everything that is missing, each with what to say; arguments are `given` for the parameters of
+        these numbers."""
         nowhere = Span(0, 0, 0)
         missing = [
             Diagnostic(nowhere, f"how large is the {what}?", f"as in {example}, for {count}")
@@ -207,10 +261,9 @@ class Asked(NamedTuple):
             )
             if key not in keys
         ]
-        numbers = places([said.key for said in self.arguments], taken)
         lines = Document.of({}, taken.path, taken.text)
         for number, parameter in enumerate(taken.parameters):
-            if number not in numbers:
+            if number not in given:
                 name = parameter.name or f"NAME{number}"
                 example = self.style.argument.format(name=name, value=parameter.example)
                 what = "parameter" if parameter.name else f"parameter {number}"
@@ -233,8 +286,12 @@ class Asked(NamedTuple):
 
 class LaunchWords(TypedDict, total=False):
     """What `ptxmm.check` may be told of a kernel in a file: as the options of `ptxmm check` of the same names; `args` and
-    `memory` by name, each a text as for `--arg`, a table of a kernel test, a number or an array of NumPy."""
+    `memory` by name, each a text as for `--arg`, a table of a kernel test, a number or an array of NumPy; `launches` as
+    `[[kernel]]` of a kernel test, `bounds` as `[bounds]`."""
 
+    launches: Sequence[Mapping[str, Any]]
+    bounds: Mapping[str, int]
+    device: int
     entry: str
     grid: int | Sequence[int]
     block: int | Sequence[int]
@@ -250,7 +307,7 @@ class LaunchWords(TypedDict, total=False):
 
 
 #: Keys of `LaunchWords` that are keys of a kernel test.
-_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "nvcc", "expect")
+_KEYS = ("entry", "grid", "block", "cluster", "dynamic_shared", "device", "nvcc", "expect")
 
 
 def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
@@ -270,7 +327,13 @@ def in_python(path: str, words: LaunchWords, checks: Sequence[str]) -> Asked:
         tuple(Said(name, table_of_value(value)) for name, value in dict(given.get(key, {})).items())
         for key in ("args", "memory")
     ]
-    return Asked(path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check")
+    launches = tuple(
+        tuple(Said(key, plain_value(value)) for key, value in launch.items()) for launch in given.get("launches", ())
+    )
+    bounds = tuple(Said(loop, plain_value(most)) for loop, most in dict(given.get("bounds", {})).items())
+    return Asked(
+        path, PYTHON, said, tuple(several), tables[0], tables[1], where="ptxmm.check", bounds=bounds, launches=launches
+    )
 
 
 def table_of(value: Any, taken: Taken | None, folder: str = "") -> Any:

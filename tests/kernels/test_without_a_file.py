@@ -438,3 +438,66 @@ def test_python_asks_the_same(here: Path) -> None:
         ptxmm.check("mp.litmus", grid=1)
     with pytest.raises(TypeError, match="load or parse"):
         ptxmm.check("mp.litmus")
+
+
+TWO = PTX + PTX[PTX.index(".visible") :].replace("k(", "second(").replace("k_param", "s_param")
+#: Launches as they are typed, and as a TOML file has them.
+LAUNCHED = [
+    (["--grid", "1", "--block", "1", "--launch", "k", "--launch", "second stream=s grid=2,1"],
+     '[[kernel]]\nname = "k"\nentry = "k"\nargs = ["x", "n"]\n'
+     '[[kernel]]\nname = "second"\nentry = "second"\nargs = ["x", "n"]\nstream = "s"\ngrid = [2, 1]\n'),
+    (["--grid", "1", "--block", "1", "--bound", "default=7", "--launch", "k args=x,n name=a", "--launch",
+      "k device=1 stream=t after=a", "--launch", "k"],
+     'bounds.default = 7\n[[kernel]]\nname = "a"\nentry = "k"\nargs = ["x", "n"]\n'
+     '[[kernel]]\nname = "k.2"\nentry = "k"\nargs = ["x", "n"]\ndevice = 1\nstream = "t"\nafter = ["a"]\n'
+     '[[kernel]]\nname = "k.3"\nentry = "k"\nargs = ["x", "n"]\n'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "toml"), LAUNCHED, ids=range(len(LAUNCHED)))
+def test_several_launches_are_those_that_a_file_would_have(here: Path, words: list[str], toml: str) -> None:
+    Path("k.ptx").write_text(TWO, encoding="utf-8")
+    given = 'params.x = {type = "u32", elements = 2}\nparams.n = {type = "u32", value = 4}\ncheck.race_free = true\n'
+    file = KernelFile(f'ptx = "k.ptx"\ngrid = 1\nblock = 1\n{given}{toml}', "k.toml").test()
+    test = typed([*words, "--arg", "x=u32[2]", "--arg", "n=4", "--check", "race_free"])
+    assert replace(bare(test), bounds={}) == replace(bare(file), bounds={}, checks=test.checks)
+    assert test.variant in ("k+second", "k")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--launch", "k", "--launch", "second grd=2"], "did you mean 'grid'?"),
+        (["--launch", "k after=second"], "no kernel before this one is called 'second'"),
+        (["--launch", "kk"], "no kernel 'kk'"),
+        (["--launch", "grid=2"], "which of the 2 kernels is meant?"),
+        (["--launch", "k", "--arg", "m=1"], "no launch takes 'm'"),
+        (["--launch", "k grid"], "'grid' is no KEY=VALUE"),
+        (["--launch", "k grid=1 grid=2"], "'grid' is said twice"),
+        (["--launch", ""], "name a kernel"),
+        (["--launch", "k 'x"], "no closing quotation"),
+        (["--launch", "k args=x"], "no argument for parameter '.u32 n'"),
+        (["--launch", "k device=-1"], "a device is a number"),
+        (["--bound", "7"], "write LOOP=N"),
+        (["--bound", "L=x", "--entry", "k"], "a number of iterations"),
+        (["--bound", "L=2", "--entry", "k"], "no loop of 'k' is at 'L'"),
+    ],
+)
+def test_what_is_wrong_with_launches_is_said(
+    here: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("k.ptx").write_text(TWO.replace("k_param_0", "x").replace("k_param_1", "n"), encoding="utf-8")
+    given = ["--grid", "1", "--block", "1", "--arg", "x=u32[2]", "--arg", "n=4"]
+    assert main(["check", "k.ptx", *given, *words]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_launches_and_bounds_in_python(here: Path) -> None:
+    Path("k.ptx").write_text(TWO, encoding="utf-8")
+    result = ptxmm.check(
+        "k.ptx", grid=1, block=1, args={"x": "u32[2]", "n": 4}, launches=[{"entry": "k"}, {"entry": "second", "stream": "s"}],
+        checks=("race_free",), device=1,
+    )  # fmt: skip
+    assert result.verdict == "no" and {event.thread for race in result.races for event in race.events} == {
+        "CTA 0 thread 0 of k", "CTA 0 thread 0 of second",
+    }  # fmt: skip

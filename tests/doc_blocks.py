@@ -363,7 +363,17 @@ def _pages(what: str) -> str:
     return table()
 
 
+def _reference(what: str) -> str:
+    """A page of the reference."""
+    import doc_reference
+
+    made: Callable[[], str] = getattr(doc_reference, what)
+    return made()
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "commands": lambda: _reference("commands"),
+    "python": lambda: _reference("python"),
     "axioms": lambda: _pages("axioms"),
     "mistakes": lambda: _pages("mistakes"),
     "base-names": _base_names,

@@ -1,8 +1,9 @@
 """Makes the site of the pages that there are: a hook of MkDocs, see mkdocs.yml.
 
 The index, docs/README.md, is the navigation: each of its sections, with the pages that its table names; the README.md of a
-folder names the pages of the folder. A link leads to a page, to another file of docs/, or to a file of the repository: the
-latter is text on the site, unless `REPOSITORY` in the environment says where the repository is to be read.
+folder names the pages of the folder. A link leads to a page, to another file of docs/, to a copy of a model or a test, or to a
+file of the repository: the latter is text on the site, unless `REPOSITORY` in the environment says where the repository is to
+be read.
 """
 
 from __future__ import annotations
@@ -15,19 +16,33 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = "docs"
+#: The page on which to begin, whose own title is the project's name.
+START = "start.md"
 #: Pages that stand outside of docs/, and what they are called on the site.
 OUTSIDE = {
-    "README.md": "start.md",
+    "README.md": START,
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "tests/kernels/gate/README.md": "gate.md",
 }
+#: Files that pages link to and people read: models, tests, kernels. The site has copies, as text that browsers show.
+SHOWN = (
+    "axioms/models/*.cat",
+    "litmus/library/*/*.litmus",
+    "examples/*.*",
+    "docs/grammars/*.lark",
+    "docs/mistakes/*/*.cu",
+    "docs/mistakes/*/*.toml",
+)
+COPIES = {path.relative_to(ROOT).as_posix() for pattern in SHOWN for path in ROOT.glob(pattern)}
 _INSIDE = {there: here for here, there in OUTSIDE.items()}
 _FENCE = re.compile(
     r"^(?P<in>[ \t]*)(?P<marks>```+)(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=in)(?P=marks)[ \t]*$", re.M | re.S
 )
 #: A span of code, which is left alone, or a link or a picture.
 _LINK = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\[(?P<text>(?:`[^`]*`|[^\[\]`])*)\]\((?P<target>[^()\s]+)\)", re.S)
+_ROW = re.compile(r"^ {0,3}\|.*$", re.M)
+_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 _HEADING = re.compile(r"^(#+) +(.*?) *#*$", re.M)
 
 
@@ -40,17 +55,12 @@ def site_path(path: str) -> str | None:
     """What a file of the repository is called on the site; None if it is not there."""
     inside = path.removeprefix(f"{DOCS}/")
     on_the_site = inside != path and not inside.startswith("site/") and (ROOT / path).is_file()
-    return OUTSIDE.get(path) or (inside if on_the_site else None)
+    return OUTSIDE.get(path) or (f"files/{path}.txt" if path in COPIES else inside if on_the_site else None)
 
 
 def slug(heading: str, separator: str = "-") -> str:
     """A heading's anchor, as GitHub makes it."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", separator)
-
-
-def anchors(text: str) -> set[str]:
-    """Those of the headings of a page."""
-    return {slug(title.replace("`", "")) for _, title in _HEADING.findall(_FENCE.sub("", text))}
 
 
 def changed_outside_of_code(text: str, change: Callable[[str], str]) -> str:
@@ -71,8 +81,8 @@ def _shown(fence: re.Match[str]) -> str:
 
 
 def for_the_site(text: str, page: str, repository: str = "") -> str:
-    """The text of a page, with links that lead where they should on the site. A link to what is not there stays as it is, for
-    MkDocs to find."""
+    """The text of a page, with links that lead where they should on the site. One in a table that says only what file it
+    leads to says the title of that page. A link to what is not there stays as it is, for MkDocs to find."""
     folder = posixpath.dirname(repository_path(page))
 
     def link(found: re.Match[str]) -> str:
@@ -80,18 +90,25 @@ def for_the_site(text: str, page: str, repository: str = "") -> str:
         if not target or ":" in target:
             return found[0]
         path = posixpath.normpath(posixpath.join(folder, target))
-        behind = f"#{anchor}" if anchor else ""
         there = site_path(path)
+        behind = f"#{anchor}" if anchor and path not in COPIES else ""
         if there is not None:
             relative = posixpath.relpath(there, posixpath.dirname(page) or ".")
-            return f"[{found['text']}]({relative}{behind})"
+            in_a_row = found.string[found.string.rfind("\n", 0, found.start()) + 1 :].startswith("|")
+            named = in_a_row and found["text"] == posixpath.basename(path) and path.endswith(".md")
+            return f"[{title_of(there) if named else found['text']}]({relative}{behind})"
         if path.startswith("..") or not (ROOT / path).exists():
             return found[0]
         if repository:
             return f"[{found['text']}]({repository.rstrip('/')}/blob/main/{path}{behind})"
         return found["text"]
 
-    return changed_outside_of_code(text, lambda part: _LINK.sub(link, part))
+    return changed_outside_of_code(text, lambda part: _ROW.sub(_pipes, _LINK.sub(link, part)))
+
+
+def _pipes(row: re.Match[str]) -> str:
+    """The row of a table: in code, Python-Markdown takes a pipe as it is, which GitHub wants escaped."""
+    return _SPAN.sub(lambda span: span[0].replace("\\|", "|"), row[0])
 
 
 def title_of(page: str) -> str:
@@ -104,7 +121,7 @@ def navigation() -> list[Any]:
     """The index, as MkDocs takes it: what stands before its first section, and a group for each section."""
     index = (ROOT / DOCS / "README.md").read_text(encoding="utf-8")
     before, *sections = re.split(r"^## +", index, flags=re.M)
-    nav: list[Any] = ["README.md", *_named(before)]
+    nav: list[Any] = ["README.md", *({"Start": page} if page == START else page for page in _named(before))]
     for section in sections:
         title, _, rest = section.partition("\n")
         nav.append({title.strip(): _named(rest)})
@@ -142,6 +159,8 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
 
     for path, page in OUTSIDE.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / path)))
+    for path in sorted(COPIES):
+        files.append(File.generated(config, f"files/{path}.txt", abs_src_path=str(ROOT / path)))
     return files
 
 

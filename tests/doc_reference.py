@@ -1,0 +1,127 @@
+"""The reference that is made from the code: every command from the parser, every name of the Python interface from its
+docstring."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxmm.cli.outline import Argument, Command
+
+_CODE = re.compile(r"(`[^`]*`)")
+
+
+def prose(text: str) -> str:
+    """Text of the code as Markdown: what would be a mark there stands for itself, but in spans of code."""
+    pieces = _CODE.split(text)
+    return "".join(p if i % 2 else re.sub(r"[*<\[\]]", lambda m: "\\" + m[0], p) for i, p in enumerate(pieces))
+
+
+def paragraphs(text: str) -> str:
+    return "\n\n".join(prose(" ".join(part.split())) for part in re.split(r"\n\s*\n", text.strip()))
+
+
+# Commands.
+
+
+def commands() -> str:
+    from ptxmm.cli.outline import outline
+
+    return "\n\n".join(part for command in outline() for part in _command(command)) + "\n"
+
+
+def _command(command: Command) -> Iterator[str]:
+    yield f"## ptxmm {command.name}"
+    yield paragraphs(command.description or f"{command.what[:1].upper()}{command.what[1:]}.")
+    yield f"```text\nptxmm {' '.join(filter(None, [command.name, *map(_alone, command.arguments), '[options]']))}\n```"
+    yield "\n".join(["| Argument | Meaning |", "|---|---|", *map(_row, command.arguments)])
+    for part in command.ending.strip().split("\n\n"):
+        yield (
+            f"```sh\n{textwrap.dedent(part)}\n```" if part.startswith(" ") else paragraphs(part[:1].upper() + part[1:])
+        )
+
+
+def _alone(argument: Argument) -> str:
+    """How what is no option stands in a line."""
+    if argument.names:
+        return ""
+    shown = f"{argument.metavar}..." if argument.many else argument.metavar
+    return shown if argument.needed else f"[{shown}]"
+
+
+def _row(argument: Argument) -> str:
+    shown = [f"{name} {argument.metavar}".strip() for name in argument.names] or [argument.metavar]
+    named = ", ".join(f"`{name}`" for name in shown)
+    cells = (named, prose(argument.what))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+# The Python interface.
+
+
+def python() -> str:
+    import ptxmm
+
+    names = [name for name in ptxmm.__all__ if not name.startswith("_")]
+    functions = sorted((name for name in names if not inspect.isclass(getattr(ptxmm, name))), key=str.lower)
+    classes = sorted(set(names) - set(functions), key=str.lower)
+    parts = ["## Functions"]
+    for name in functions:
+        parts += [f"### ptxmm.{name}", *_function(f"ptxmm.{name}", getattr(ptxmm, name))]
+    parts.append("## Classes")
+    for name in classes:
+        parts += [f"### ptxmm.{name}", *_class(f"ptxmm.{name}", getattr(ptxmm, name))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _function(name: str, function: Callable[..., Any]) -> Iterator[str]:
+    yield f"```python\n{signature(name, function)}\n```"
+    yield paragraphs(inspect.cleandoc(function.__doc__ or ""))
+
+
+def _class(name: str, cls: type) -> Iterator[str]:
+    if dataclasses.is_dataclass(cls):
+        fields = [f"    {field.name}: {field.type}" for field in dataclasses.fields(cls)]
+        yield "```python\n" + "\n".join([f"class {name}:", *fields]) + "\n```"
+    else:
+        yield f"```python\n{signature(f'class {name}', cls)}\n```"
+    said = inspect.cleandoc(cls.__doc__ or "")
+    yield paragraphs(said)
+    for member, value in vars(cls).items():
+        if member.startswith("_") or not (inspect.isfunction(value) or isinstance(value, property)):
+            continue
+        yield f"#### {name}.{member}"
+        if inspect.isfunction(value):
+            yield from _function(f"{name}.{member}", value)
+        else:
+            yield paragraphs(inspect.cleandoc(value.__doc__ or ""))
+
+
+def signature(name: str, function: Callable[..., Any]) -> str:
+    """How it is called, a parameter on each line where they do not fit on one."""
+    called = inspect.signature(function)
+    parameters = [_parameter(p) for p in called.parameters.values() if p.name != "self"]
+    kinds = [p.kind for p in called.parameters.values() if p.name != "self"]
+    first = next((i for i, kind in enumerate(kinds) if kind == inspect.Parameter.KEYWORD_ONLY), None)
+    if first is not None and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        parameters.insert(first, "*")
+    gives = "" if name.startswith("class ") else f" -> {called.return_annotation}"
+    line = f"{name}({', '.join(parameters)}){gives}"
+    if len(line) <= 100:
+        return line
+    return "\n".join([f"{name}(", *(f"    {p}," for p in parameters), f"){gives}"])
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    shown = stars + parameter.name
+    if parameter.annotation is not inspect.Parameter.empty:
+        shown += f": {parameter.annotation}"
+    if parameter.default is not inspect.Parameter.empty:
+        shown += f" = {parameter.default!r}"
+    return shown

@@ -53,10 +53,12 @@ def look(
 ) -> None:
     """Adds to a decision what is undefined, and with `races` all races, of executions that may not end. Raises OutOfTime."""
     whole = with_tearing(program, model)
-    blocking = Blocking(whole, aborts=True, streams=model.uses("api"), certain=CertainEnds(whole))
-    fit = fitted(model, blocking.program, flags_of_beginnings(model, races))
-    if not fit.flags and not blocking.program.troubles and program.kinds.isdisjoint(("barrier", "mbarrier")):
+    flags = flags_of_beginnings(model, races)
+    # Where nothing can be wrong in the program as it is, nothing is where its threads may block: they do no more there.
+    if program.kinds.isdisjoint(("barrier", "mbarrier")) and not whole.troubles and not fitted(model, whole, flags).flags:
         return
+    blocking = Blocking(whole, aborts=True, streams=model.uses("api"), certain=CertainEnds(whole))
+    fit = fitted(model, blocking.program, flags)
     found = Decision()
     try:
         _search(blocking, fit, found, True, races, backend, deadline)

@@ -55,7 +55,11 @@ def look(
     whole = with_tearing(program, model)
     flags = flags_of_beginnings(model, races)
     # Where nothing can be wrong in the program as it is, nothing is where its threads may block: they do no more there.
-    if program.kinds.isdisjoint(("barrier", "mbarrier")) and not whole.troubles and not fitted(model, whole, flags).flags:
+    if (
+        program.kinds.isdisjoint(("barrier", "mbarrier"))
+        and not whole.troubles
+        and not fitted(model, whole, flags).flags
+    ):
         return
     blocking = Blocking(whole, aborts=True, streams=model.uses("api"), certain=CertainEnds(whole))
     fit = fitted(model, blocking.program, flags)

@@ -416,11 +416,11 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
     assert type(mask) is int
     mates = [t for t, thread in enumerate(program.threads) if thread.place.warp == warp]
     meeting = [t for lane, t in enumerate(mates) if mask >> lane & 1]
-    by_thread = {t: [m for m in members if m.event.thread == t] for t in mates}
+    by_thread = {t: [m for m in members if m.event.thread == t] for t in meeting}
     pairs: list[tuple[int, int]] = []
     exits: list[tuple[int, int]] = []
     ended: list[tuple[int, int]] = []
-    for k in range(max(map(len, by_thread.values()))):
+    for k in range(max(map(len, by_thread.values()), default=0)):
         here = [mine[k] for mine in by_thread.values() if k < len(mine)]
         for b in here:
             assert b.wait is not None
@@ -429,9 +429,8 @@ def _of_warp(program: Program, warp: int, mask: object, members: list[_Arrival])
             exits += _exits(program, gone, b.wait)
             ended += _ended(program, gone, b.wait)
     strange = tuple((m.event.index,) for m in members if m.event.thread not in meeting)
-    if strange:
-        return BarrierChoice(misuse="bar.warp.sync by a thread that its member mask does not name", culprits=strange)
-    return BarrierChoice(tuple(pairs), (), None, tuple(exits), ended=tuple(ended))
+    misuse = "bar.warp.sync by a thread that its member mask does not name" if strange else None
+    return BarrierChoice(tuple(pairs), (), misuse, tuple(exits), ended=tuple(ended), culprits=strange)
 
 
 def cluster_choices(program: Program) -> Iterator[BarrierChoice]:

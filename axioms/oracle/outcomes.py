@@ -154,8 +154,10 @@ class _Search:
         parts = [Part(thread.execution.effects, waits=False, ends=True) for thread in program.threads]
         plays = Plays(program.threads, parts, False, self.spend)
         ways = {frozenset(play.choice(program).pairs) for play in plays}
+        broken = {frozenset(play.choice(program).pairs) for play in plays.broken}
         for choice in choices:
-            if plays.broken if choice.misuse is not None else frozenset(choice.pairs) in ways:
+            pairs = frozenset(choice.pairs)
+            if pairs in ways if choice.misuse is None else any(pairs >= some for some in broken):
                 yield choice
 
     # Candidates of one choice of runs.

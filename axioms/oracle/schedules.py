@@ -141,8 +141,8 @@ class Plays:
         self.steps = [[e for e in part.effects if _stops(e)] for part in parts]
         #: The ways to where everybody is where he should be but one, whose next step, the last one, misuses a barrier.
         self.misused: list[Play] = []
-        #: Whether somebody misuses a barrier on some way, wherever the others are.
-        self.broken = False
+        #: The ways to where somebody misuses a barrier, wherever the others are.
+        self.broken: list[Play] = []
         self.keys = [_keys(threads[t], steps) for t, steps in enumerate(self.steps)]
 
     def __iter__(self) -> Iterator[Play]:
@@ -214,7 +214,7 @@ class Plays:
 
     def _misuses(self, state: _State, t: int) -> None:
         """Notes that the next step of a thread misuses a barrier, and the way where it is the last one of all."""
-        self.broken = True
+        self.broken.append(Play(state.rounds, state.again))
         others = (u for u in range(len(self.parts)) if u != t)
         if self._stays(t, state.positions[t]) and all(self._is_where_it_should_be(state, u) for u in others):
             self.misused.append(Play(state.rounds, state.again))

@@ -143,7 +143,9 @@ class Barriers(Gathered):
         reason = "bar.warp.sync by a thread that its member mask does not name"
         strange = [m for m in members if m.arrive.thread not in meeting and m.executed != FALSE]
         self.misuse += [Misuse(m.executed, reason, (m.arrive,)) for m in strange]
-        self._meet(Meeting(tuple(meeting)), members, meeting, -self.formula.disj((m.executed for m in strange), BOTH))
+        named = [m for m in members if m.arrive.thread in meeting]
+        if named:
+            self._meet(Meeting(tuple(meeting)), named, meeting)
 
     def _of_cta(self, threads: list[int], members: list[Arrival]) -> None:
         self.strange(members)
@@ -168,15 +170,14 @@ class Barriers(Gathered):
         arriving = collections.Counter(m.arrive.thread for m in members)
         return len(set(arriving.values())) > 1 or any(m.executed != TRUE for m in members)
 
-    def _meet(self, meeting: Meeting, members: list[Arrival], threads: Sequence[int], used_well: int = TRUE) -> None:
-        """The barrier of threads that all meet, with their arrivals and waits there. Who misuses it waits for nobody.
-        `threads` might come there."""
+    def _meet(self, meeting: Meeting, members: list[Arrival], threads: Sequence[int]) -> None:
+        """The barrier of threads that all meet, with their arrivals and waits there. `threads` might come there."""
         self._barriers += 1
         parts = [Part(m.arrive.thread, m.arrive, m.wait, m.executed, m.passes) for m in members]
         rounds = Rounds(meeting, parts, self.formula)
         self.meetings.append(rounds)
         by_event = {m.arrive.index: m for m in members}
-        self._waits(rounds, self.rows, used_well)
+        self._waits(rounds, self.rows)
         self._renew(rounds)
         broken: list[int] = []
         for k, arrivals in enumerate(rounds.arrivals):
@@ -266,16 +267,16 @@ class Barriers(Gathered):
                 well = [rounds.well_until(part.thread, part.event) for part in (a, b)]
                 self.relate(self._cluster_order, a.event, b.event, self.formula.conj_all((x, y, *well), BOTH))
 
-    def _waits(self, rounds: Rounds, rows: Rows, used_well: int = TRUE) -> None:
-        """Who waits in a round waits for all who arrive in it, and for the exits of those who never do; `used_well`, if nobody
-        else misuses the barrier."""
+    def _waits(self, rounds: Rounds, rows: Rows) -> None:
+        """Who waits in a round waits for all who arrive in it, and for the exits of those who never do. Who misuses the barrier
+        is in no round."""
         conj_all = self.formula.conj_all
         for k, waits in enumerate(rounds.waits):
             arrivals = rounds.arrivals[k] if k < len(rounds.arrivals) else []
             absent = list(rounds.absent(k))
             for b, literal in waits:
                 assert b.wait is not None
-                passes = conj_all((literal, used_well, rounds.well_until(b.thread, b.wait)), BOTH)
+                passes = self.formula.conj(literal, rounds.well_until(b.thread, b.wait), BOTH)
                 for a, arrives in arrivals:
                     assert a.arrive is not None
                     well = rounds.well_until(a.thread, a.arrive)

@@ -49,7 +49,7 @@ _BARRIERS = ("bar", "barrier")
 EXERCISES = (
     Exercise("01-outcomes.litmus", 1, "list every outcome of a hand-off that nothing orders", "message-passing", outcomes=True),
     Exercise("02-release-acquire.litmus", 2, "make the hand-off right by the weakest orders", "message-passing"),
-    Exercise("03-scopes.litmus", 3, "find the narrowest scopes of a hand-off over three threads", "causality"),
+    Exercise("03-scopes.litmus", 3, "find the narrowest scopes of a hand-off over three threads", "scope"),
     Exercise("04-store-buffering.litmus", 4, "let one of two threads see the other", "store-buffering", _FENCES),
     Exercise("05-iriw.litmus", 5, "make two readers agree on the order of two writes", "iriw", _FENCES),
     Exercise("05-second-hand.litmus", 5, "hand on what another thread wrote", "causality", _FENCES),

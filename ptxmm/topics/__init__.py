@@ -11,10 +11,58 @@ import os
 
 _FOLDER = os.path.dirname(__file__)
 
+#: The topics by kind, in the order in which they are listed.
+KINDS = {
+    "to begin with": "message-passing store-buffering load-buffering iriw write-read-causality",
+    "verdicts": "ok no bounded undecided undefined error",
+    "checks and findings": "condition forall exists never race-free no-deadlock terminates no-trap assertions expectation "
+    "assumption deadlock livelock",
+    "races": "data-race mixed-size-race proxy-race async-race initialisation-race war-race",
+    "relations": "po rf co fr rmw sync cause",
+    "words": "strong weak relaxed morally-strong scope release-pattern acquire-pattern observation proxy progress",
+    "axioms": "causality coherence coherence-total fence-sc atomicity single-copy no-thin-air mbarrier-order try-wait",
+    "warnings of lint": "later-version relaxed-spin relaxed-release weak-spin volatile-synchronization weak-atomic "
+    "cta-scope-global narrow-fence membar divergent-barrier missing-proxy-fence unfenced-mbarrier-init",
+}
+#: Other names of topics.
+ALSO = {
+    "mp": "message-passing",
+    "sb": "store-buffering",
+    "dekker": "store-buffering",
+    "lb": "load-buffering",
+    "wrc": "write-read-causality",
+    "multi-copy-atomicity": "iriw",
+    "cumulativity": "write-read-causality",
+    "program-order": "po",
+    "reads-from": "rf",
+    "coherence-order": "co",
+    "from-reads": "fr",
+    "synchronizes": "sync",
+    "causality-order": "cause",
+    "ms": "morally-strong",
+    "release": "release-pattern",
+    "acquire": "acquire-pattern",
+    "fence": "release-pattern",
+    "obs": "observation",
+    "race": "data-race",
+    "races": "race-free",
+    "~exists": "condition",
+    "barrier": "divergent-barrier",
+    "out-of-thin-air": "no-thin-air",
+    "torn": "single-copy",
+}
+
 
 def names() -> list[str]:
     """The topics, by name."""
     return sorted(name.removesuffix(".md") for name in os.listdir(_FOLDER) if name.endswith(".md"))
+
+
+def topic_of(words: str) -> str | None:
+    """The topic that is meant by a name, in upper case or lower, with `_` or blanks for `-`; None where there is none."""
+    name = words.lower().replace("_", "-").replace(" ", "-")
+    name = ALSO.get(name, name)
+    return name if name in names() else None
 
 
 def text_of(name: str) -> str:

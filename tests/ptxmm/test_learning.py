@@ -47,6 +47,22 @@ def test_every_step_has_an_exercise_and_every_exercise_a_solution() -> None:
         assert f"{exercise.step:02}-" in exercise.file and exercise_of(f"some/where/{exercise.file}") is exercise
 
 
+def test_the_pages_lead_from_step_to_step() -> None:
+    pages = sorted(TUTORIAL.glob("[01]*.md"))
+    texts = [path.read_text(encoding="utf-8") for path in pages]
+    assert [path.name[:2] for path in pages] == [f"{step:02}" for step in range(1, 11)]
+    index = (TUTORIAL / "README.md").read_text(encoding="utf-8")
+    for number, text in enumerate(texts, 1):
+        assert text.startswith(f"# {number}. ") and f"]({pages[number - 1].name})" in index
+        assert number == len(pages) or f"]({pages[number].name})" in text
+        for exercise in EXERCISES:
+            shown = exercise.file in text or f"{exercise.step:02}-*" in text
+            assert shown == (exercise.step == number), (exercise.name, number)
+            assert f"`{exercise.name}`" in index
+    asked = {word for text in texts for word in re.findall(r"ptxmm explain ([a-z-]+)", text)}
+    assert len(asked) > 15 and asked <= set(names())
+
+
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
 def test_it_fails_as_it_ships_and_holds_with_its_solution(exercise: Exercise, tmp_path: Path) -> None:
     assert checked(exercise.path).verdict == "no"

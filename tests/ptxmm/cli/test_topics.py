@@ -7,12 +7,15 @@ import re
 import pytest
 
 import ptxmm
+from litmus.library import named
+from litmus.test import PROPERTIES
 from ptxcore.findings import WARNINGS
+from ptxmm.answers import CHECKS
 from ptxmm.api import model_named
 from ptxmm.cli.main import main
-from ptxmm.findings import KINDS
+from ptxmm.findings import KINDS as KINDS_OF_FINDINGS
 from ptxmm.linting import lint_text
-from ptxmm.topics import names, text_of, title_of
+from ptxmm.topics import ALSO, KINDS, names, text_of, title_of, topic_of
 
 BLOCK = re.compile(r"^```(litmus|ptx) ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = [(name, *found) for name in names() for found in BLOCK.findall(text_of(name))]
@@ -35,10 +38,11 @@ def test_a_module_is_warned_of_as_its_page_says(name: str, code: str, text: str)
 
 
 def test_whatever_a_report_names_has_a_page() -> None:
-    races = {kind for kind in KINDS if kind.endswith("-race")}
     axioms = {axiom.name for axiom in model_named("ptx-9.0").axioms}
-    assert {*WARNINGS, *races, *axioms, "bounded", "undecided", "undefined"} <= set(names())
-    assert len([block for block in BLOCKS if block[1] == "litmus"]) > 30
+    verdicts = {"ok", "no", "bounded", "undecided", "undefined", "error"}
+    words = {*KINDS_OF_FINDINGS, *CHECKS, *PROPERTIES, *WARNINGS, *axioms, *verdicts, "po", "rf", "co", "fr", "rmw"}
+    assert sorted(word for word in words if topic_of(word) is None) == []
+    assert len([block for block in BLOCKS if block[1] == "litmus"]) > 60
 
 
 @pytest.mark.parametrize("name", names())
@@ -50,10 +54,40 @@ def test_a_page_has_a_title_and_names_pages_that_there_are(name: str, capsys: py
     assert capsys.readouterr().out == text_of(name)
 
 
-def test_topics_are_listed_and_a_wrong_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_topics_are_listed_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sorted(name for members in KINDS.values() for name in members.split()) == names()
     assert main(["explain"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names()
-    assert main(["explain", "data-races"]) == 2
-    assert (
-        capsys.readouterr().err == "ptxmm explain: error: no topic 'data-races'\n    hint: did you mean 'data-race'?\n"
-    )
+    said = capsys.readouterr().out
+    assert re.findall(r"^(\S.*)$", said, re.MULTILINE) == list(KINDS)
+    assert re.findall(r"^  (\S+)", said, re.MULTILINE) == [n for members in KINDS.values() for n in members.split()]
+
+
+def test_other_names_lead_to_topics(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {*ALSO.values()} <= set(names()) and not set(ALSO) & set(names())
+    for words, topic in [(["IRIW"], "iriw"), (["morally", "strong"], "morally-strong"), (["Reads_From"], "rf")]:
+        assert main(["explain", *words]) == 0
+        assert capsys.readouterr().out == text_of(topic)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("data-races", "did you mean 'data-race'?"),
+        ("mixed", "topics with this in their names: mixed-size-race"),
+        ("MP+rel+aqc", "of the tests that ship, did you mean 'MP+rel+acq'?"),
+        ("q" * 500, "ptxmm explain lists the topics"),
+    ],
+)
+def test_a_wrong_one_is_told(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", word]) == 2
+    assert capsys.readouterr().err == f"ptxmm explain: error: no topic '{word}'\n    hint: {hint}\n"
+
+
+@pytest.mark.parametrize(("name", "said"), [("MP+rel+acq", "Causality (8.10.6)"), ("library:IRIW+acq", "sometimes")])
+def test_of_a_test_that_ships_it_tells_why(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = named(name.removeprefix("library:"))
+    assert main(["explain", name]) == 0
+    told = capsys.readouterr().out
+    with open(path, encoding="utf-8") as file:
+        assert told.startswith(file.read())
+    assert "ok  " in told and said in told

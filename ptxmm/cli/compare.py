@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,11 @@ class _Run:
             if options.format == "json"
             else TextReport(columns.names, all_tests=options.all, texts=options.find)
         )
+        self._pages: Report | None = None
+        if options.html:
+            from ptxmm.report.comparing_html import HtmlReport
+
+            self._pages = HtmlReport(options.html, columns.names)
         self._drawings: Drawings | None = None
         if options.svg:
             from ptxmm.report.drawings import Drawings
@@ -105,7 +110,7 @@ class _Run:
         except (KeyboardInterrupt, SystemExit):  # the latter when it is told to stop
             sys.stderr.write(f"interrupted: {done:,} of {len(cases):,} tests compared\n")
             raise
-        self._report.end(time.perf_counter() - self._start)
+        self._end()
         return self._code
 
     def find(self) -> int:
@@ -145,7 +150,7 @@ class _Run:
         summary = Searched(
             where, self._options.size, search.searched, told_of, search.open, search.exhausted, search.alike
         )
-        self._report.end(time.perf_counter() - self._start, summary)
+        self._end(summary)
 
     def _universe(self) -> Universe | Given:
         """What is looked at."""
@@ -181,7 +186,7 @@ class _Run:
             comparison,
             self._columns,
             minimal=options.minimal,
-            pictures=self._drawings is not None,
+            pictures=self._drawings is not None or self._pages is not None,
             timeout=options.timeout,
         )
         self._seen.add({"same": _SAME, "differ": _DIFFER, "open": _OPEN}.get(comparison.status, _OPEN))
@@ -190,7 +195,27 @@ class _Run:
                 self._seen.add(_BAD)
         if found and all(self._is_known(telling) for telling in found):
             return  # the same minimal test came out of another one
-        self._report.add(comparison, found, self._written(comparison, found))
+        files = self._written(comparison, found)
+        self._report.add(comparison, found, files)
+        self._on_pages(lambda pages: pages.add(comparison, found, files))
+
+    def _on_pages(self, write: Callable[[Report], None]) -> None:
+        """Writes pages, where some are wanted."""
+        if self._pages is None:
+            return
+        try:
+            write(self._pages)
+        except OSError as error:
+            self._cannot_write(error)
+
+    def _end(self, searched: Searched | None = None) -> None:
+        seconds = time.perf_counter() - self._start
+        self._report.end(seconds, searched)
+        self._on_pages(lambda pages: pages.end(seconds, searched))
+
+    def _cannot_write(self, error: OSError) -> None:
+        self._seen.add(_BAD)
+        sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
 
     def _is_known(self, telling: Telling) -> bool:
         if not telling.reduced or telling.test is None:
@@ -224,8 +249,7 @@ class _Run:
                     drawn |= {("svg", f"forbidden-by-{r.forbids}"): r.forbidden for r in telling.reasons if r.forbidden}
                     paths += self._drawings.put(name, drawn)
         except OSError as error:
-            self._seen.add(_BAD)
-            sys.stderr.write(f"{error.filename}: error: cannot write: {error.strerror or error}\n")
+            self._cannot_write(error)
         return list(dict.fromkeys(paths))
 
     def _path_for(self, name: str, text: str) -> str:

@@ -99,6 +99,7 @@ def add_compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     compare.add_argument("--all", action="store_true", help="list the tests that are the same, too")
     compare.add_argument("--svg", metavar="DIR", help="write pictures there: what one allows and the other forbids")
+    compare.add_argument("--html", metavar="DIR", help="also write pages there, with these pictures: open index.html")
     compare.add_argument("--output", "-o", metavar="DIR", help="write the tests that differ there")
     compare.add_argument("--format", choices=("text", "json"), default="text", help="default: %(default)s")
     compare.add_argument("--races", action="store_true", help="compare the kinds of races that are found, too")

@@ -69,7 +69,7 @@ class TextReport:
         shown: set[str] = set()
         for telling in told:
             lines += self._telling(telling, shown)
-        lines += _unknown(comparison.differences)
+        lines += unknown_lines(comparison.differences)
         for d in comparison.differences:
             lines += [f"    not seen in runs: {text}" for text in _states(d.unseen)]
         lines += [f"    {path}" for path in files]
@@ -130,7 +130,7 @@ class TextReport:
         return lines
 
 
-def _unknown(differences: Sequence[Difference]) -> list[str]:
+def unknown_lines(differences: Sequence[Difference]) -> list[str]:
     """Why it is not known how some compare: each reason once, a diagnostic with its source line."""
     lines: list[str] = []
     pairs: dict[tuple[str, str], list[str]] = {}

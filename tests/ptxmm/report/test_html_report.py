@@ -16,11 +16,11 @@ from ptxmm.result import Result
 
 ROOT = Path(__file__).resolve().parents[3]
 #: Elements that have no end.
-_VOID = {"meta", "input", "img", "br", "col"}
+_VOID = {"meta", "input", "img", "br", "col", "link"}
 _ELEMENTS = _VOID | {
     "html", "head", "title", "style", "body", "h1", "h2", "p", "a", "nav", "code", "pre", "ul", "li", "strong",
     "table", "colgroup",  "thead", "tbody", "tr", "th", "td", "form", "label", "select", "option", "output", "span", "figure",
-    "figcaption", "footer", "script",
+    "figcaption", "footer", "script", "details", "summary", "div",
 }  # fmt: skip
 
 
@@ -63,7 +63,9 @@ def pages(folder: Path) -> dict[Path, Page]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?:|url\(|@import|src=.//", text)
         page = found[path] = Page(text)
-        for link in [a["href"] for a in page.all("a")] + [i["src"] for i in page.all("img")]:
+        links = [e["href"] for e in page.all("a") + page.all("link")]
+        links += [e["src"] for e in page.all("img") + page.all("script")]
+        for link in links:
             assert link and (path.parent / unquote(link)).is_file(), link
         assert all(i["alt"] for i in page.all("img")) and all(t.get("scope") in ("col", "row") for t in page.all("th"))
         assert [t for t, _ in page.found].count("h1") == 1 and page.all("html") == [{"lang": "en"}]
@@ -118,6 +120,41 @@ def test_nothing_in_a_test_is_taken_for_a_page(tmp_path: Path) -> None:
             assert [t for t, _ in page.found].count("script") == (path.name == "index.html")
             assert not any(name.startswith("on") for _, attributes in page.found for name in attributes)
             assert "\x1b" not in page.text and (folder == "out" or "alert(1)" in page.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("44-cp-async-no-wait.toml:buggy", "an access that nothing orders with that of an asynchronous operation"),
+        ("30-missing-syncwarp-reduction.toml:buggy", "does not hold: out[0] = "),
+    ],
+)
+def test_what_is_not_well_says_why_though_it_was_expected(
+    name: str, cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (ROOT.parent / "shared" / "kernels").is_dir():
+        pytest.skip("no ../shared")
+    monkeypatch.chdir(ROOT)
+    assert main(["check", f"tests/kernels/museum/{name}", "--html", str(tmp_path)]) == 0
+    found = pages(tmp_path)
+    assert cause in found.pop(tmp_path / "index.html").text
+    (page,) = found.values()
+    assert cause in page.text.partition("Cause")[2].partition("Everything")[0]
+
+
+def test_a_comparison_has_a_row_for_each_test_and_a_page_where_models_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    tests = [f"litmus/library/manual/{name}.litmus" for name in ("MP+rel+red-fence.acquire", "MP+fence.sys")]
+    models = ["--model", "ptx-7.5", "--model", "ptx-9.0"]
+    assert main(["compare", *models, *tests, "--html", str(tmp_path)]) == 1
+    found = pages(tmp_path)
+    rows = [row.get("data-verdict") for row in found.pop(tmp_path / "index.html").all("tr")]
+    assert sorted(row for row in rows if row) == ["differ", "same"]
+    (page,) = found.values()
+    assert len(page.all("img")) == 2 and "ptx-9.0 allows, ptx-7.5 forbids" in page.text
+    assert "red.sys.global.add.u32 [flag], 1" in page.text
 
 
 def test_a_table_of_many_tests_is_small_and_its_rows_tell_what_filters_need(tmp_path: Path) -> None:

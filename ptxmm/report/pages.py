@@ -1,0 +1,141 @@
+"""What pages of reports share: their sheet and script, which lie beside them as files, and how a page begins and ends."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Sequence
+
+from ptxmm import __version__
+from ptxmm.report.files import write_whole
+from ptxmm.report.junit import legal
+
+#: Pictures of a page that are open from the beginning.
+_OPEN_PICTURES = 3
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c1c1c; --paper: #fff; --faint: #595959; --line: #c8c8c8; --soft: #f4f4f4;
+  --good: #0a6b2c; --bad: #b00020; --open: #7a4b00; --link: #0b57b0; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --paper: #141414; --faint: #a8a8a8; --line: #444; --soft: #202020;
+    --good: #6fd08c; --bad: #ff8a8a; --open: #f0c070; --link: #8ab8ff; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto; max-width: 90rem;
+  padding: 1rem 1.5rem; }
+a { color: var(--link); }
+table { border-collapse: collapse; min-width: 50%; font-size: 0.95rem; }
+table.tests { width: 100%; table-layout: fixed; }
+table.compared { table-layout: auto; }
+.tests col:nth-child(1) { width: 9rem; } .tests col:nth-child(2), .tests col:nth-child(5) { width: 28%; }
+.tests col:nth-child(4) { width: 6rem; }
+th, td { border-bottom: 1px solid var(--line); padding: 0.3rem 0.7rem; text-align: left; vertical-align: top;
+  overflow-wrap: anywhere; }
+thead th { background: var(--soft); white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+pre, code { font: 0.85rem/1.45 ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; }
+pre { background: var(--soft); border: 1px solid var(--line); padding: 0.8rem; overflow-x: auto; white-space: pre-wrap; }
+th button { font: inherit; font-weight: bold; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
+th[aria-sort=ascending] button::after { content: ' \\2191'; }
+th[aria-sort=descending] button::after { content: ' \\2193'; }
+input, select { font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--faint);
+  padding: 0.2rem 0.4rem; }
+form { display: flex; flex-wrap: wrap; gap: 1rem; margin: 1rem 0; }
+figure { margin: 1rem 0; overflow-x: auto; }
+figcaption { color: var(--faint); } figure img { max-width: none; height: auto; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 2rem; } .beside figure { max-width: 100%; }
+summary { cursor: pointer; margin: 0.5rem 0; color: var(--link); }
+.verdict { font-weight: bold; } .good { color: var(--good); } .bad { color: var(--bad); } .open { color: var(--open); }
+.faint { color: var(--faint); }
+"""
+
+SCRIPT = """
+const table = document.querySelector('table.tests'), body = table.tBodies[0], rows = [...body.rows];
+const [text, verdict, told] = ['text', 'verdict', 'told'].map(id => document.getElementById(id));
+document.querySelector('form').hidden = false;
+const collator = new Intl.Collator('en', { numeric: true });
+const words = rows.map(row => row.textContent.toLowerCase());
+function filter() {
+  const wanted = text.value.toLowerCase().split(/\\s+/);
+  let count = 0;
+  rows.forEach((row, i) => {
+    row.hidden = !(wanted.every(word => words[i].includes(word)) &&
+      (!verdict.value || verdict.value === row.dataset.verdict || verdict.value === row.dataset.passed));
+    count += !row.hidden;
+  });
+  told.textContent = count + ' of ' + rows.length + ' tests';
+}
+text.addEventListener('input', filter);
+verdict.addEventListener('change', filter);
+document.querySelector('form').addEventListener('submit', event => event.preventDefault());
+table.querySelectorAll('thead th').forEach((head, column) => {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = head.textContent;
+  head.replaceChildren(button);
+  button.addEventListener('click', () => {
+    const up = head.getAttribute('aria-sort') !== 'ascending';
+    table.querySelectorAll('th[aria-sort]').forEach(other => other.removeAttribute('aria-sort'));
+    head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+    const value = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
+    const numbers = head.classList.contains('number');
+    const order = (a, b) => numbers ? value(a) - value(b) : collator.compare(value(a), value(b));
+    const sorted = [...rows].sort((a, b) => (up ? 1 : -1) * order(a, b));
+    body.append(...sorted);
+  });
+});
+filter();
+"""
+
+
+def write_sheets(folder: str) -> None:
+    """Writes what the pages of a folder share. Raises OSError where that cannot be."""
+    os.makedirs(folder, exist_ok=True)
+    write_whole(os.path.join(folder, "report.css"), STYLE)
+    write_whole(os.path.join(folder, "report.js"), SCRIPT)
+
+
+def head(title: str, root: str = "") -> str:
+    """How a page begins whose sheet is in the folder `root`."""
+    return (
+        '<!DOCTYPE html>\n<html lang=en><head><meta charset="utf-8">'
+        '<meta name=viewport content="width=device-width, initial-scale=1">'
+        f'<title>{text(title)}</title><link rel=stylesheet href="{root}report.css"></head>\n<body>\n'
+    )
+
+
+def foot(script: bool = False) -> str:
+    """How it ends; `script`: it has a table to filter and sort."""
+    more = '<script src="report.js"></script>' if script else ""
+    return f"<footer class=faint><p>ptxmm {text(__version__)}</p></footer>\n{more}</body></html>\n"
+
+
+def choice(verdicts: Sequence[tuple[str, str]]) -> str:
+    """What filters the table of an index: words, and one of some verdicts, each with what is shown of it."""
+    options = "".join(f'<option value="{text(value)}">{text(shown)}</option>' for value, shown in verdicts)
+    return (
+        "<form hidden role=search><label>Filter <input id=text type=search></label> <label>Verdict <select id=verdict>"
+        f"<option value=''>all</option>{options}</select></label> <output id=told class=faint></output></form>\n"
+    )
+
+
+def figure(path: str, caption: str, svg: str) -> str:
+    """A picture that is fetched when somebody comes to see it, and takes its room before."""
+    sizes = [(name, svg.partition(f' {name}="')[2].partition('"')[0].partition(".")[0]) for name in ("width", "height")]
+    size = "".join(f" {name}={value}" for name, value in sizes if value.isdecimal())
+    return (
+        f'<figure><img loading=lazy src="{text(path)}"{size} alt="{text(caption)}; its steps are in the text below">'
+        f"<figcaption>{text(caption)}</figcaption></figure>\n"
+    )
+
+
+def figures(drawn: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """Pictures, each with its caption and its text; of many, those behind the first are folded."""
+    for path, caption, svg in drawn[:_OPEN_PICTURES]:
+        yield figure(path, caption, svg)
+    for path, caption, svg in drawn[_OPEN_PICTURES:]:
+        yield f"<details><summary>{text(caption)}</summary>{figure(path, caption, svg)}</details>\n"
+
+
+def text(words: str) -> str:
+    """Text in a page, whatever is in it."""
+    return html.escape(legal(words))

@@ -80,16 +80,16 @@ def python() -> str:
 
 
 def _function(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    yield f"```python\n{signature(name, function)}\n```"
+    yield f"```py\n{signature(name, function)}\n```"
     yield paragraphs(inspect.cleandoc(function.__doc__ or ""))
 
 
 def _class(name: str, cls: type) -> Iterator[str]:
     if dataclasses.is_dataclass(cls):
         fields = [f"    {field.name}: {field.type}" for field in dataclasses.fields(cls)]
-        yield "```python\n" + "\n".join([f"class {name}:", *fields]) + "\n```"
+        yield "```py\n" + "\n".join([f"class {name}:", *fields]) + "\n```"
     else:
-        yield f"```python\n{signature(f'class {name}', cls)}\n```"
+        yield f"```py\n{signature(f'class {name}', cls)}\n```"
     said = inspect.cleandoc(cls.__doc__ or "")
     yield paragraphs(said)
     for member, value in vars(cls).items():

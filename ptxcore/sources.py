@@ -1,20 +1,90 @@
-"""Texts that come from outside: files of bounded size, read without waiting for ever."""
+"""Texts that come from outside: files of bounded size, read without waiting for ever.
+
+Who works on a text of a stranger (`given`) has only the files that came with it, whatever the text names.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
 from os import PathLike
+from typing import NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 #: So many seconds a pipe or a device may keep silent.
 PATIENCE = 60.0
 _BLOCK = 1 << 16
 
+Arguments = ParamSpec("Arguments")
+Found = TypeVar("Found", covariant=True)
+
+
+class _Given(NamedTuple):
+    """The only files that there are, and why there are no others."""
+
+    files: Mapping[str, bytes]
+    reason: str
+
+    def refuse(self, path: str | PathLike[str]) -> OSError:
+        return OSError(errno.EACCES, self.reason, os.fspath(path))
+
+
+_given: list[_Given] = []
+_remembered: list[Callable[[], None]] = []
+
+
+@contextmanager
+def given(files: Mapping[str, bytes], reason: str) -> Iterator[None]:
+    """Inside, inputs name these files and no others: what lies on a disk is not looked at, and not told of. Another name gives
+    an OSError that says the `reason`. What was remembered of files is forgotten, before and behind."""
+    _given.append(_Given(files, reason))
+    _forget()
+    try:
+        yield
+    finally:
+        _given.pop()
+        _forget()
+
+
+def _forget() -> None:
+    for forget in _remembered:
+        forget()
+
+
+class Remembering(Protocol[Arguments, Found]):
+    """A function that remembers."""
+
+    def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Found: ...
+
+
+def remembered(most: int) -> Callable[[Callable[Arguments, Found]], Remembering[Arguments, Found]]:
+    """`lru_cache` of `most` entries for a function that takes paths of files that inputs name."""
+
+    def of(function: Callable[Arguments, Found]) -> Remembering[Arguments, Found]:
+        kept = lru_cache(maxsize=most)(function)
+        _remembered.append(kept.cache_clear)
+        return cast("Remembering[Arguments, Found]", kept)
+
+    return of
+
+
+def status(path: str | PathLike[str]) -> os.stat_result:
+    """When a file that an input names was changed, and how long it is, for those that are not read by `read_bytes`. Raises
+    OSError where there is none, and for every one where files are `given`."""
+    if _given:
+        raise _given[-1].refuse(path)
+    return os.stat(path)
+
 
 def read_bytes(path: str | PathLike[str], longest: int, what: str) -> bytes:
     """What stands in a file, or comes out of a pipe: at most `longest` bytes, which is more than any `what` (as in "a litmus
     test") has. Raises OSError for what cannot be read, for what is longer, and for a pipe that nobody writes to."""
+    if _given:
+        return _of_given(os.fspath(path), longest, what)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         mode = os.fstat(descriptor).st_mode
@@ -30,6 +100,15 @@ def read_bytes(path: str | PathLike[str], longest: int, what: str) -> bytes:
     return data
 
 
+def _of_given(path: str, longest: int, what: str) -> bytes:
+    data = _given[-1].files.get(path)
+    if data is None:
+        raise _given[-1].refuse(path)
+    if len(data) > longest:
+        raise OSError(f"longer than {_size(longest)}: not {what}")
+    return data
+
+
 #: What stands for standard input where a path does.
 STANDARD_INPUT = "-"
 _standard_input: list[bytes] = []
@@ -38,6 +117,8 @@ _standard_input: list[bytes] = []
 def read_standard_input(longest: int, what: str) -> bytes:
     """What comes from standard input, as `read_bytes` has it; read once, and remembered: also for processes that are copies
     of this one. Raises OSError."""
+    if _given:
+        raise _given[-1].refuse(STANDARD_INPUT)
     if not _standard_input:
         _standard_input.append(_read(0, longest, waits=not stat.S_ISREG(os.fstat(0).st_mode)))
     data = _standard_input[0]

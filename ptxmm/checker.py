@@ -166,7 +166,8 @@ class Checker:
                 test = self.settings.questions.asked_of(test)
         return self._decide(test)
 
-    def _decide(self, test: Test | KernelTest) -> Outcome:
+    def checked(self, test: Test | KernelTest) -> Result:
+        """What checking gives, with its executions as far as these settings want them. Raises as `ptxmm.check` does."""
         from ptxmm import api
 
         wanted = self.settings
@@ -195,7 +196,12 @@ class Checker:
         result.bounded_ok = wanted.bounded_ok
         quick = wanted.timeout is None or result.seconds < wanted.timeout / 4
         if wanted.tell and quick and result.verdict == "no" and not (result.passed or result.of_kernel or result.why):
-            result.why = check(True).why
+            again = check(True)
+            result.why, result.why_edges = again.why, again.why_edges
+        return result
+
+    def _decide(self, test: Test | KernelTest) -> Outcome:
+        wanted, result = self.settings, self.checked(test)
         waiting = [check.witness for check in result.checks if check.witness is not None]
         more = {
             "race": result.race_witnesses,

@@ -228,7 +228,7 @@ def _tell_why(question: Question, decision: Decision, result: Result) -> None:
 
     if decision.why is not None:
         telling = Telling(decision.why, question.cast, complete=decision.complete)
-        result.why = telling.document()
+        result.why, result.why_edges = telling.document(), telling.edges()
         result.why_witness = Witness(
             replace(decision.why.execution, title=f"{question.title}  forbidden by {decision.why.axiom}")
         )

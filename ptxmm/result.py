@@ -278,7 +278,8 @@ class Result:
     itself asks, where more was asked besides; that must be expected too.
 
     `races` are those that were found, `race_witnesses` the executions in which nothing orders them. `why` is what was asked by
-    that name, as words by section, and `why_witness` the execution that it is about.
+    that name, as words by section, `why_witness` the execution that it is about, and `why_edges` has for each line of its text
+    the relations between two of its events that the line speaks of.
 
     `loops` are those that the answer rests on: cut at their bounds, or reduced to their last iterations. `checks` has what
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
@@ -310,6 +311,7 @@ class Result:
     race_witnesses: list[Witness] = field(default_factory=list)
     why: dict[str, Any] | None = None
     why_witness: Witness | None = None
+    why_edges: list[list[tuple[str, int, int]]] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
     expectation: str = "ok"
     own: str = ""

@@ -175,7 +175,7 @@ class Workers(Generic[Item, Answer]):
         ours, theirs = self._context.Pipe()
         # A child must not keep the pipes of its sisters open, or nobody would see one of them end.
         inherited = [ours, *(w.pipe for w in self._workers)] if self._context.get_start_method() == "fork" else []
-        process = self._context.Process(target=_work, args=(theirs, inherited, self._task, os.getpid()), daemon=True)  # type: ignore[attr-defined]
+        process = self._context.Process(target=work, args=(theirs, inherited, self._task, os.getpid()), daemon=True)  # type: ignore[attr-defined]
         block = hasattr(signal, "pthread_sigmask")
         if block:  # until the child has said that Ctrl-C is its parent's business
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -349,8 +349,10 @@ def _die_with(parent: int) -> None:
             os._exit(0)
 
 
-def _work(pipe: Connection, inherited: list[Connection], task: Callable[[Any], Any], parent: int) -> None:
-    """The life of a worker: until its pipe closes."""
+def work(pipe: Connection, inherited: list[Connection], task: Callable[[Any], Any], parent: int) -> None:
+    """The life of a worker: until its pipe closes. It says `(-1, True, None)` when ready, takes lists of numbered items, and
+    gives `(number, True, answer)` for each, or `(number, False, what went wrong)`. `inherited` pipes are not its own. It dies
+    with its `parent`, as far as the platform lets it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

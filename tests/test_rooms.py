@@ -23,6 +23,10 @@ ORDERS = {
         running judging words mutants
         confidence tuning rows histograms page
     """,
+    "ptxmm.web": """
+        limits sealed workroom asked reading told deciding diagnosing completing pictured making tasks kept files answering
+        server starting
+    """,
 }
 #: How many rooms there may be in `axioms`, and how many pairs of them of which one imports the other.
 MOST_ROOMS, MOST_PAIRS = 14, 70

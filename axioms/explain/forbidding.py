@@ -73,6 +73,7 @@ def _explain(program: Program, model: Model, decision: Decision, deadline: float
 def without(model: Model, dropped: set[str]) -> Model:
     """The model less some of its axioms."""
     weaker = Model(model.name)
+    weaker.sources, weaker.readings = model.sources, model.readings
     weaker.title, weaker.shipped = model.title, model.shipped
     weaker.nodes, weaker.names, weaker.bases = model.nodes, model.names, model.bases
     weaker.axioms = [a for a in model.axioms if a.name not in dropped]

@@ -239,6 +239,10 @@ def _command(arguments: list[str]) -> int:
         from ptxmm.cli.gpu import gpu
 
         return gpu(options)
+    if options.command == "serve":
+        from ptxmm.cli.serve import serve
+
+        return serve(options)
     from ptxmm.cli.check import check
 
     return check(options)

@@ -428,4 +428,5 @@ _COMMANDS: dict[str, Callable[[Commands], None] | tuple[str, str]] = {
     "repair": ("repair", "add_repair"),
     "weaken": ("repair", "add_weaken"),
     "gpu": ("gpu", "add"),
+    "serve": ("serve", "add"),
 }

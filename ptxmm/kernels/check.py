@@ -311,7 +311,7 @@ def _take(question: Question, decision: Decision, result: Result) -> None:
         from ptxmm.report.why import Telling
 
         telling = Telling(decision.why, question.cast, complete=decision.complete)
-        result.why = telling.document()
+        result.why, result.why_edges = telling.document(), telling.edges()
         title = f"{result.name}  ({result.model})  forbidden by {decision.why.axiom}"
         result.why_witness = Witness(replace(question.renamed(decision.why.execution), title=title))
     elif question.why and decision.unreachable is not None and any(c.expression for c in test.checks):

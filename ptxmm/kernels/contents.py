@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, overload
 
 from ptxcore.machine.run.memory import LARGEST
+from ptxcore.sources import remembered, status
 from ptxmm.kernels.expressions import TYPES, Type
 
 
@@ -72,13 +71,13 @@ _NAMES = {"u": "uint", "s": "int", "f": "float", "bf": "uint"}
 def of_file(path: str, written: str, kind: Type) -> Contents:
     """The elements of an array in a `.npy` file, row by row, for a buffer of a type. Raises FileTrouble."""
     try:
-        stamp = os.stat(path)
+        stamp = status(path)
     except (OSError, ValueError) as error:
         raise FileTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return _read(path, written, kind, stamp.st_mtime_ns, stamp.st_size)
 
 
-@lru_cache(maxsize=8)  # the variants of one test read the same arrays
+@remembered(8)  # the variants of one test read the same arrays
 def _read(path: str, written: str, kind: Type, stamp: int, length: int) -> Contents:
     return of_array(_opened(path), path, written, kind)
 
@@ -105,7 +104,7 @@ _WRITTEN = {"u": "u", "i": "s", "f": "f", "b": "u"}
 def type_of_file(path: str) -> str:
     """The PTX type of the elements of an array in a `.npy` file. Raises FileTrouble."""
     try:
-        os.stat(path)
+        status(path)
     except (OSError, ValueError) as error:
         raise FileTrouble(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     array = _opened(path)

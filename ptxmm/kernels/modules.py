@@ -9,11 +9,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
-from ptxcore.sources import read_bytes
+from ptxcore.sources import read_bytes, remembered, status
 from ptxmm.kernels.compiled import Kept
 
 #: What nvcc is told unless the test says otherwise.
@@ -90,7 +89,7 @@ def compile_cuda(path: str, options: Sequence[str] = NVCC_OPTIONS) -> Module:
 
     Raises ModuleError without an nvcc, and for what it refuses."""
     try:
-        stamp = os.stat(path).st_mtime_ns
+        stamp = status(path).st_mtime_ns
     except (OSError, ValueError) as error:
         raise ModuleError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return _compiled(path, tuple(options), stamp)
@@ -110,7 +109,7 @@ def compile_changed(text: str, path: str, options: Sequence[str]) -> str:
         return _run(_nvcc(), [*options, "-I", beside], changed, os.path.join(folder, "module.ptx"))
 
 
-@lru_cache(maxsize=32)  # the variants of one file are often launches of one module
+@remembered(32)  # the variants of one file are often launches of one module
 def _compiled(path: str, options: tuple[str, ...], stamp: int) -> Module:
     nvcc = _nvcc()
     kept = Kept(nvcc, options, path)

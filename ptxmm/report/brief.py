@@ -3,11 +3,10 @@ a reader takes in at a glance. `--all` tells everything."""
 
 from __future__ import annotations
 
-import functools
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from ptxcore.sources import read_bytes
+from ptxcore.sources import read_bytes, remembered
 from ptxmm.findings import event_text
 from ptxmm.report import plain
 from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Step
@@ -138,7 +137,7 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-@functools.lru_cache(maxsize=256)
+@remembered(256)
 def _text_at(path: str, line: int) -> str:
     """A line of a source file; empty where there is none."""
     try:

@@ -49,11 +49,12 @@ class Cast:
 
 
 class Steps(NamedTuple):
-    """The steps of an execution, a line each; one more says how many are `left` out, if any."""
+    """The steps of an execution, a line each, with the `events` that it tells; one more says how many are `left` out."""
 
     lines: list[str]
     steps: list[Step]
     left: int
+    events: list[tuple[int, ...]]
 
 
 class Story:
@@ -104,6 +105,7 @@ class Story:
             [*first, *lines, *([more_steps(left)] if left else [])],
             [*[Step(None, "", 0)] * len(first), *(self._step(told[i], rank=ranks[i]) for i in shown)],
             left,
+            [*[()] * len(first), *(tuple(told[i]) for i in shown)],
         )
 
     def _at_first(self) -> list[str]:

@@ -93,21 +93,29 @@ class Telling:
         self.events = why.execution.events
 
     def lines(self) -> Iterator[str]:
+        return (line for line, _ in self.told())
+
+    def told(self) -> Iterator[tuple[str, tuple[Step, ...]]]:
+        """Each line, with the steps that it speaks of."""
         state = ", ".join(f"{name} = {value}" for name, value in self.why.execution.state.items())
         within = "" if self.complete else " within the bounds of loops"
-        yield f"no execution{within} ends with {state or 'it'}:"
-        yield self._axiom()
+        yield f"no execution{within} ends with {state or 'it'}:", ()
         steps = self._turned()
+        yield self._axiom(), steps
         circle = len(steps) > 1 and steps[0].before == steps[-1].after
         for at, step in enumerate(steps):
             last = circle and at == len(steps) - 1
-            yield f"  {'but ' if last else ''}{self._sentence(step)}"
-            yield from (f"    {line}" for line in self._parts(step))
+            yield f"  {'but ' if last else ''}{self._sentence(step)}", (step,)
+            yield from ((f"    {self._sentence(part)}", (part,)) for part in self._parts(step))
         if self.why.rests:
-            yield "it rests on"
-            yield from (f"  {line}" for line in self._rests())
+            yield "it rests on", ()
+            yield from ((f"  {line}", ()) for line in self._rests())
         if not self.why.whole:
-            yield "what else it rests on was not found in time"
+            yield "what else it rests on was not found in time", ()
+
+    def edges(self) -> list[list[tuple[str, int, int]]]:
+        """Of each line the edges that it speaks of: a relation, and two events by their numbers."""
+        return [[(step.relation, step.before, step.after) for step in steps] for _, steps in self.told()]
 
     def claims(self) -> Iterator[Claim]:
         """What the steps say of the execution."""
@@ -175,11 +183,11 @@ class Telling:
         )
         return f"{self._named(before)} {words}{self._cited(_SECTION_OF.get(step.relation))}"
 
-    def _parts(self, step: Step) -> Iterator[str]:
+    def _parts(self, step: Step) -> Iterator[Step]:
         """Through which write, seen by which read, two operations synchronize."""
         for part in step.parts:
             if part.relation in ("rf", "mbrf") or (part.relation == "po" and step.relation != "sc"):
-                yield self._sentence(part)
+                yield part
 
     def _rests(self) -> Iterator[str]:
         """What cannot be weaker, an instruction a line; threads that execute it for the same are told together."""

@@ -1,0 +1,186 @@
+"""What workers do: each request by its name. Answers are plain values; none discloses more than the text that was sent."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, NamedTuple
+
+from axioms.errors import UnsupportedProgram
+from ptxcore.clock import OutOfTime
+from ptxcore.diagnostics import InputError
+from ptxmm.web import deciding, told
+from ptxmm.web.asked import Asked
+from ptxmm.web.reading import files_of, variants
+
+_SMALL = """PTX warm
+{ x=0; y=0; }
+ P0 | P1 ;
+ st.weak.u32 [y], 1 | ld.acquire.gpu.u32 %r0, [x] ;
+ st.release.gpu.u32 [x], 1 | ld.weak.u32 %r1, [y] ;
+~exists (1:%r0 = 1 /\\ 1:%r1 = 0)
+"""
+
+
+class Answer(NamedTuple):
+    """`value` goes to the page with this `status`; `lasting`: the same request has the same answer for ever."""
+
+    value: dict[str, Any]
+    lasting: bool = True
+    status: int = 200
+
+
+def work(name: str, asked: Asked, seconds: float) -> Answer:
+    """The answer to a request."""
+    try:
+        with files_of(asked):
+            return _DOES[name](asked, seconds)
+    except MemoryError:
+        return Answer({"error": "out of memory"}, False, 503)
+    except Exception as error:
+        return Answer({"error": defect_of(name, error)}, False, 500)
+
+
+def defect_of(name: str, error: Exception) -> str:
+    """What is said of an exception that no request should cause."""
+    from ptxmm.defects import defect
+
+    return defect(error, "the text", f"request {name}").message
+
+
+def warm() -> None:
+    """Imports and remembers what first requests need, before workers are copies of this process."""
+    from ptxmm.web import completing, diagnosing, making, pictured  # noqa: F401
+
+    small = Asked(text=_SMALL, kind="litmus", models=("ptx-9.0",))
+    with contextlib.suppress(Exception):  # what fails here fails again where it can be told
+        for name in ("check", "execution", "diagnose", "complete", "repair"):
+            work(name, small._replace(offset=len(_SMALL) - 60), 20.0)
+        work("cycle", Asked(text="PodWW Rfe PodRR Fre"), 20.0)
+        deciding.forget()
+
+
+def _check(asked: Asked, seconds: float) -> Answer:
+    found = deciding.decided(asked, seconds).outcome
+    return Answer(told.model(found) | _beside(asked, found), not found.result.stopped)
+
+
+def _beside(asked: Asked, found: Any) -> dict[str, Any]:
+    """What concerns the text, whatever the model: taken out again where the answers of models come together."""
+    if found.result.verdict != "error":
+        return {"diagnostics": [], "variants": variants(asked)}
+    from ptxmm.web.diagnosing import findings
+
+    looked = findings(asked, 1.0)
+    if asked.models[:1] == ("yours",) and asked.cat is not None:
+        looked += [{**d, "in": "cat"} for d in findings(Asked(text=asked.cat, kind="cat"), 1.0)]
+    if not any(d["severity"] == "error" for d in looked):
+        looked += told.general(told.headline(found.result))
+    return {"diagnostics": looked, "variants": variants(asked)}
+
+
+def _execution(asked: Asked, seconds: float) -> Answer:
+    from ptxmm.web.pictured import Missing, picture, wrong_relation
+
+    try:
+        return Answer(picture(asked, seconds))
+    except Missing as error:
+        return Answer({"error": str(error)}, True, 404)
+    except InputError as error:
+        return Answer({"error": error.diagnostics[0].message, "diagnostics": wrong_relation(error)}, True, 400)
+    except (OutOfTime, TimeoutError):
+        return Answer(late("execution", asked, seconds), False)
+
+
+def _diagnose(asked: Asked, seconds: float) -> Answer:
+    from ptxmm.web.diagnosing import diagnose
+
+    return Answer(diagnose(asked, seconds))
+
+
+def _complete(asked: Asked, seconds: float) -> Answer:
+    from ptxmm.web.completing import complete
+
+    return Answer(complete(asked))
+
+
+def _cycle(asked: Asked, seconds: float) -> Answer:
+    from ptxmm.web.making import cycle
+
+    return Answer(cycle(asked, seconds))
+
+
+def _repair(asked: Asked, seconds: float) -> Answer:
+    from ptxmm.web.making import repair
+
+    try:
+        found = repair(asked, seconds)
+    except UnsupportedProgram as error:
+        return Answer({"repairs": [], "text": str(error), "stopped": ""})
+    return Answer(found, not found.get("stopped"))
+
+
+def _tables(asked: Asked, seconds: float) -> Answer:
+    """What does not change while a server runs."""
+    from axioms.models import DEFAULT, about, load, names, text_of
+    from litmus.library import tests
+
+    models = [
+        {
+            "name": name,
+            "about": about(name),
+            "default": name == DEFAULT,
+            "axioms": list(dict.fromkeys(axiom.name for axiom in load(name).axioms)),
+            "text": text_of(name),
+        }
+        for name in names()
+    ]
+    examples = []
+    for test in tests():
+        with open(test.path, encoding="utf-8") as file:
+            text = file.read()
+        name = test.path.replace("\\", "/").rpartition("/")[2].removesuffix(".litmus")
+        row = {"topic": test.folder, "name": test.name, "path": f"{test.folder}/{name}", "about": test.about}
+        examples.append({**row, "asked": test.asked, "kind": "litmus", "text": text, "files": {}})
+    return Answer({"models": models, "options": deciding.options_table(), "examples": examples})
+
+
+_DOES = {
+    "tables": _tables,
+    "check": _check,
+    "execution": _execution,
+    "diagnose": _diagnose,
+    "complete": _complete,
+    "cycle": _cycle,
+    "repair": _repair,
+}
+
+
+def late(name: str, asked: Asked, seconds: float) -> dict[str, Any]:
+    """The answer to a request whose worker was stopped."""
+    words = deciding.late(asked, seconds).result.error or "out of time" if asked.models else "out of time"
+    if name == "check":
+        return told.model(deciding.late(asked, seconds)) | {"diagnostics": [], "variants": []}
+    if name == "execution":
+        nothing = {
+            "svg": "",
+            "count": 0,
+            "more": False,
+            "caption": "",
+            "state": {},
+            "satisfies": None,
+            "relations": [],
+            "lines": [],
+        }
+        return {**nothing, "execution": asked.execution, "text": words, "verdict": "undecided"}
+    if name == "repair":
+        return {"repairs": [], "text": words, "stopped": words}
+    if name == "complete":
+        return {"from": asked.offset, "items": []}
+    return {"diagnostics": told.general(words, "warning"), "variants": []}
+
+
+def lost(name: str, asked: Asked, reason: str) -> dict[str, Any]:
+    """The answer to a request whose worker died."""
+    if name == "check":
+        return told.model(deciding.lost(asked, reason)) | {"diagnostics": told.general(reason), "variants": []}
+    return late(name, asked, 0.0) | ({"text": reason} if name in ("execution", "repair") else {})

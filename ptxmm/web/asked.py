@@ -14,9 +14,9 @@ KINDS = ("litmus", "kernel", "ptx", "cat")
 FILE_OF = {"litmus": "test.litmus", "kernel": "test.toml", "ptx": "test.ptx", "cat": "model.cat"}
 #: What a model of the user's is called.
 YOURS = "yours"
-_FILE_NAME = re.compile(rf"[A-Za-z0-9_+\-][A-Za-z0-9_.+\-]{{0,{limits.LONGEST_FILE_NAME - 1}}}")
-_PAGE = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_EXECUTION = re.compile(r"why|(?:race|wait|all)-\d{1,6}")
+_FILE_NAME = re.compile(rf"[A-Za-z0-9_+\-][A-Za-z0-9_.+\-]{{0,{limits.LONGEST_FILE_NAME - 1}}}+")
+_PAGE = re.compile(r"[A-Za-z0-9_-]{1,64}+")
+_EXECUTION = re.compile(r"why|(?:race|wait|all)-\d{1,6}+")
 
 
 class BadRequest(Exception):

@@ -12,13 +12,12 @@ from ptxcore.isa.table import TYPED, candidates
 from ptxmm.web.asked import Asked
 from ptxmm.web.limits import MOST_ITEMS
 
-_WORD = re.compile(r"[%\w$.:~'-]*\Z")
-_PLAIN_WORD = re.compile(r"[%\w$~]*\Z")
-_OPCODE = re.compile(r"[a-z]\w*(?:[.:][\w:]*)*\Z")
-_TOML_KEY = re.compile(r"\s*[\w.-]*\Z")
-_TOML_VALUE = re.compile(r"\s*(?P<key>[\w-]+)\s*=\s*(?P<rest>.*)\Z", re.S)
-_TABLE = re.compile(r"^\s*\[{1,2}\s*([\w.\s-]+?)\s*\]{1,2}", re.M)
-_NAMES = re.compile(r"(?<![\w%$.])(?:%[A-Za-z]\w*|[A-Za-z_]\w*)")
+#: What words are made of, besides letters, digits and `_`: names, opcodes, and names of a model.
+_NAME, _OPCODE, _CAT = "%$~", ".:", ".-'~"
+_NAMES = re.compile(r"(?<![\w%$.])%?+[A-Za-z_]\w*+")
+_DEFINED = re.compile(r"\b(?:let|and|rec|as)[ \t]++([A-Za-z_][\w.-]*+)")
+#: A word before a cursor has at most so many characters, and so much is looked at of a line.
+_LONGEST_WORD, _LONGEST_LINE = 200, 4000
 #: So many spellings of a form are looked at.
 _MOST_SPELLINGS = 3000
 #: Modifiers that are written most, in this order.
@@ -52,10 +51,30 @@ def complete(asked: Asked) -> dict[str, Any]:
     return {"from": start, "items": [item._asdict() for item in unique]}
 
 
-def _start(before: str, word: re.Pattern[str]) -> int:
-    line = before.rpartition("\n")[2]
-    found = word.search(line)
-    return len(before) - (len(found[0]) if found else 0)
+def _start(before: str, more: str) -> int:
+    """Where the word before the cursor begins."""
+    start = len(before)
+    while (
+        start
+        and len(before) - start < _LONGEST_WORD
+        and (before[start - 1].isalnum() or before[start - 1] in "_" + more)
+    ):
+        start -= 1
+    return start
+
+
+def _line(before: str) -> str:
+    """The line up to the cursor, from its last part on where it is long."""
+    return before[max(before.rfind("\n") + 1, len(before) - _LONGEST_LINE) :]
+
+
+def _is_opcode(statement: str) -> bool:
+    """Whether a statement so far is an opcode, perhaps behind its guard."""
+    words = statement.split()
+    if words and words[0].startswith("@"):
+        del words[0]
+    good = len(words) == 1 and words[0][0].isalpha() and not statement[-1].isspace()
+    return good and all(c.isalnum() or c in "_.:" for c in words[0])
 
 
 # Instructions.
@@ -149,29 +168,29 @@ def _rest(slots: tuple[Slot, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _litmus(before: str, asked: Asked) -> tuple[int, list[Item]]:
-    line = before.rpartition("\n")[2]
-    cell = re.split(r"[|;]", line)[-1]
-    tail = re.match(r"\s*(?:~?exists|forall|filter|locations)\b", line) is not None
-    if not tail and "|" not in line and ";" not in line and re.fullmatch(r"[~a-z_]*", line) and "\n" in before:
-        start = len(before) - len(line)
+    line = _line(before)
+    tail = line.split(maxsplit=1)[:1]
+    in_tail = bool(tail) and tail[0] in _CONDITIONS and len(line) > len(tail[0])
+    if not in_tail and "\n" in before and line == line.strip() and all(c.isalpha() or c in "~_" for c in line):
         from litmus.test import PROPERTIES
 
         items = [Item(word, about, "keyword") for word, about in _CONDITIONS.items()]
         items += [Item(word, "must hold", "keyword") for word in PROPERTIES]
-        return start, [*items, *instructions(line)]
-    if not tail and re.fullmatch(r"\s*(?:@!?[\w%$]+\s+)?[a-z][\w.:]*", cell):
-        start = _start(before, _OPCODE)
-        return start, list(instructions(before[start:]))
-    return _start(before, _PLAIN_WORD), [Item(name, "in this test", "name") for name in _names(asked.text)]
+        return len(before) - len(line), [*items, *instructions(line)]
+    return _statement(before, line.replace("|", ";").rpartition(";")[2] if not in_tail else "", asked.text)
 
 
 def _ptx(before: str, asked: Asked) -> tuple[int, list[Item]]:
-    line = before.rpartition("\n")[2]
-    statement = re.split(r"[;{}]", line)[-1]
-    if re.fullmatch(r"\s*(?:@!?[\w%$]+\s+)?[a-z][\w.:]*", statement):
+    line = _line(before).replace("{", ";").replace("}", ";")
+    return _statement(before, line.rpartition(";")[2], asked.text)
+
+
+def _statement(before: str, statement: str, text: str) -> tuple[int, list[Item]]:
+    """An opcode, or a name behind it."""
+    if _is_opcode(statement):
         start = _start(before, _OPCODE)
         return start, list(instructions(before[start:]))
-    return _start(before, _PLAIN_WORD), [Item(name, "in this module", "name") for name in _names(asked.text)]
+    return _start(before, _NAME), [Item(name, "in this text", "name") for name in _names(text)]
 
 
 def _names(text: str) -> list[str]:
@@ -179,7 +198,8 @@ def _names(text: str) -> list[str]:
 
 
 def _cat(before: str, asked: Asked) -> tuple[int, list[Item]]:
-    return _start(before, _WORD), [*_cat_words(), *(Item(n, "in this model", "name") for n in _cat_names(asked.text))]
+    own = sorted(set(_DEFINED.findall(asked.text)))
+    return _start(before, _CAT), [*_cat_words(), *(Item(name, "in this model", "name") for name in own)]
 
 
 @cache
@@ -193,27 +213,24 @@ def _cat_words() -> tuple[Item, ...]:
     return (*(Item(word, "keyword", "keyword") for word in sorted(KEYWORDS)), *found)
 
 
-def _cat_names(text: str) -> list[str]:
-    return sorted(set(re.findall(r"(?:let|and|rec|as)\s+([A-Za-z_][\w.-]*)", text)))
-
-
 def _kernel(before: str, asked: Asked) -> tuple[int, list[Item]]:
     from ptxmm.kernels.schema import CHECK, FILE, KERNEL, VARIANT
 
-    line = before.rpartition("\n")[2]
-    tables = _TABLE.findall(before)
-    table = tables[-1].split(".")[-1].strip() if tables else ""
-    value = _TOML_VALUE.match(line)
-    if value is not None:
-        return _start(before, _PLAIN_WORD), list(_values(value["key"], asked.text))
+    line = _line(before)
+    key, equals, _ = line.partition("=")
+    if equals:
+        return _start(before, _NAME), list(_values(key.strip(), asked.text))
     if line.lstrip().startswith("["):
         names = ("[params]", "[memory]", "[check]", "[bounds]", "[[variant]]", "[[kernel]]")
-        start = len(before) - len(line.lstrip())
-        return start, [Item(name, "a table", "key") for name in names]
-    if not _TOML_KEY.fullmatch(line):
-        return len(before), []
-    schema = {"check": CHECK, "variant": VARIANT, "kernel": KERNEL, "": FILE}.get(table, {})
-    return _start(before, _PLAIN_WORD), [Item(f"{key} = ", "a key", "key") for key in schema]
+        return len(before) - len(line.lstrip()), [Item(name, "a table", "key") for name in names]
+    schema = {"check": CHECK, "variant": VARIANT, "kernel": KERNEL, "": FILE}.get(_table(before), {})
+    return _start(before, ""), [Item(f"{key} = ", "a key", "key") for key in schema]
+
+
+def _table(before: str) -> str:
+    """The last part of the name of the table that the cursor is in; empty at the top."""
+    heads = [line for line in before.split("\n") if line.lstrip().startswith("[")]
+    return heads[-1].partition("]")[0].strip("[ \t").rpartition(".")[2] if heads else ""
 
 
 def _values(key: str, text: str) -> Iterator[Item]:

@@ -1,7 +1,7 @@
 """Pages that `ptxmm explain` prints: mistakes, races, axioms, verdicts and classic shapes, a file each.
 
 A page begins `# NAME: TITLE`. A block of a litmus test says behind `litmus` which verdict `ptxmm check` gives, perhaps an axiom
-that forbids its outcome; a block of PTX which warning `ptxmm lint` gives. Tests hold both to that.
+that forbids its outcome; a block of PTX which warning or error `ptxmm lint` gives. Tests hold both to that.
 May import the standard library.
 """
 
@@ -23,6 +23,8 @@ KINDS = {
     "axioms": "causality coherence coherence-total fence-sc atomicity single-copy no-thin-air mbarrier-order try-wait",
     "warnings of lint": "later-version relaxed-spin relaxed-release weak-spin volatile-synchronization weak-atomic "
     "cta-scope-global narrow-fence membar divergent-barrier missing-proxy-fence unfenced-mbarrier-init",
+    "errors of lint": "encoding syntax header version target directive declaration function initialiser alignment redeclared "
+    "undeclared label unknown-instruction unknown-modifier modifiers operands value call debugging",
 }
 #: Other names of topics.
 ALSO = {

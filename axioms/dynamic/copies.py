@@ -224,7 +224,11 @@ class Copies:
             found = self.conflict(beside, access, shadow.name, agent.ops, follows=self._follows(agent, beside, access))
             if not (isinstance(found, Race) and found.kind == "war"):
                 raise Stopped(found)
-            self.overwriting = self.overwriting or found
+            how = agent.party.op.use
+            if how.form.run is try_cancel and not how.words["multicast"]:
+                run.unknown = run.unknown or Open("response", agent.party)
+            else:
+                self.overwriting = self.overwriting or found
         places = run.places.get(id(segment), ())
         if places and any(byte in places for byte in range(first, first + size)):
             raise Stopped(Open("asynchronous", agent.party))
@@ -283,9 +287,13 @@ class Copies:
         return proxy == "async" and (owner if owner >= 0 else issuer // size) == cta and complete
 
     def _follows(self, agent: Agent, before: Access, access: Access) -> bool:
-        """Whether a write through the asynchronous proxy comes behind a read through the other one, but for a fence."""
-        read = before.kind == "R" and access.kind == "W" and agent.proxy == "async" and not self.is_agent(before.thread)
-        return read and self.run.phases.knows(agent.arrival, before.thread, before.time)
+        """Whether a write through the asynchronous proxy comes behind a read through the other one, or by a `tcgen05`
+        instruction in another CTA, but for a fence."""
+        if not (before.kind == "R" and access.kind == "W" and agent.proxy == "async"):
+            return False
+        if self.is_agent(before.thread):
+            return self.run.tensor_memories.completed(agent.arrival[1], before.thread, before.time)
+        return self.run.phases.knows(agent.arrival, before.thread, before.time)
 
     def is_agent(self, number: int) -> bool:
         """Whether a number stands for an asynchronous operation."""
@@ -304,7 +312,7 @@ class Copies:
         parties = [Party(self.issuer(a.thread), ops[a.op]) for a in (before, access)]
         if not self.run.exact or before.kind == access.kind == "A":
             return Open("asynchronous", parties[1])
-        if follows and self.run.tensor_memories.fenced_elsewhere(access.thread, before):
+        if follows and not self.is_agent(access.thread) and self.run.tensor_memories.fenced_once(access.thread, before):
             return Open("pair", parties[1])
         first = max(before.first, access.first)
         last = min(before.first + before.size, access.first + access.size) - 1

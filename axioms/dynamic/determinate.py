@@ -142,11 +142,11 @@ class Determinate:
                 return  # the thread's own, or constant
             if address & ~_SHARED_OFFSET != thread.shared:
                 self._reaches(thread, thread.segment(address)[0])
-        strong = self._scope_of(thread)
         segment, first = thread.segment(address)
         if self.performing is not None:
             self.copies.accesses(self.performing, kind, (segment, first), size, commutes)
             return
+        strong = self._scope_of(thread)
         if id(segment) in self.phases.objects:
             self.phases.touched(thread, segment, first, size)
         access = self.shade(thread, kind, segment, first, size, commutes)

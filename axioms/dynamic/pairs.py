@@ -96,15 +96,19 @@ class Pairs:
         owner = number // self.clocks.size - _PEERS
         return owner if 0 <= owner < AGENTS else -1
 
-    def known(self, table: Table, cta: int, planes: tuple[int, int]) -> Table:
-        """What a fence of proxies in a CTA says of reads of a peer's memory that are complete: `planes` have what is known of
-        that, and what is known where the fence is not in the CTA whose memory it is."""
-        complete, elsewhere = planes
-        found = {}
-        for of, plane in ((cta, 0), (self._peers.get(cta, -1), elsewhere)):
-            key = _PEERS + of + (complete << FENCED)
-            if of >= 0 and key in table:
-                found[_PEERS + of + (plane << FENCED)] = table[key]
+    def fenced(self, table: Table, cta: int, planes: tuple[int, int, int]) -> Table:
+        """What a fence of proxies in a CTA says of reads of the memory of one of a pair by the other that are complete.
+        `planes` have what is known of that; and of what a fence stands in the CTA whose memory it is, and in the other one.
+        Accesses through the generic proxy come behind what both have."""
+        complete, here, there = planes
+        found: Table = {}
+        for owner, mine, other in ((cta, here, there), (self._peers.get(cta, -1), there, here)):
+            base = _PEERS + owner
+            times = table.get(base + (complete << FENCED)) if owner >= 0 else None
+            if times is not None:
+                found[base + (mine << FENCED)] = times
+                if others := table.get(base + (other << FENCED)):
+                    found[base] = list(map(min, times, others))
         return found
 
     def leaves_open(self, party: Party) -> None:

@@ -13,7 +13,7 @@ threads know all this has planes of its own:
 - `_EXECUTED`: what any thread executed before a thread came to a commit, which arrives at its mbarrier object behind that; or,
   in clusters, to a bulk copy;
 - `_READ`: as `_DONE`, of what they read of shared memory; this goes on by acquire and release alone;
-- `_THERE`: the same, of what they read in the peer CTA, behind a fence of proxies in their own.
+- `_HERE`, `_THERE`: the same, of what they read in the peer CTA, behind a fence of proxies in that CTA, or in their own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: Planes of tables, behind all others. Those from `_ORDER` on go on by relaxed synchronization, too.
 _ORDER = 1 << 80
-_THERE, _READ, _DONE, _LOADED, _STORED, _QUEUED, _EXECUTED = (_ORDER + 4 * i for i in range(-2, 5))
+_HERE, _THERE, _READ, _DONE, _LOADED, _STORED, _QUEUED, _EXECUTED = (_ORDER + 4 * i for i in range(-3, 5))
 #: Numbers of agents, in the place of threads', for what the products, copies and shifts of a thread do with shared memory.
 _AGENTS = 3 * AGENTS
 #: Instructions whose accesses complete with `tcgen05.wait`, with the plane of their warp.
@@ -334,11 +334,12 @@ class Tensors:
         generic proxy come behind them."""
         key = _AGENTS + cta + (_READ << FENCED)
         own = {_AGENTS + cta: table[key]} if key in table else {}
-        return {**own, **self.pairs.known(table, cta, (_READ, _THERE))}
+        return {**own, **self.pairs.fenced(table, cta, (_READ, _HERE, _THERE))}
 
-    def fenced_elsewhere(self, number: int, before: Access) -> bool:
-        """Whether a thread knows of a read of its CTA's shared memory by the peer, and of a fence of proxies there."""
-        return self._says(self.clocks.known[number], _THERE, before.thread, before.time)
+    def fenced_once(self, number: int, before: Access) -> bool:
+        """Whether a thread knows of a read of the peer's shared memory, and of a fence of proxies behind it in one of them."""
+        known = self.clocks.known[number]
+        return any(self._says(known, plane, before.thread, before.time) for plane in (_HERE, _THERE))
 
     # Allocation.
 

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from axioms.dynamic.choices import all_ways
+from axioms.dynamic.determinate import Determinate
 from axioms.dynamic.findings import Open, Stopped
 from ptxcore.isa.launch import try_cancel
 from ptxcore.machine.run.clusters import ChosenClusters
@@ -68,7 +69,7 @@ def decide_by_choices(runs: Runs, result: Result, places: Places, run: Callable[
             _tell_failed(test, result, None)
             if result.verdict == "no":
                 return ""
-        elif ran.why is not None and _found(runs, result, ran, places, racing=racing):
+        elif (ran.why is not None or _overwrites(ran)) and _found(runs, result, ran, places, racing=racing):
             return ""
         open_ = ran.why or next((w.unknown for w in ran.watchers if w.unknown is not None), None)
         if open_ is not None or ran.state is None:
@@ -85,6 +86,11 @@ def decide_by_choices(runs: Runs, result: Result, places: Places, run: Callable[
     _tell_all(test, result, Several(states, count, accesses, beyond=False))
     result.notes.append(told.chosen(count, len(states), accesses))
     return ""
+
+
+def _overwrites(ran: _Ran) -> bool:
+    """Whether some asynchronous write follows a read, but for a fence between their proxies."""
+    return any(isinstance(w, Determinate) and w.copies.overwriting is not None for w in ran.watchers)
 
 
 def _place_of(places: Places, ran: _Ran, open_: Open) -> str:

@@ -22,7 +22,8 @@ OPEN = {
     "address": "an address of Tensor Memory, of which the manual leaves open what it is",
     "allocation": "an allocation of Tensor Memory, or its end, beside another one that nothing orders",
     "issue": "shared memory that a tcgen05 instruction reads, and that no tcgen05.fence::after_thread_sync puts behind what "
-    "comes before",
+    "comes before: right if asynchronous operations come behind the instructions before them (section 8.9.1.1), and a race if "
+    "tcgen05 does so by its fences alone (sections 9.7.16.6.3 and 9.7.16.11.1), of which the manual does not say which it is",
     "pair": "shared memory that a tcgen05 instruction with .cta_group::2 reads in the peer CTA, of which the manual leaves "
     "open in whose name it is read (sections 8.9.5 and 9.7.16.5.1); fence.proxy.async behind the wait orders it either way",
     "unfenced": "a product of a warpgroup in registers that may have been accessed since the last wgmma.fence",
@@ -37,6 +38,8 @@ OPEN = {
     "contents": "what buffers hold at first",
     "cycle": "operations on several places in memory, of which each could come before the next one",
     "runs": "too many orders of operations that matter",
+    "response": "a response of clusterlaunchcontrol.try_cancel without .multicast::cluster::all, which overwrites what was "
+    "read without fence.proxy.async between: the manual does not tell through which proxy it is written (section 9.7.13.17)",
     "cancel": "a request to cancel a cluster in a CTA of which one was refused (PTX ISA 9.0, section 9.7.13.17)",
     "choices": "too many choices of the clusters that begin and that are cancelled",
 }

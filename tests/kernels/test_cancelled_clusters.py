@@ -51,6 +51,8 @@ END:
  ret;
 }}
 """
+#: The same with responses for all CTAs of a cluster, of which the manual says that they are written through the async proxy.
+OF_CLUSTERS = STEAL.replace("sm_100", "sm_100a").replace("::bytes.b128", "::bytes.multicast::cluster::all.b128")
 
 
 def decided(text: str, clusters: int, checks: dict[str, Any], most: int = 99) -> Any:
@@ -91,7 +93,8 @@ def test_what_some_choice_does_is_found() -> None:
 #: What a mistake is, the kernel with it, and what the answer may be.
 WRONG = {
     "nobody asks whether a cluster was cancelled": (STEAL.replace(ASKED, "@!%got bra SAME; SAME:"), {"no", "undecided"}),
-    "the next request is not behind the reads of the last response": (STEAL.replace(FENCE, ""), {"no", "undecided"}),
+    "the next request is not behind the reads of the last response": (STEAL.replace(FENCE, ""), {"undecided"}),
+    "nor is that of a whole cluster": (OF_CLUSTERS.replace(FENCE, ""), {"no"}),
     "nobody waits for the response": (STEAL.replace("@!%p bra WAIT;", ""), {"no", "undecided", "undefined"}),
     "the object is told of fewer bytes": (STEAL.replace("[bar], 16", "[bar], 8"), {"no", "undecided", "undefined"}),
     "the work of another index": (STEAL.replace("first_ctaid::x", "first_ctaid::y"), {"no"}),
@@ -105,6 +108,16 @@ def test_mistakes_are_not_ok(name: str) -> None:
     every = " && ".join(f"done[{n}] >= 1" for n in range(3))
     result = decided(text, 3, {"race_free": True, "forall": every})
     assert result.verdict in verdicts, (result.verdict, result.error, result.notes)
+
+
+def test_responses_of_whole_clusters_and_their_proxy() -> None:
+    """Section 9.7.13.17: "using weak async-proxy writes", for `.multicast::cluster::all` alone."""
+    checks = {"race_free": True, "forall": "done[0] >= 1"}
+    assert decided(OF_CLUSTERS, 3, checks).verdict == "ok"
+    wrong = decided(OF_CLUSTERS.replace(FENCE, ""), 3, checks)
+    assert [race["kind"] for race in wrong.races] == ["war"]
+    open_ = decided(STEAL.replace(FENCE, ""), 3, checks)
+    assert "does not tell through which proxy it is written" in str(open_.error)
 
 
 def test_who_was_refused_asks_no_more() -> None:

@@ -14,22 +14,28 @@ from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Spot, Ste
 #: Lines of a page about one cause, at `WIDTH` columns.
 LINES, WIDTH = 25, 100
 #: Lines of steps of an execution that a page has whatever else it says.
-_FEWEST_STEPS = 3
+FEWEST_STEPS = 3
 #: Lines of a reason on a page that has no room.
 _REASON_LINES = 4
 _MARGIN = " " * 6
 _MOST_RACES = 12
 #: Lines of races and their reasons on a page, and pairs that are told whatever they take.
 _RACE_LINES, _FEWEST_RACES = 12, 1
-_MOST_CAUSES = 4
+#: Lines of two instructions that race, on a page that has no room.
+_LINES_OF_A_PAIR = 2
+_MOST_CAUSES, _FEWEST_CAUSES = 4, 2
+#: Characters of a line that names a cause and its instruction, too.
+_LONGEST_HEAD = WIDTH - 4
 _LONGEST = 16 << 20  # bytes of a source file
 
 
 class Limits:
     """How many lines steps of executions may still take on a page of a `width`; None: as many as there are. `tight`: the page
-    has no room for more than one race, nor for why there is one where an execution was told before."""
+    has no room for more than one race, nor for why there is one where an execution was told before (1); nor for more than few
+    causes, for a race beside an execution that was told, for what follows from another thing, for each thing that the answer
+    rests on (2)."""
 
-    def __init__(self, room: int | None, width: int = WIDTH, *, tight: bool = False) -> None:
+    def __init__(self, room: int | None, width: int = WIDTH, *, tight: int = 0) -> None:
         self.room, self.width, self.tight = room, width, tight
 
     @property
@@ -37,25 +43,50 @@ class Limits:
         """Whether nothing is left out."""
         return self.room is None
 
+    @property
+    def tightest(self) -> bool:
+        """Whether what follows from something else is left out."""
+        return self.tight > 1
+
     def story(self, lines: Sequence[str], steps: Sequence[Step], left: int) -> list[str]:
         """A story with the steps for which there is room, the most telling ones, and the first of its reasons."""
         if self.room is None:
             return list(lines)
-        told, reasons = lines[: len(steps)], lines[len(steps) + bool(left) :]
+        told, reasons = [self._squeezed(line) for line in lines[: len(steps)]], lines[len(steps) + bool(left) :]
         kept = self._kept(told, steps)
         out = len(told) - len(kept) + left
         more = [more_steps(out) + (" (--all tells them)" if len(kept) < len(told) else "")] if out else []
         others = len(reasons) - 1 if steps else 0
         again = [f"and {others} more like it (--all tells them)"] if others > 0 else []
+        if self.tightest and more and again:
+            more, again = (
+                [],
+                [f"{more_steps(out)} and {others} more reason{'s' * (others != 1)} like it (--all tells them)"],
+            )
         reasons = [self._cut(reason) for reason in (reasons[:1] if again else reasons)]
         return [*(told[i] for i in kept), *more, *reasons, *again]
 
     def _cut(self, reason: str) -> str:
         """A reason, of which a page without room tells the beginning."""
-        lines = wrapped(_MARGIN + reason, self.width)
-        if not self.tight or len(lines) <= _REASON_LINES:
-            return reason
-        return f"{' '.join(line.strip() for line in lines[: _REASON_LINES - 1])} ... (--all tells the rest)"
+        return self.beginning(reason, _REASON_LINES - self.tightest) if self.tight else reason
+
+    def beginning(self, text: str, most: int) -> str:
+        """As much of a text as so many lines have."""
+        lines = wrapped(_MARGIN + text, self.width)
+        if len(lines) <= most:
+            return text
+        return f"{' '.join(line.strip() for line in lines[: most - 1])} ... (--all tells the rest)"
+
+    def _squeezed(self, line: str) -> str:
+        """A step whose columns are together where they are too wide apart for the page."""
+        most = self.width - len(_MARGIN)
+        if len(line) <= most:
+            return line
+        before, _, last = line.rpartition("  ")
+        closer = f"{before.rstrip()}  {last}"
+        if before.strip() and len(closer) <= most:
+            return closer
+        return "  ".join(part.strip() for part in line.split("  ") if part.strip())
 
     def _kept(self, lines: Sequence[str], steps: Sequence[Step]) -> list[int]:
         """The most telling steps for which there is room."""
@@ -81,7 +112,7 @@ def height(page: Sequence[str], width: int) -> int:
 
 def room_for_steps(page: Sequence[str], width: int) -> int:
     """For how many steps there is room on a page that has none yet."""
-    return max(_FEWEST_STEPS, LINES - height(page, width))
+    return max(FEWEST_STEPS, LINES - height(page, width))
 
 
 def wrapped(line: str, width: int) -> list[str]:
@@ -117,20 +148,26 @@ def told_first(spot: Spot, what: str, found: Sequence[Cause]) -> bool:
     return any(spot == cause.spot and what.startswith(cause.what) for cause in found)
 
 
-def cause_lines(found: Sequence[Cause], *, everything: bool) -> list[str]:
-    """Two lines for each cause: where and what, and the text there."""
-    shown = found if everything else found[:_MOST_CAUSES]
+def cause_lines(found: Sequence[Cause], *, everything: bool, fewest: bool = False) -> list[str]:
+    """Two lines for each place of a cause: where and what, and the text there; of many places some, or the `fewest`."""
+    places: dict[tuple[Spot, str], list[str]] = {}
+    for cause in found:
+        places.setdefault((cause.spot, cause.text), []).append(cause.what)
+    joined = [Cause(spot, "; ".join(dict.fromkeys(whats)), text) for (spot, text), whats in places.items()]
+    most = len(joined) if everything else _FEWEST_CAUSES if fewest else _MOST_CAUSES
+    shown = joined[:most]
     lines = [line for cause in shown for line in _cause(cause)]
-    more = len(found) - len(shown)
+    more = len(joined) - len(shown)
     return [*lines, *([f"and {more} more (--all tells them)"] if more else [])]
 
 
 def _cause(cause: Cause) -> list[str]:
     text = _text_at(cause.spot.path, cause.spot.line)
     head = f"{cause.spot}: {cause.what}"
-    if not text or _squeezed(text.rstrip(";")) == _squeezed(cause.text):
+    if not text or _squeezed(cause.text) in _squeezed(text):  # the PTX itself
         return [plain(head), f"  {plain(cause.text)}"]
-    return [plain(f"{head} ({cause.text.split()[0]})"), f"  {plain(text)}"]
+    named = f"{head} ({cause.text.split()[0]})"
+    return [plain(named if len(named) <= _LONGEST_HEAD else head), f"  {plain(text)}"]
 
 
 def _squeezed(text: str) -> str:
@@ -159,6 +196,8 @@ def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[st
     known = {line for check in result.checks if check.holds is False for line in check.story}
     causes = {cause.spot for cause in told}
     folded: dict[tuple[object, ...], RaceEntry] = {}
+    if limits.tightest and known:
+        return _counted(result.races)
     for race in result.races:
         pair: tuple[object, ...] = (race.kind, *sorted((e.line, e.instruction) for e in race.events))
         others[pair] = others.get(pair, -1) + 1
@@ -180,6 +219,12 @@ def race_lines(result: Result, told: Iterable[Cause], limits: Limits) -> list[st
     return [*lines, *_folded(list(folded.values()))]
 
 
+def _counted(races: Sequence[RaceEntry]) -> list[str]:
+    """How many races there are, where there is no room to tell of them."""
+    kinds = "/".join(dict.fromkeys(race.kind for race in races))
+    return [f"{len(races)} {kinds} race{'s' * (len(races) != 1)} (--all tells of them)"] * bool(races)
+
+
 def _fitting(races: Sequence[Sequence[str]], width: int) -> int:
     """How many races there is room for."""
     used = 0
@@ -196,6 +241,8 @@ def _race(race: RaceEntry, known: set[str], limits: Limits) -> tuple[list[str], 
     lines = [] if known else limits.story(race.execution, race.steps, race.left)
     lines += [race.reason] if race.reason and race.reason not in known else []
     told = {*known, *race.execution, *([race.reason] if race.reason else [])}
+    if limits.tightest:
+        between = limits.beginning(between, _LINES_OF_A_PAIR)
     return [f"{race.kind} race between {between}", *(f"    {plain(line)}" for line in lines)], told
 
 

@@ -9,6 +9,7 @@ from ptxmm.checker import Outcome
 from ptxmm.findings import besides, bound_of, undefined_by_race
 from ptxmm.report import plain
 from ptxmm.report.brief import (
+    FEWEST_STEPS,
     LINES,
     WIDTH,
     Limits,
@@ -30,6 +31,8 @@ _WIDEST = 64  # characters of the name column
 _MOST_STATES = 40  # shown for a single test
 #: Spin loops that are told one by one, and notes of what an answer rests on.
 _MOST_LOOPS, _MOST_NOTES = 2, 3
+#: How far pages leave out what follows from something else, and lines of what an endless execution does there.
+_TIGHTEST, _LINES_OF_WAITS = 2, 3
 #: Findings of litmus tests that may be that an execution does not terminate.
 _MAY_WAIT = ("condition", "no_deadlock", "terminates")
 #: Findings of litmus tests that a row tells.
@@ -149,24 +152,34 @@ class TextReport:
         if self._everything:
             return lines(Limits(None))
         width = self._columns or WIDTH
-        without = lines(Limits(0, width))
-        page = lines(Limits(room_for_steps(without, width), width))
-        if height(page, width) <= LINES or not (failing(result) or result.races):
-            return page
-        without = lines(Limits(0, width, tight=True))
-        return lines(Limits(room_for_steps(without, width), width, tight=True))
+        page: list[str] = []
+        for tight in range(_TIGHTEST + 1):
+            room = room_for_steps(lines(Limits(0, width, tight=tight)), width)
+            page = lines(Limits(room, width, tight=tight))
+            over = height(page, width) - LINES
+            if over > 0 and room > FEWEST_STEPS:  # steps name threads, which are told of, too
+                page = lines(Limits(max(FEWEST_STEPS, room - over), width, tight=tight))
+                over = height(page, width) - LINES
+            if over <= 0 or not (failing(result) or result.races):
+                break
+        return page
 
     def _lines(self, result: Result, limits: Limits) -> list[str]:
         page = self._head(result)
         if result.of_kernel or len(result.checks) > 1:
-            page += self._checks(result)
+            page += self._checks(result, limits)
         first = causes(result) if result.of_kernel else []
         rests = self._rests_on(result, limits) if result.of_kernel or len(result.checks) > 1 else []
-        page += [f"    {line}" for line in cause_lines(first, everything=limits.everything)] if first else rests
+        page += (
+            [f"    {line}" for line in cause_lines(first, everything=limits.everything, fewest=limits.tightest)]
+            if first
+            else rests
+        )
         if result.observation is not None and result.verdict != "undefined":  # nothing is promised of outcomes then
             page += self._outcomes(result, limits)
-        page += [line for lines in told(result, first, limits) for line in ["", *lines]]
-        page += [""] * bool((result.of_kernel or len(result.checks) > 1) and result.races)
+        page += [line for i, lines in enumerate(told(result, first, limits)) for line in [*_between(i, limits), *lines]]
+        if (result.of_kernel or len(result.checks) > 1) and result.races:
+            page += _between(len(page) if any(c.story for c in failing(result)) else 0, limits)
         page += [f"    {line}" for line in race_lines(result, first, limits)]
         page += rests if first else []
         if result.why:
@@ -216,14 +229,21 @@ class TextReport:
             page.append(f"    {executions_of(result.executions)}")
         return page
 
-    def _checks(self, result: Result) -> list[str]:
+    def _checks(self, result: Result, limits: Limits) -> list[str]:
         """Each check of a kernel test."""
-        lines = []
+        lines: list[str] = []
+        last = ""
         for check in result.checks:
             word, style = {True: ("holds", "good"), False: ("fails", "bad"), None: ("open", "open")}[check.holds]
             if check.bounded:
                 word, style = "bound", "open"
-            lines.append(f"    {self._paint(style, word.ljust(5))}  {plain(check.text)}")
+            start = f"    {self._paint(style, word.ljust(5))}  "
+            is_property = check.kind == check.text
+            if limits.tightest and is_property and start == last:
+                lines[-1] += f", {check.kind}"
+            else:
+                lines.append(start + plain(check.text))
+            last = start if is_property else ""
         return lines
 
     def _rests_on(self, result: Result, limits: Limits) -> list[str]:
@@ -236,6 +256,10 @@ class TextReport:
             places = ", ".join(dict.fromkeys(str((loop.source or loop.spot).line) for loop in loops))
             named = "a spin loop, of line" if len(loops) == 1 else f"{len(loops)} spin loops, of lines"
             lines = [f"{named} {places}: the last iteration stands for all (--all tells more)"]
+        if limits.tightest and len(lines) + len(notes) > 1:
+            counts = [(len(loops), "spin loop"), (len(notes), "note")]
+            told = " and ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counts if count)
+            return [f"    it rests on {told} (--all tells of them)"]
         if not limits.everything and len(notes) > _MOST_NOTES:
             notes[_MOST_NOTES - 1 :] = [f"and {len(notes) - _MOST_NOTES + 1} more notes (--all tells them)"]
         return [f"    {line}" for line in (*lines, *notes)]
@@ -290,24 +314,42 @@ def told(result: Result, causes: Sequence[Cause], limits: Limits) -> list[list[s
         if not of_states and not (check.kind == "race_free" and result.races):
             shown = (tuple(check.spots), tuple(check.story))
             found.setdefault(shown if any(shown) else check.message, []).append(check)
+    if limits.tightest:
+        return [_shown(checks, causes, limits, first=not i) for i, checks in enumerate(found.values())]
     return [_shown(checks, causes, limits) for checks in found.values()]
 
 
-def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: Limits) -> list[str]:
-    """Why some checks do not hold that one execution breaks."""
-    first = checks[0]
+def _shown(checks: Sequence[Checked], causes: Sequence[Cause], limits: Limits, *, first: bool = True) -> list[str]:
+    """Why some checks do not hold that one execution breaks; of another execution than the `first` only what it is."""
+    shown = checks[0]
     heads: dict[str, list[str]] = {}
     for check in checks:
         again = (
-            check.message != first.message and _ends_nowhere(check) and _ends_nowhere(first) and not limits.everything
+            check.message != shown.message and _ends_nowhere(check) and _ends_nowhere(shown) and not limits.everything
         )
-        heads.setdefault("for the same reason" if again else check.message, []).append(check.kind)
-    spots = [] if first.causes and first.steps else first.spots  # the steps say it
+        heads.setdefault("for the same reason" if again else _message(check, limits), []).append(check.kind)
+    told = [f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()]
+    if not first:
+        return [f"    {limits.beginning(line.strip(), _LINES_OF_WAITS)}" for line in told]
+    spots = [] if shown.causes and shown.steps else shown.spots  # the steps say it
     return [
-        *(f"    {_headed(kinds, plain(message))}" for message, kinds in heads.items()),
+        *told,
         *(f"      {plain(f'{spot}: {what}')}" for spot, what in spots if not told_first(spot, what, causes)),
-        *(f"      {plain(line)}" for line in limits.story(first.story, first.steps, first.left)),
+        *(f"      {plain(line)}" for line in limits.story(shown.story, shown.steps, shown.left)),
     ]
+
+
+def _message(check: Checked, limits: Limits) -> str:
+    """Why a check does not hold; where there is no room, without its text, which stands above."""
+    message = check.message
+    if limits.tightest and message.startswith(check.text):
+        return check.kind + message[len(check.text) :]
+    return message
+
+
+def _between(number: int, limits: Limits) -> list[str]:
+    """What keeps apart what shows that checks do not hold; before what is no first thing nothing where there is no room."""
+    return [] if number and limits.tightest else [""]
 
 
 def _ends_nowhere(check: Checked) -> bool:

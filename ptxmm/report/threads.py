@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from ptxmm.result import Checked, RaceEntry, RaceEvent, Result, Step
+from ptxmm.result import Cause, Checked, RaceEntry, RaceEvent, Result, Step
 
 #: A name that a page has no more often stays as it is.
 _FEW = 2
@@ -78,15 +78,20 @@ def _renamed(result: Result, new: Callable[[str], str]) -> Result:
 def _check(check: Checked, new: Callable[[str], str]) -> Checked:
     return replace(
         check, message=new(check.message), spots=[(spot, new(what)) for spot, what in check.spots],
-        story=_story(check.story, check.steps, new),
+        story=_story(check.story, check.steps, new), causes=_causes(check.causes, new),
     )  # fmt: skip
 
 
 def _race(race: RaceEntry, new: Callable[[str], str]) -> RaceEntry:
     first, second = (_event(event, new) for event in race.events)
     return replace(
-        race, events=(first, second), reason=new(race.reason), execution=_story(race.execution, race.steps, new)
-    )
+        race, events=(first, second), reason=new(race.reason), execution=_story(race.execution, race.steps, new),
+        causes=_causes(race.causes, new),
+    )  # fmt: skip
+
+
+def _causes(causes: Sequence[Cause], new: Callable[[str], str]) -> list[Cause]:
+    return [cause._replace(what=new(cause.what)) for cause in causes]
 
 
 def _event(event: RaceEvent, new: Callable[[str], str]) -> RaceEvent:

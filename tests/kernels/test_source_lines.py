@@ -46,7 +46,7 @@ ASKED = {
 #: A line of a file, as reports name it; a line of the PTX with that of the source; a step of an execution.
 _NAMED = re.compile(r"([\w./-]+\.(?:cu|cuh|h|ptx)):(\d+)")
 _BOTH = re.compile(r"([\w./-]+\.cu):(\d+) \(PTX (\d+)")
-_STEP = re.compile(r"^\s+(?:CTA|T\d).*?  \S+ \(PTX (\d+)\)  (\S.*?)(?:  |$)", re.MULTILINE)
+_STEP = re.compile(r"^\s+(?:CTA|T\d).*?  \S+ \(PTX (\d+)\)  ([^\s(].*?)(?:  |$)", re.MULTILINE)
 _CAUSE = re.compile(r"^    ([\w./-]+\.cu):(\d+): .*\n(.*)$", re.MULTILINE)
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*inlined_at\s+(\d+)\s+(\d+))?")
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.MULTILINE)

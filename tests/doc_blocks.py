@@ -258,9 +258,23 @@ def _gpu_differences() -> str:
 
 
 def _gpu_left_out() -> str:
-    from gpu.left_out import NOT_COMPARED
+    from collections import Counter
 
-    lines = ["| Manual | Why |", "|---|---|", *(f"| {section} | {why} |" for section, why in NOT_COMPARED.items())]
+    import reference
+    from gpu.left_out import HERE_ONLY, NOWHERE, is_whole, nowhere
+
+    forms = reference.all_forms()
+    why = Counter(nowhere(form) for form in forms)
+    whole, alone = sum(map(is_whole, forms)), sum(not is_whole(form) and not nowhere(form) for form in forms)
+    sections = {reason: section for section, reason in NOWHERE.items()}
+    lines = [
+        f"Of {len(forms)} forms that are executed, {alone} have kernels of their own, {whole} stand in whole kernels, and "
+        f"{sum(count for reason, count in why.items() if reason)} are compared nowhere:", "",
+        "| Forms | Manual | Why |", "|---|---|---|",
+        *(f"| {count} | {sections.get(reason, '')} | {reason} |" for reason, count in why.most_common() if reason),
+        *(f"| {sum(f'{form.section}.'.startswith(f'{section}.') for form in forms)} | {section} | {reason} |"
+          for section, reason in HERE_ONLY.items()),
+    ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
 

@@ -1,66 +1,63 @@
-"""Which forms are not compared with a GPU, and why."""
+"""Which forms kernels of a single instruction do not compare with a GPU: those that stand in whole kernels, and those that
+nothing compares, with the reason."""
 
 from __future__ import annotations
 
 from ptxcore.isa import async_copy, barriers
 from ptxcore.isa.form import Form
 
-#: Forms of which no thread or warp alone decides what comes out, or whose results differ by machine, by section.
-NOT_COMPARED = {
-    "9.7.9.12": "asynchronous: a barrier object tells when it is done",
-    "9.7.9.13": "asynchronous: a barrier object tells when it is done",
-    "9.7.9.14": "needs buffers of several devices",
-    "9.7.9.17": "leaves memory undefined",
-    "9.7.9.18": "cache policies are opaque",
-    "9.7.9.19": "asks about addresses, which differ by machine",
-    "9.7.9.20": "converts addresses, which differ by machine",
-    "9.7.9.23": "addresses of a cluster differ by machine",
-    "9.7.9.24": "asks about addresses of a cluster",
-    "9.7.9.25.3.2": "has no result; copies are waited for by cp.async.wait_all",
-    "9.7.9.25.4": "asynchronous: a barrier object or a group tells when it is done",
-    "9.7.9.25.5": "asynchronous: a barrier object or a group tells when it is done",
-    "9.7.9.25.6": "has no result",
-    "9.7.9.26": "tensor maps are opaque",
-    "9.7.10": "no kernel is made of images yet",
-    "9.7.11": "no kernel is made of images yet",
-    "9.7.13.2": "has no result",
-    "9.7.13.3": "has no result",
-    "9.7.13.4": "has no result",
-    "9.7.13.7": "asynchronous: a barrier object tells when it is done",
-    "9.7.13.13": "has no result",
-    "9.7.13.15": "barrier objects are opaque",
-    "9.7.13.16": "tensor maps are opaque",
-    "9.7.13.17": "what is cancelled depends on the schedule",
-    "9.7.13.18": "the response is opaque",
-    "9.7.15": "no kernel is made of matrices yet",
-    "9.7.16": "no kernel is made of tensor memory yet",
-    "9.7.17": "addresses on the stack differ by machine",
-    "9.7.19": "ends the launch, or has no result",
+#: Sections whose forms stand in whole kernels (`whole.py`): what they do takes several threads, shared memory, or an
+#: instruction that tells when it is done; or their results differ by machine, and are used and not shown.
+WHOLE = (
+    "9.7.9.12", "9.7.9.13", "9.7.9.17", "9.7.9.18", "9.7.9.19", "9.7.9.20", "9.7.9.23", "9.7.9.24", "9.7.9.25.3.2",
+    "9.7.9.25.3.3", "9.7.9.25.4", "9.7.9.25.5", "9.7.9.25.6", "9.7.9.26", "9.7.10", "9.7.11", "9.7.12", "9.7.13.2",
+    "9.7.13.3", "9.7.13.4", "9.7.13.7", "9.7.13.13", "9.7.13.15", "9.7.13.16", "9.7.13.17", "9.7.13.18", "9.7.14",
+    "9.7.15", "9.7.16", "9.7.17", "9.7.19",
+)  # fmt: skip
+#: What waits and gives nothing, of sections whose other forms give something.
+_SILENT = (barriers.bar_arrive, barriers.bar_sync, async_copy.wait_all, async_copy.wait_group)
+
+#: Forms that nothing compares, by section.
+NOWHERE = {
+    "9.7.9.14": "needs buffers of several GPUs behind one multicast object",
+    "9.7.19.1": "stops the launch for a debugger",
+    "9.7.19.4": "ends the launch with an error",
+}
+#: Single forms, by section and a part of their syntax line.
+_SINGLE = {
+    ("9.7.9.19", "a:u32"): "needs addresses of 32 bits, which no GPU has any more",
+    ("9.7.9.13", "size:u32"): "needs addresses of 32 bits, which no GPU has any more",
+}
+#: Sections where ptxas takes more forms than the manual has, which mean what those of the manual do.
+_SPELLINGS = ("9.7.9.12", "9.7.10.5")
+#: What of whole kernels runs on our machine only, and why.
+HERE_ONLY = {
+    "9.7.10": "kernels are there, and run on our machine beside NumPy; no texture is made on a GPU yet",
+    "9.7.11": "kernels are there, and run on our machine beside NumPy; no surface is made on a GPU yet",
 }
 
 
-#: Sections whose forms stand in whole kernels (`whole.py`), and not in kernels of a single instruction.
-WHOLE = ("9.7.14",)
+def _is_in(form: Form, section: str) -> bool:
+    return f"{form.section}.".startswith(f"{section}.")
 
 
 def is_whole(form: Form) -> bool:
-    """Whether a form is of such a section."""
-    return any(f"{form.section}.".startswith(f"{section}.") for section in WHOLE)
+    """Whether a form stands in whole kernels."""
+    return not nowhere(form) and (form.run in _SILENT or any(_is_in(form, section) for section in WHOLE))
 
 
-def reason_against(form: Form) -> str:
-    """Why no kernel is made of a form; "" where one is."""
+def nowhere(form: Form) -> str:
+    """Why nothing compares a form; "" where something does."""
     if form.only == "manual":
         return "ptxas does not take the form"
     if form.until.split()[:1] == ["1.4"]:
         return "of PTX ISA 1.3, whose kernels have no parameters"
-    parts = form.section.split(".")
-    for count in range(len(parts), 2, -1):
-        reason = NOT_COMPARED.get(".".join(parts[:count]))
-        if reason:
+    for section, reason in NOWHERE.items():
+        if _is_in(form, section):
             return reason
-    if form.run in (barriers.bar_arrive, barriers.bar_sync, async_copy.wait_all, async_copy.wait_group):
-        return "has no result"
-    if form.kind not in ("value", "warp", "effect"):
-        return "computes nothing"
+    for (section, part), reason in _SINGLE.items():
+        if _is_in(form, section) and part in form.syntax:
+            return reason
+    if form.only == "ptxas" and form.section in _SPELLINGS:
+        return "ptxas alone takes the form, which means what one of the manual does"
     return ""

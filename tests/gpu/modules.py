@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import driver
 from gpu import probes
-from gpu.left_out import is_whole, reason_against
+from gpu.left_out import is_whole, nowhere
 from gpu.probes import Probe, Unfit
 
 from ptxcore.check.module import read_and_check
@@ -74,7 +74,7 @@ def plan(forms: Iterable[Form], machine: Machine, *, most: int, seed: object) ->
     made = Plan()
     number = 0
     for form in forms:
-        reason = reason_against(form)
+        reason = nowhere(form)
         if reason:
             made.left_out[form] = reason
             continue

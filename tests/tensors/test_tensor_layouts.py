@@ -33,7 +33,7 @@ def test_interleaved_tensors_are_slices_of_channels(number: int) -> None:
     whole = np.frombuffer(r.randbytes(images * slices * height * width * slice_), np.uint8).copy()
     tensor = whole.reshape(images, slices, height, width, slice_)
     box = [r.randint(1, 3) for _ in range(4)]  # slices, W, H, N
-    at = [r.randint(0 if stores else -1, n) for n in (slices, width, height, images)]
+    at = [r.randint(0, n - 1) if stores else r.randint(-1, n) for n in (slices, width, height, images)]
     channels = slice_ // 2
     map_ = ptxmm.TensorMap(
         whole, type="u16", dims=(slices * channels - r.randint(0, 3), width, height, images),
@@ -50,6 +50,7 @@ def test_interleaved_tensors_are_slices_of_channels(number: int) -> None:
     if stores:
         padded[cut] = shared[to].reshape(padded[cut].shape)
         expected = padded[4:-8, 4:-8, 4:-8, 4:-8].copy()
+        assert not np.array_equal(expected, tensor)
         run(storing("tile", 4, 128), map_, shared, given)
         assert np.array_equal(whole.reshape(tensor.shape), expected)
     else:

@@ -72,16 +72,18 @@ def test_loads_that_reduce(op: str, modifiers: str, type_: str, num: int) -> Non
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_halves_that_reduce(same: bool) -> None:
+@pytest.mark.parametrize("kind", ["u32", "f32"])
+def test_halves_that_reduce(same: bool, kind: str) -> None:
     """What a lane's columns are is told for neither half alone nor for both; a value that needs it is unknown."""
     body = (
-        "tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.u32 {%r0, %r1}, {%r2}, [%mine], 4; "
-        f"{WAIT_LD} mul.wide.u32 %q, %t, 4; add.u64 %q, %q, %out; st.global.b32 [%q], %r2; setp.gt.u32 %p2, %r2, 9; "
+        "tcgen05.ld.red.sync.aligned.16x32bx2.x2.max." + kind + " {%r0, %r1}, {%r2}, [%mine], 4; "
+        f"{WAIT_LD} mul.wide.u32 %q, %t, 4; add.u64 %q, %q, %out; st.global.b32 [%q], %r2; setp.gt.u32 %p2, %r2, 0x70000000; "
         "@%p2 st.global.b32 [%q], %r0;"
     )
     text = accepted(module(body, filled=8, shared=0, declared=".reg .b32 %r<4>;", target="sm_103a"))
     cells = np.zeros((128, 8), np.uint32)
-    cells[:, 1] = np.arange(128) % 9
+    numbers = (np.arange(128) % 9).astype(np.float32).view(np.uint32) if kind == "f32" else np.arange(128) % 9
+    cells[:, 1] = numbers
     cells[:, 4] = cells[:, 1] if same else 7
     if same:
         got = run(text, None, cells, 128).reshape(4, 2, 16)

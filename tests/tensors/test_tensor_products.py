@@ -128,6 +128,29 @@ def test_saturated_and_disabled_lanes() -> None:
     assert (expected == (1 << 31) - 1).any()
 
 
+@pytest.mark.parametrize("where", ["shared", "tensor"])
+@pytest.mark.parametrize("lanes", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_lanes_and_a_scale_of_the_input(where: str, lanes: bool, scaled: bool) -> None:
+    """The operands that may be left out, in all combinations; a scale of 0 changes nothing."""
+    rng = np.random.default_rng(2 * lanes + scaled)
+    a, b = rng.integers(-8, 9, (128, 16)).astype(np.float16), rng.integers(-8, 9, (8, 16)).astype(np.float16)
+    memory, da, db = shared(*(np.ascontiguousarray(x).view(np.uint8) for x in (a, b)))
+    cells = cells_of(rng, 16)
+    cells.view(np.uint32)[:, 8:] = a.view(np.uint32)
+    masks = [0xF0, 1, 0x80000000, 6] if lanes else [0] * 4
+    text = program(
+        f"tcgen05.mma.cta_group::1.kind::f16 [%base], {'%da' if where == 'shared' else '[%at]'}, %db, "
+        f"{instruction(1, 0, 0, 128, 8):#x}{', {%r0, %r1, %r2, %r3}' if lanes else ''}, %p2{', 0' if scaled else ''};",
+        da, db, "add.u32 %at, %base, 8;" + "".join(f"mov.u32 %r{i}, {mask};" for i, mask in enumerate(masks)),
+    )  # fmt: skip
+    got = run(accepted(module(text, filled=16, back=8, declared=DECLARED)), memory, cells, 1024)
+    written = np.array([not masks[r // 32] >> r % 32 & 1 for r in range(128)])
+    expected = cells[:, :8] + written[:, None] * (a.astype(np.float64) @ b.astype(np.float64).T)
+    assert (got.view(np.float32).reshape(128, 8) == expected).all()
+    assert written.all() is not lanes
+
+
 SCALED = [
     ("mxf8f6f4", "", "e4m3", 1, "ue8m0", 2), ("mxf8f6f4", ".block32", "e2m1", 1, "ue8m0", 0),
     ("mxf4", ".block32", "e2m1", 2, "ue8m0", 2), ("mxf4nvf4", ".scale_vec::4X", "e2m1", 4, "ue4m3", 0),
@@ -136,7 +159,8 @@ SCALED = [
 
 
 @pytest.mark.parametrize(("kind", "vector", "type_", "chunks", "scale", "first"), SCALED)
-def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, first: int) -> None:
+@pytest.mark.parametrize("where", ["shared", "tensor"])
+def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, first: int, where: str) -> None:
     rng = np.random.default_rng(chunks)
     small = kind != "mxf8f6f4"
     k, n = (64, 40) if small else (32, 40)
@@ -146,8 +170,10 @@ def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, fir
     else:
         held = [x if type_ == "e4m3" else groups(x, type_) for x in (a, b)]
     memory, da, db = shared(held[0], held[1], 6)
+    kept = held[0] if small else a << (2 if type_ == "e2m1" else 0)  # in Tensor Memory
     factors = [rng.integers(*((126, 130) if scale == "ue8m0" else (0x30, 0x40)), (x, chunks)) for x in (128, n)]
-    cells = cells_of(rng, 48)
+    cells = cells_of(rng, 56)
+    cells.view(np.uint32)[:, 48:] = np.ascontiguousarray(kept).view(np.uint32)
     for start, table in ((40, factors[0]), (44, factors[1])):
         words = rng.integers(0, 1 << 32, (128, 4), np.uint32).view(np.uint8).reshape(128, 4, 4)
         for row, of_row in enumerate(table):
@@ -156,10 +182,11 @@ def test_scaled(kind: str, vector: str, type_: str, chunks: int, scale: str, fir
     number = 1 if small else SMALL[type_][2]
     idesc = number << 7 | number << 10 | first << 4 | n >> 3 << 17 | int(scale == "ue8m0") << 23 | 1 << 27 | first << 29
     text = program(
-        f"tcgen05.mma.cta_group::1.kind::{kind}.block_scale{vector} [%base], %da, %db, {idesc:#x}, [%sa], [%sb], %p2;",
-        da, db, "add.u32 %sa, %base, 40; add.u32 %sb, %base, 44;",
+        f"tcgen05.mma.cta_group::1.kind::{kind}.block_scale{vector} [%base], {'%da' if where == 'shared' else '[%at]'}, %db, "
+        f"{idesc:#x}, [%sa], [%sb], %p2;",
+        da, db, "add.u32 %sa, %base, 40; add.u32 %sb, %base, 44; add.u32 %at, %base, 48;",
     )  # fmt: skip
-    got = run(accepted(module(text, filled=48, back=n, declared=DECLARED)), memory, cells, 128 * n)
+    got = run(accepted(module(text, filled=56, back=n, declared=DECLARED)), memory, cells, 128 * n)
     numbers = [2.0 ** (t - 127.0) if scale == "ue8m0" else value("e4m3", t) for t in factors]
     left, right = (value(type_, x) * np.repeat(f, k // chunks, axis=1) for x, f in zip((a, b), numbers, strict=True))
     expected = cells[:, :n].astype(np.float64) + left @ right.T

@@ -41,6 +41,9 @@ class Concurrent(Launch):
         launch._turns(cta)
         self.progressed, self.busy = self.progressed or launch.progressed, self.busy or launch.busy
 
+    def _complete(self, cta: Cta) -> None:
+        Launch._complete(cast(Launch, cta.launch), cta)
+
     def _do_pending(self) -> None:
         came = self.progressed
         for launch in self.launches:

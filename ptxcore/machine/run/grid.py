@@ -199,6 +199,7 @@ class Launch:
             self._do_pending()
             ended = [cta for cta in resident if not cta.alive]
             for cta in ended:
+                self._complete(cta)
                 threads -= len(cta.threads)
                 finished += 1
                 cta.end()
@@ -243,6 +244,17 @@ class Launch:
                 operation.late -= 1
         if self.random is not None:
             self.random.shuffle(begun)
+        self._do(begun)
+
+    def _complete(self, cta: Cta) -> None:
+        """Does what threads of a CTA began without a way to learn of it: that is complete at the end of the CTA (sections
+        9.7.9.12 and 9.7.13.7)."""
+        own = [operation for operation in self.pending if operation.thread.cta is cta and not operation.late]
+        if own:
+            self.pending = [operation for operation in self.pending if operation not in own]
+            self._do(own)
+
+    def _do(self, begun: Sequence[Operation]) -> None:
         for operation in begun:
             self.progressed = True
             try:

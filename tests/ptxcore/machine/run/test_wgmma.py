@@ -258,6 +258,10 @@ CASES = {
     "sparse tf32": Case("f32", "tf32", "tf32", 8, Laid(64), Laid(64), sparse=1),
     "sparse tf32, A in registers": Case("f32", "tf32", "tf32", 24, None, Laid(), sparse=0),
     "sparse s8": Case("s32", "s8", "u8", 16, Laid(128), Laid(64), sparse=0),
+    "sparse bf16": Case("f32", "bf16", "bf16", 8, Laid(64), Laid(128), sparse=1),
+    "sparse f16, A in registers": Case("f16", "f16", "f16", 8, None, Laid(64), sparse=0),
+    "sparse e5m2": Case("f32", "e5m2", "e4m3", 8, Laid(32), Laid(64), sparse=0, signs=(-1, 1)),
+    "sparse u8, A in registers": Case("s32", "u8", "s8", 8, None, Laid(64), sparse=0, saturates=True),
     "sparse e4m3, A in registers": Case("f16", "e4m3", "e4m3", 8, None, Laid(128), sparse=0),
 }
 #: Random inputs of each.

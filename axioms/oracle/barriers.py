@@ -65,15 +65,9 @@ class _Arrival:
         return count
 
     @property
-    def kind(self) -> str:
-        assert self.event.effect is not None
-        return self.event.effect.barrier
-
-    @property
     def operation(self) -> str:
         """How predicates are combined; "" where they are not."""
-        assert self.event.effect is not None
-        return self.event.effect.operator
+        return self.event.effect.operator if self.event.effect is not None else ""
 
 
 class NamedBarrier(NamedTuple):
@@ -164,7 +158,7 @@ def _culprits(program: Program, group: Sequence[_Arrival]) -> Iterator[tuple[int
 
 def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
     """Whether a `bar.red` returned what the predicates of its instance reduce to."""
-    if arrival.kind != "red" or arrival.wait is None:
+    if not arrival.operation or arrival.wait is None:
         return True
     votes = []
     for i, j in choice.pairs:
@@ -172,10 +166,8 @@ def _agrees(program: Program, choice: BarrierChoice, arrival: _Arrival) -> bool:
             effect = program.events[i].effect
             assert effect is not None and type(effect.operand) is int
             votes.append(effect.operand)
-    effect = arrival.event.effect
-    assert effect is not None
-    reduced = {"popc": sum(votes), "and": int(all(votes)), "or": int(any(votes))}[effect.operator]
-    return effect.answer == reduced
+    reduced = {"popc": sum(votes), "and": int(all(votes)), "or": int(any(votes))}[arrival.operation]
+    return arrival.event.effect is not None and arrival.event.effect.answer == reduced
 
 
 def _named(
@@ -288,10 +280,9 @@ def _deal(
             choice.early = _DIFFERENT_COUNTS
         if _divergent(program, [m.event for m in group]):
             choice.misuse = _DIVERGENT
-        if waiting and len({m.kind == "red" for m in group}) > 1:
-            choice.misuse = "bar.red mixed with other barriers in one instance of a barrier"
-        elif waiting and len({m.operation for m in group}) > 1:
-            choice.misuse = "bar.red with different operations in one instance of a barrier"
+        if waiting and len({m.operation for m in group}) > 1:
+            how = "with different operations" if all(m.operation for m in group) else "mixed with other barriers"
+            choice.misuse = f"bar.red {how} in one instance of a barrier"
         if choice.misuse is not None and not choice.culprits:
             choice.culprits = tuple(_culprits(program, group))
         # From its first misuse on, a barrier owes nothing.
@@ -310,7 +301,7 @@ def _deal(
             for b in waiting:
                 assert b.wait is not None
                 pairs.append((a.event.index, b.wait.index))
-                if b.kind == "red":
+                if b.operation:
                     flows.append((a.event.index, b.wait.index))
     order = [(i, j) for i, k in number.items() for j, l in number.items() if k < l]
     whole = BarrierChoice(tuple(pairs), tuple(flows), choice.misuse, (*order, *exits, *disagreed), again=tuple(again))

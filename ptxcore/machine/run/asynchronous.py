@@ -7,6 +7,7 @@ wait shows; random ones at any time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 from ptxcore.machine.run.faults import Fault, fault
@@ -41,6 +42,24 @@ class Operation:
     def perform(self) -> None:
         assert self.action is not None
         self.action()
+
+
+def due(
+    pending: Sequence[Operation], random: Random | None, progressed: bool
+) -> tuple[list[Operation], list[Operation]]:
+    """Of operations that have begun those to do now, in their order, and those left for later, while threads get on."""
+    left: list[Operation] = []
+    if progressed and random is not None:
+        left = [operation for operation in pending if random.getrandbits(1)]
+    elif progressed:
+        left = [operation for operation in pending if operation.late]
+        for operation in left:
+            operation.late -= 1
+    kept = set(map(id, left))
+    now = [operation for operation in pending if id(operation) not in kept]
+    if random is not None:
+        random.shuffle(now)
+    return now, left
 
 
 class Copy(Operation):

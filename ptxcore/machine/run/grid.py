@@ -16,7 +16,7 @@ from ptxcore.isa.form import Use
 from ptxcore.machine.ir.collective import mask_position
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.ops import Op, Program
-from ptxcore.machine.run.asynchronous import Operation
+from ptxcore.machine.run.asynchronous import Operation, due
 from ptxcore.machine.run.clusters import Clusters, clusters_of
 from ptxcore.machine.run.codegen import Compiled, Compiler, polls
 from ptxcore.machine.run.cta import Cta
@@ -232,23 +232,11 @@ class Launch:
 
     def _do_pending(self) -> None:
         """Does asynchronous operations: all, or in random schedules some of them."""
-        begun, self.pending = self.pending, []
-        if self.random is not None and self.progressed:
-            self.pending = [operation for operation in begun if self.random.getrandbits(1)]
-            left = set(map(id, self.pending))
-            begun = [operation for operation in begun if id(operation) not in left]
-        elif self.progressed:
-            self.pending = [operation for operation in begun if operation.late]
-            begun = [operation for operation in begun if not operation.late]
-            for operation in self.pending:
-                operation.late -= 1
-        if self.random is not None:
-            self.random.shuffle(begun)
+        begun, self.pending = due(self.pending, self.random, self.progressed)
         self._do(begun)
 
     def _complete(self, cta: Cta) -> None:
-        """Does what threads of a CTA began without a way to learn of it: that is complete at the end of the CTA (sections
-        9.7.9.12 and 9.7.13.7)."""
+        """Does what a CTA began without a way to learn of it: that is complete at its end (9.7.9.12, 9.7.13.7)."""
         own = [operation for operation in self.pending if operation.thread.cta is cta and not operation.late]
         if own:
             self.pending = [operation for operation in self.pending if operation not in own]

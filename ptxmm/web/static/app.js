@@ -19,7 +19,7 @@ import { copyLink, keys, otherPane, splitter, theme, toast, windows } from './pa
 // After the last key: so long nothing is asked, and so long an answer may take before the text alone is looked at.
 const PAUSE = 60;
 const SLOW = 250;
-const PAGE = crypto.randomUUID();
+const PAGE = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
 
 const said = byId('said');
 const speak = debounced(text => { said.textContent = text; }, 700);

@@ -8,7 +8,7 @@ const ATTRIBUTES = new Set([
   'transform', 'fill', 'fill-opacity', 'fill-rule', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'stroke-linecap',
   'stroke-opacity', 'opacity', 'paint-order', 'font-family', 'font-size', 'font-weight', 'font-style', 'text-anchor',
   'dominant-baseline', 'xml:space', 'marker-end', 'marker-start', 'marker-mid', 'refX', 'refY', 'markerWidth', 'markerHeight',
-  'markerUnits', 'orient', 'data-event', 'data-relation', 'data-from', 'data-to', 'data-theme',
+  'markerUnits', 'orient', 'data-event', 'data-relation', 'data-from', 'data-to',
 ]);
 const ELSEWHERE = /url\(\s*(?!["']?#)|[@\\]import|expression\(/i;
 

@@ -186,7 +186,7 @@ export class ExecutionView {
   }
 
   _addRelation() {
-    const name = this._other.value.trim();
+    const name = this._other.value.trim().replace(/\s*([^\w\s"])\s*/g, '$1'); // names of lines are kept apart by spaces
     if (!name || this.more.includes(name)) return;
     this.more = [...this.more, name];
     this._other.value = '';

@@ -11,7 +11,7 @@ export class Library {
     this._open = open;
     this._all = null;
     this._search = element('input', {
-      type: 'search', id: 'library-search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'library-list', 'aria-autocomplete': 'list',
+      type: 'text', inputmode: 'search', id: 'library-search', role: 'combobox', 'aria-expanded': 'true', 'aria-controls': 'library-list', 'aria-autocomplete': 'list',
       'aria-label': T.librarySearch, placeholder: T.librarySearch, spellcheck: 'false', autocomplete: 'off', autofocus: true,
       on: { input: () => this._narrow(), keydown: event => this._key(event) },
     });

@@ -55,6 +55,7 @@ export class Picture extends EventTarget {
     }
     const natural = parseFloat(picture.getAttribute('width')) || 0;
     if (natural) picture.style.minWidth = `${Math.round(natural * 0.62)}px`;
+    this._dark = [...sheet.cssRules].filter(rule => rule instanceof CSSMediaRule && /prefers-color-scheme/.test(rule.media.mediaText));
     this._root.adoptedStyleSheets = [sheet, OWN];
     this._root.replaceChildren(picture);
     this.theme();
@@ -65,8 +66,8 @@ export class Picture extends EventTarget {
   /** Follows the page: light, dark, or as the system is. */
   theme() {
     const wanted = document.documentElement.dataset.theme;
-    if (wanted === 'light' || wanted === 'dark') this._svg?.setAttribute('data-theme', wanted);
-    else this._svg?.removeAttribute('data-theme');
+    const dark = { light: 'not all', dark: 'all' }[wanted] ?? '(prefers-color-scheme: dark)';
+    for (const rule of this._dark ?? []) rule.media.mediaText = dark;
     this.dispatchEvent(new Event('colours'));
   }
 

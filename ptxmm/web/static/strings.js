@@ -76,7 +76,7 @@ export const T = {
   repairs: 'Repair',
   findRepairs: 'Find repairs',
   repairing: 'Looking for the smallest edits that make every check hold…',
-  repairCount: count => `${some(count, 'proposal', 'proposals')}, each proven by the same check`,
+  repairCount: count => some(count, 'proposal', 'proposals'),
   apply: 'Apply',
   applied: 'Repair applied.',
   undo: 'Undo',

@@ -39,7 +39,7 @@ export class Reasons {
   _item(model, reason) {
     const depth = Math.min(4, reason.text.search(/\S|$/) >> 1);
     const place = { class: `depth-${depth}` };
-    if (!reason.edges?.length) return element('li', place, element('p', { class: 'reason' }, coded(reason.text.trim())));
+    if (!reason.edges?.length && !reason.events?.length) return element('li', place, element('p', { class: 'reason' }, coded(reason.text.trim())));
     const node = element('button', {
       type: 'button', class: 'reason', 'aria-pressed': 'false',
       on: {
@@ -48,7 +48,7 @@ export class Reasons {
         click: () => this._pin(item),
       },
     }, coded(reason.text.trim()));
-    const item = { model, node, edges: reason.edges, execution: reason.execution };
+    const item = { model, node, edges: reason.edges ?? [], events: reason.events ?? [], execution: reason.execution };
     this._items.push(item);
     return element('li', place, node);
   }
@@ -81,14 +81,16 @@ export class Reasons {
 
   _light(item) {
     for (const one of this._items) one.node.classList.toggle('lit', one === item);
-    this._view.picture.light(item && this._isShown(item) ? item.edges : []);
+    const shown = item && this._isShown(item);
+    this._view.picture.light(shown ? item.edges : [], shown ? item.events : []);
   }
 
   _near(part) {
     const [relations, from, to] = part?.edge ?? [[], '', ''];
+    const event = part?.event;
     for (const item of this._items) {
-      const speaks = part && this._isShown(item) && item.edges.some(([relation, a, b]) =>
-        ((a === from && b === to) || (a === to && b === from)) && (relations.includes(relation.replace(/\^-1$/, '')) || item.edges.length === 1));
+      const speaks = part && this._isShown(item) && ((event && item.events.includes(event)) || item.edges.some(([relation, a, b]) =>
+        ((a === from && b === to) || (a === to && b === from)) && (relations.includes(relation.replace(/\^-1$/, '')) || item.edges.length === 1)));
       item.node.classList.toggle('near', Boolean(speaks));
     }
   }

@@ -1,4 +1,4 @@
-"""A browser that looks at the explorer: the server runs as a process of its own, as a user starts it; Chromium is the system's."""
+"""A browser that looks at the explorer: the server runs as a user starts it, Chromium is the system's."""
 
 from __future__ import annotations
 
@@ -80,7 +80,9 @@ class Visitor:
         return page
 
     def blank(self, **options: Any) -> Any:
-        context = self._opened.new_context(**{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **options})
+        context = self._opened.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **options}
+        )
         context.set_default_timeout(waiting.PATIENCE * 1000)
         self._contexts.append(context)
         page = context.new_page()
@@ -141,10 +143,14 @@ def open_example(page: Any, name: str) -> None:
 def verdicts(page: Any) -> dict[str, str]:
     """The verdict of each model that is shown."""
     cards = page.locator(".card")
-    return {cards.nth(i).get_attribute("data-model"): cards.nth(i).locator(".word").inner_text() for i in range(cards.count())}
+    return {
+        cards.nth(i).get_attribute("data-model"): cards.nth(i).locator(".word").inner_text()
+        for i in range(cards.count())
+    }
 
 
 def table(page: Any) -> tuple[list[str], list[list[str]]]:
     """The heads of the table of states, and its rows."""
-    rows = page.locator("table.states tr").evaluate_all("rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))")
+    cells = "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.trim()))"
+    rows = page.locator("table.states tr").evaluate_all(cells)
     return rows[0], rows[1:]

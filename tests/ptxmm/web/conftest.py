@@ -1,4 +1,4 @@
-"""One server and one browser for the tests of a file that looks at the page."""
+"""One server and one browser for the tests that look at the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import browsing
 import pytest
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _looking() -> Iterator[browsing.Visitor]:
     with browsing.browser() as opened, browsing.served() as address:
         yield browsing.Visitor(opened, address)

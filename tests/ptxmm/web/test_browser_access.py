@@ -1,4 +1,4 @@
-"""Who can use the page: by keyboard, by ear, on a phone, in the dark. axe-core finds no serious violation in any state of it."""
+"""Who can use the page: by keyboard, by ear, on a phone, in the dark; axe-core finds no serious violation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from browsing import open_example, settled, verdicts, write
 
 #: What axe-core calls serious.
 _BAD = {"serious", "critical"}
+#: What opens each window, and what it shows.
+_WINDOWS = (
+    ("Library", "dialog .examples [role=option]"),
+    ("From a cycle", "dialog .preview"),
+    ("Keyboard help", "dialog .keys"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def test_nothing_serious_is_wrong_with_the_page(visitor: Any, axe: str, scheme: 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_serious_is_wrong_with_any_window(visitor: Any, axe: str, scheme: str, width: int) -> None:
     page = visitor.page(color_scheme=scheme, viewport={"width": width, "height": 850})
-    for name, waited in (("Library", "dialog .examples [role=option]"), ("From a cycle", "dialog .preview"), ("Keyboard help", "dialog .keys")):
+    for name, waited in _WINDOWS:
         page.get_by_role("button", name=name).click()
         page.locator(waited).first.wait_for()
         assert violations(page, axe) == [], name
@@ -106,7 +112,8 @@ def test_a_screen_reader_is_told_the_verdict_and_finds_its_way(page: Any) -> Non
     assert page.get_by_role("textbox", name="Test", exact=True).count() == 1
     assert page.get_by_role("img", name="Picture:").count() == 1
     names = page.locator("button, select, input:not([type=hidden])").evaluate_all(
-        "all => all.filter(one => one.checkVisibility()).map(one => one.ariaLabel || one.labels?.[0]?.innerText || one.innerText)"
+        """all => all.filter(one => one.checkVisibility())
+          .map(one => one.ariaLabel || one.labels?.[0]?.innerText || one.innerText)"""
     )
     assert len(names) > 15 and all(name.strip() for name in names)
 
@@ -131,7 +138,8 @@ def test_the_page_is_dark_where_the_system_is_and_where_one_says_so(visitor: Any
     def shades(page: Any) -> tuple[bool, bool]:
         """Whether the page is dark, and its picture."""
         return tuple(page.evaluate(
-            """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('.drawing').shadowRoot.querySelector('svg > rect')).fill]
+            """() => [getComputedStyle(document.body).backgroundColor,
+                getComputedStyle(document.querySelector('.drawing').shadowRoot.querySelector('svg > rect')).fill]
               .map(colour => colour.match(/\\d+/g).slice(0, 3).every(part => Number(part) < 60))"""
         ))  # fmt: skip
 
@@ -149,13 +157,17 @@ def test_the_page_is_dark_where_the_system_is_and_where_one_says_so(visitor: Any
 
 def test_who_wants_no_motion_gets_none(visitor: Any) -> None:
     page = visitor.page(reduced_motion="reduce")
-    longest = page.evaluate("() => Math.max(...[...document.querySelectorAll('*')].map(one => parseFloat(getComputedStyle(one).transitionDuration)))")
+    longest = page.evaluate(
+        """() => Math.max(...[...document.querySelectorAll('*')]
+          .map(one => parseFloat(getComputedStyle(one).transitionDuration)))"""
+    )
     assert longest == 0
 
 
 def test_colours_that_the_system_forces_leave_the_text(visitor: Any) -> None:
     page = visitor.page(forced_colors="active")
     fill, layer = page.evaluate(
-        "() => [getComputedStyle(document.querySelector('textarea.code')).webkitTextFillColor, getComputedStyle(document.querySelector('.layer')).visibility]"
+        """() => [getComputedStyle(document.querySelector('textarea.code')).webkitTextFillColor,
+          getComputedStyle(document.querySelector('.layer')).visibility]"""
     )
     assert layer == "hidden" and fill not in ("rgba(0, 0, 0, 0)", "transparent")

@@ -1,4 +1,4 @@
-"""The answer pane of the explorer, as a person uses it: verdicts, states, pictures, reasons, repairs, and the link that holds it all."""
+"""The answer of the explorer, as a person uses it: verdicts, states, pictures, reasons, repairs, and the link."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import re
 from typing import Any
 
-import ptxmm
 from browsing import FIRST, ROOT, open_example, settled, table, verdicts, write
+
+import ptxmm
 
 LIBRARY = ROOT / "litmus" / "library"
 #: A test whose states differ between two versions of the model, and one that fails and can be repaired.
@@ -48,8 +49,8 @@ def test_iriw_is_opened_from_the_library_and_its_states_are_read(page: Any) -> N
     assert page.locator("textarea.code").input_value().startswith("PTX IRIW+rel+acq")
     assert rows_of(page, "ptx-9.0", "allowed") == states_of("iriw/IRIW+rel+acq")
     heads, rows = table(page)
-    met = [row for row in rows if row[heads.index("Condition")] == "met"]
-    assert [dict(zip(heads, row, strict=True))[name] for row in met for name in ("2:r0", "2:r1", "3:r0", "3:r1")] == ["1", "0", "1", "0"]
+    (met,) = [dict(zip(heads, row, strict=True)) for row in rows if row[heads.index("Condition")] == "met"]
+    assert [met[name] for name in ("2:r0", "2:r1", "3:r0", "3:r1")] == ["1", "0", "1", "0"]
     page.wait_for_function("() => document.getElementById('said').innerText.includes('ptx-9.0: ok')")
 
 
@@ -94,7 +95,9 @@ def test_relations_are_switched_off_and_on(page: Any) -> None:
     switch.uncheck()
     alone = page.locator(".drawing .edge[data-relation='fr']")
     assert all(not alone.nth(i).is_visible() for i in range(alone.count()))
-    assert {name: lines(page, name) for name in ("rf", "co", "po")} == {name: before[name] for name in ("rf", "co", "po")}
+    assert {name: lines(page, name) for name in ("rf", "co", "po")} == {
+        name: before[name] for name in ("rf", "co", "po")
+    }
     switch.check()
     assert lines(page, "fr") == before["fr"]
 
@@ -121,7 +124,9 @@ def test_executions_are_stepped_through_by_keys(page: Any) -> None:
         seen.append((place.inner_text(), page.locator(".caption").inner_text()))
         page.keyboard.press(key)
         settled(page)
-    assert [text for text, _ in seen] == [f"{i} of {count}" for i in (1, 2, 3)] and len({caption for _, caption in seen}) == 3
+    assert [text for text, _ in seen] == [f"{i} of {count}" for i in (1, 2, 3)] and len(
+        {caption for _, caption in seen}
+    ) == 3
     for key in ("p", "ArrowLeft"):
         page.keyboard.press(key)
         settled(page)
@@ -161,7 +166,9 @@ def test_a_reason_lights_its_edges_and_an_edge_its_reason(page: Any) -> None:
     reason = page.locator("button.reason").filter(has_text="synchronizes with")
     reason.hover()
     page.locator(".drawing svg.lit").wait_for()
-    lit = page.locator(".drawing .edge.on").evaluate_all("edges => edges.map(edge => [edge.dataset.from, edge.dataset.to])")
+    lit = page.locator(".drawing .edge.on").evaluate_all(
+        "edges => edges.map(edge => [edge.dataset.from, edge.dataset.to])"
+    )
     assert lit and {tuple(edge) for edge in lit} == {("P0:1", "P1:0")}
     assert "lit" in (reason.get_attribute("class") or "")
     page.mouse.move(5, 5)
@@ -249,7 +256,8 @@ def test_a_link_that_is_cut_off_is_told(visitor: Any) -> None:
           const plain = '=' + btoa(JSON.stringify({ text: 'y' })).replace(/=+$/, '');
           const bomb = await encode({ text: ' '.repeat(8e6) });
           const link = await encode(state);
-          return [JSON.stringify(await decode(link)) === JSON.stringify(state), (await decode(plain)).text, await decode(bomb), await decode(link.slice(0, -3)), bomb.length];
+          const same = JSON.stringify(await decode(link)) === JSON.stringify(state);
+          return [same, (await decode(plain)).text, await decode(bomb), await decode(link.slice(0, -3)), bomb.length];
         }"""
     )
     assert packed[:4] == [True, "y", None, None] and packed[4] < 20000
@@ -263,7 +271,8 @@ def test_a_picture_brings_nothing_but_a_picture(visitor: Any) -> None:
       <foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><img src="x" onerror="alert(3)"/></body></foreignObject>
       <a x:href="javascript:alert(4)"><rect width="1" height="1"/></a><use href="http://example.org/b.svg#c"/>
       <image href="http://example.org/d.png"/><animate attributeName="href" values="javascript:alert(5)"/>
-      <rect class="ok" width="2" height="2" fill="url(http://example.org/e)" stroke="url(#here)" style="fill: red" onclick="alert(6)"/>
+      <rect class="ok" width="2" height="2" fill="url(http://example.org/e)" stroke="url(#here)"
+        style="fill: red" onclick="alert(6)"/>
       <text>a &lt;b&gt;</text></svg>"""
     kept = page.evaluate(
         """async text => {
@@ -305,8 +314,8 @@ def test_undecided_is_not_called_forbidden(page: Any) -> None:
         """async () => {
           const { rowsOf } = await import('/static/states.js');
           const has = [{ values: { x: 1 }, allowed: true, execution: 0 }];
-          return [true, false].map(complete => rowsOf([{ model: 'a', complete: true, states: has }, { model: 'b', complete, states: [] }], ['x'])
-            .map(row => [row.words, row.differs]));
+          const pair = complete => [{ model: 'a', complete: true, states: has }, { model: 'b', complete, states: [] }];
+          return [true, false].map(complete => rowsOf(pair(complete), ['x']).map(row => [row.words, row.differs]));
         }"""
     )
     assert words == [[[["allowed", "forbidden"], True]], [[["allowed", "not found"], False]]]

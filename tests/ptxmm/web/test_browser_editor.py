@@ -1,11 +1,10 @@
-"""The editor of the explorer, as a person uses it: errors as one types, completion, undo, files, and no answer to an older text."""
+"""The editor of the explorer, as a person uses it: errors as one types, completion, undo, files; no stale answer."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-import pytest
 from browsing import FIRST, ROOT, caret, open_example, settled, table, verdicts, write
 
 LIBRARY = ROOT / "litmus" / "library"
@@ -106,7 +105,9 @@ def test_an_answer_to_an_older_text_is_never_shown(page: Any) -> None:
 
 def test_the_layer_draws_every_text_as_it_is(page: Any) -> None:
     """All words that are coloured, put together, are the text: for the library, models, modules and kernel tests."""
-    texts: list[tuple[str, str]] = [("litmus", path.read_text(encoding="utf-8")) for path in sorted(LIBRARY.rglob("*.litmus"))]
+    texts: list[tuple[str, str]] = [
+        ("litmus", path.read_text(encoding="utf-8")) for path in sorted(LIBRARY.rglob("*.litmus"))
+    ]
     for kind, pattern in (("cat", "axioms/models/*.cat"), ("ptx", "examples/*.ptx"), ("kernel", "examples/*.toml")):
         texts += [(kind, path.read_text(encoding="utf-8")) for path in sorted(ROOT.glob(pattern))]
     texts += [(kind, "(* open /* \"\n'\t𝕊 @ %\n:|;]\n") for kind in ("litmus", "ptx", "cat", "kernel")]
@@ -142,12 +143,14 @@ def test_every_colour_of_the_editor_can_be_read(visitor: Any) -> None:
         low = page.evaluate(
             """() => {
               const shade = colour => {
-                const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255);
+                const [r, g, b] = parts.map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
                 return 0.2126 * r + 0.7152 * g + 0.0722 * b;
               };
               const layer = document.querySelector('.layer');
               const paper = shade(getComputedStyle(document.getElementById('editor-pane')).backgroundColor);
-              const names = ['keyword', 'label', 'guard', 'title', 'instruction', 'register', 'number', 'string', 'comment', 'thread', 'operator'];
+              const names = ['keyword', 'label', 'guard', 'title', 'instruction', 'register', 'number', 'string', 'comment',
+                'thread', 'operator'];
               return names.map(name => {
                 const word = document.createElement('span');
                 word.className = `t-${name}`;
@@ -162,16 +165,30 @@ def test_every_colour_of_the_editor_can_be_read(visitor: Any) -> None:
 
 
 def test_a_kernel_test_brings_its_module_in_a_tab(page: Any) -> None:
-    listed = page.evaluate("() => fetch('/api/examples').then(answer => answer.json())")
-    kernels = [example for example in listed if example.get("kind") == "kernel"]
-    if not kernels:
-        pytest.skip("the server lists no kernel tests")
-    open_example(page, kernels[0]["name"])
-    tabs = page.get_by_role("tab").all_inner_texts()
-    assert tabs[0] == "Kernel test" and any(name.endswith(".ptx") for name in tabs)
-    page.get_by_role("tab", name=tabs[1]).click()
-    assert ".version" in text_of(page)
+    folder = ROOT / "examples"
+    lock = {
+        "text": (folder / "lock.toml").read_text(),
+        "kind": "kernel",
+        "files": {"lock.ptx": (folder / "lock.ptx").read_text()},
+    }
+    listed = [{"topic": "kernels", "name": "lock", "path": "kernels/lock", "about": "", "kind": "kernel"}]
+    page.route("**/api/examples", lambda route: route.fulfill(json=listed))
+    page.route("**/api/examples/kernels/lock", lambda route: route.fulfill(json=lock))
+    open_example(page, "lock")
+    assert page.get_by_role("tab").all_inner_texts() == ["Kernel test", "lock.ptx"]
     assert page.locator("#kind").input_value() == "kernel"
+    variants = page.get_by_label("Variant").locator("option").all_inner_texts()
+    assert variants[:2] == ["correct", "weak"] and verdicts(page) == {"ptx-9.0": "ok"}
+    page.get_by_label("Variant").select_option("weak")
+    page.locator(".card.no").wait_for()
+    settled(page)
+    page.get_by_role("tab", name="lock.ptx").click()
+    assert ".version" in text_of(page)
+    at = text_of(page).index(".visible .entry")
+    caret(page, at)
+    page.keyboard.type("x ")
+    page.locator(".problem").first.wait_for()
+    assert "in lock.ptx" in page.locator(".problem").first.inner_text()
 
 
 def test_a_model_of_ones_own_answers_beside_the_others(page: Any) -> None:
@@ -188,7 +205,9 @@ def test_a_model_of_ones_own_answers_beside_the_others(page: Any) -> None:
     heads, rows = table(page)
     differing = [row for row in rows if row[-1] == "differs"]
     assert heads[-1] == "Models" and differing
-    assert all(row[heads.index("ptx-9.0")] == "forbidden" and row[heads.index("yours")] == "allowed" for row in differing)
+    assert all(
+        row[heads.index("ptx-9.0")] == "forbidden" and row[heads.index("yours")] == "allowed" for row in differing
+    )
     write(page, "let broken = (rf\n")
     page.locator(".problem").first.wait_for()
     assert "in Your model" in page.locator(".problem").first.inner_text()
@@ -215,7 +234,9 @@ def test_the_library_can_be_searched_by_topic_and_says_when_nothing_is_found(pag
     chosen = search.get_attribute("aria-activedescendant")
     assert page.locator(f"#{chosen}").get_attribute("aria-selected") == "true"
     search.fill("no such words at all")
-    assert page.locator("dialog [role=option]").count() == 0 and page.get_by_text("No test has these words.").is_visible()
+    assert (
+        page.locator("dialog [role=option]").count() == 0 and page.get_by_text("No test has these words.").is_visible()
+    )
     page.keyboard.press("Escape")
     page.locator("dialog#library").wait_for(state="hidden")
 

@@ -28,7 +28,8 @@ _SMALL = """PTX warm
 
 
 class Settings(NamedTuple):
-    """What one command asks of every test. `drawings` are of `svg` and `dot`, the former by `svg_engine`; `digest`:
+    """What one command asks of every test. `drawings` are of `svg`, `dot`, `tex` and `txt`, the first by
+    `svg_engine`, the last so many characters wide; `digest`:
     whether a hash of the test is wanted; `tell`: of a litmus test that fails, find out why as well; `bounded_ok`: an
     answer that rests on a bound is accepted where `ok` is expected; `checks`: what is asked of every test, `progress`,
     `resident` and `executions`: see `ptxmm.check`; `documents`: the latter are wanted as data."""
@@ -41,6 +42,7 @@ class Settings(NamedTuple):
     all_registers: bool = False
     drawings: tuple[str, ...] = ()
     svg_engine: str = "own"
+    width: int = 100
     digest: bool = False
     explain: bool = False
     races: bool = False
@@ -75,8 +77,9 @@ class Outcome(NamedTuple):
 class _Pen:
     """Draws witnesses in some formats, as long as there is time."""
 
-    def __init__(self, kinds: tuple[str, ...], svg_engine: str, seconds: float | None) -> None:
-        self.kinds, self.svg_engine, self.undrawn = kinds, svg_engine, 0
+    def __init__(self, settings: Settings) -> None:
+        self.kinds, self.svg_engine, self.width = settings.drawings, settings.svg_engine, settings.width
+        self.undrawn, seconds = 0, settings.timeout
         self.end = None if seconds is None else time.monotonic() + seconds
 
     def drawn(self, witnesses: list[Witness]) -> dict[str, list[str]]:
@@ -86,8 +89,15 @@ class _Pen:
                 self.undrawn += 1
             else:
                 for kind, drawings in found.items():
-                    drawings.append(self._svg(witness) if kind == "svg" else witness.dot())
+                    drawings.append(self._draw(kind, witness))
         return found
+
+    def _draw(self, kind: str, witness: Witness) -> str:
+        if kind == "svg":
+            return self._svg(witness)
+        if kind == "txt":
+            return witness.text(self.width)
+        return witness.tikz() if kind == "tex" else witness.dot()
 
     def _svg(self, witness: Witness) -> str:
         if self.svg_engine == "dot":
@@ -208,7 +218,7 @@ class Checker:
             "why": [result.why_witness] if result.why_witness else [],
             "wait": waiting,
         }
-        pen = _Pen(wanted.drawings, wanted.svg_engine, wanted.timeout)
+        pen = _Pen(wanted)
         extra = {what: pen.drawn(found) for what, found in more.items()}
         drawings = pen.drawn(result.executions.witnesses if result.executions else result.witnesses)
         if result.executions:

@@ -231,6 +231,18 @@ class Witness:
 
         return dot(self._drawn())
 
+    def tikz(self) -> str:
+        """The execution as a graph: a LaTeX document that holds one TikZ picture."""
+        from ptxmm.graphs.tikz import tikz
+
+        return tikz(self._drawn())
+
+    def text(self, width: int = 100) -> str:
+        """The execution as a graph of characters, for terminals of that `width`: boxes in columns, and lists of lines."""
+        from ptxmm.graphs.terminal import text
+
+        return text(self._drawn(), width)
+
     def _drawn(self) -> Execution:
         if not self.stays:
             return self.execution

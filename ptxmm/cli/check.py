@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections import Counter
@@ -76,7 +77,10 @@ def check(options: Namespace) -> int:
             require_dot()
         except NoDot as error:
             return _refuse(f"--svg-engine dot: {error}")
-    folders = {kind: getattr(options, kind) for kind in ("svg", "dot") if getattr(options, kind)}
+    if options.draw and options.format != "text":
+        return _refuse(f"--draw draws below what text says: leave it out, or --format {options.format}")
+    wanted = {"svg": options.svg, "dot": options.dot, "tex": options.tikz}
+    folders = {kind: folder for kind, folder in wanted.items() if folder}
     options.model = including(options.model, options.folders)
     settings = Settings(
         model=showing(options.model, options.show),
@@ -87,6 +91,7 @@ def check(options: Namespace) -> int:
         all_registers=options.all_registers,
         drawings=_drawn(options, folders),
         svg_engine=options.svg_engine,
+        width=shutil.get_terminal_size((100, 0)).columns,
         digest=options.format == "herd",
         races=options.races,
         why=options.why,
@@ -143,8 +148,8 @@ def check(options: Namespace) -> int:
         return _refuse(str(error))
     if options.cache in (None, "none"):
         return _Run(options, checker, drawings, baseline).run(found)
-    if folders:
-        return _refuse("--cache keeps no pictures: leave it out, or --svg and --dot")
+    if folders or options.draw:
+        return _refuse("--cache keeps no pictures: leave it out, or --svg, --dot, --tikz and --draw")
     if settings.questions is not None:
         return _refuse("--cache keeps what tests themselves ask: leave it out, or --kinds and --conds")
     return _with_cache(options, settings, found, baseline)
@@ -164,7 +169,7 @@ def _wanted(options: Namespace) -> list[Found]:
 def _drawn(options: Namespace, folders: Iterable[str]) -> tuple[str, ...]:
     """The kinds of pictures that are wanted; a cache keeps none, and pages do without."""
     pages = ["svg"] if options.html and options.cache in (None, "none") else []
-    return tuple(dict.fromkeys([*folders, *pages]))
+    return tuple(dict.fromkeys([*folders, *pages, *["txt"] * options.draw]))
 
 
 def _sharded(found: list[tuple[Item, str | None]], part: tuple[int, int]) -> list[tuple[Item, str | None]]:
@@ -392,6 +397,9 @@ class _Run:
             if result.executions and not result.executions.listed_all:
                 sys.stderr.write(f"{plain(result.path)}: {NOT_ALL_EXECUTIONS}\n")
         self._report.add(outcome)
+        if self._options.draw:
+            for drawings in (*(outcome.extra or {}).values(), outcome.drawings):
+                sys.stdout.write("".join(f"\n{drawn}" for drawn in drawings.get("txt", ())))
         if outcome.undrawn:
             sys.stderr.write(f"{plain(result.path)}: there was no time to draw {outcome.undrawn} of its pictures\n")
         if self._drawings:

@@ -18,7 +18,7 @@ _NO_DEFAULTS = frozenset(
      "memory", "forall", "exists", "never", "expect", "no-defaults", "passes")
 )  # fmt: skip
 #: Options that name a file: it is seen from the folder of the project.
-_FILES = frozenset(("baseline", "cache", "junit", "sarif", "html", "svg", "dot"))
+_FILES = frozenset(("baseline", "cache", "junit", "sarif", "html", "svg", "dot", "tikz"))
 
 
 def words_of(path: str, check: argparse.ArgumentParser) -> list[str]:

@@ -171,6 +171,8 @@ def _add_check(commands: Commands) -> None:
         help="who lays out what --svg writes (default: %(default)s)",
     )
     check.add_argument("--dot", metavar="DIR", help="likewise, as DOT")
+    check.add_argument("--tikz", metavar="DIR", help="likewise, as LaTeX documents with a TikZ picture")
+    check.add_argument("--draw", action="store_true", help="draw each witness on the terminal, below what text says")
     check.add_argument(
         "--show",
         action="append",

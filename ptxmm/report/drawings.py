@@ -32,6 +32,7 @@ class Drawings:
             (kind, f"{what}{i}"): text
             for what, found in groups.items()
             for kind, drawings in found.items()
+            if kind in self._folders
             for i, text in enumerate(drawings)
         }
         self.put(outcome.result.name, named)

@@ -91,3 +91,17 @@ def test_modules_are_measured(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert re.search(r"^small.ptx +0\.0\d +125\d +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+$", done.stdout, re.MULTILINE)
     assert "broken.ptx: line 3: '?' cannot stand" in done.stdout
+
+
+def test_pictures_are_measured_beside_those_of_dot() -> None:
+    tests = [
+        str(FOLDER.parent / "litmus/library/locks/lock+cas.acq+st.rlx.litmus"),
+        str(FOLDER.parent / "examples/lock.toml"),
+    ]
+    command = [sys.executable, FOLDER / "pictures.py", *tests]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 3
+    (own,) = re.findall(r"^\| own \| \d+ \(\d+\) \| [\d,]+ \| (\d+) \| (\d+) \|", done.stdout, re.MULTILINE)
+    assert own == ("0", "0")  # no line runs through a box, and no label stands on anything
+    assert "| dot |" in done.stdout or "not installed" in done.stdout

@@ -74,7 +74,7 @@ def _hint(words: str) -> str:
     from ptxcore.diagnostics import nearest
     from ptxmm.topics import ALSO, names
 
-    word = words.lower().replace("_", "-").replace(" ", "-")
+    word = words.lower().translate(str.maketrans("_. ", "---"))
     close = nearest(word, [*names(), *ALSO])
     if close is not None:
         return close

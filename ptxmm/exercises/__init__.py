@@ -52,14 +52,14 @@ EXERCISES = (
     Exercise("03-scopes.litmus", 3, "find the narrowest scopes of a hand-off over three threads", "scope"),
     Exercise("04-store-buffering.litmus", 4, "let one of two threads see the other", "store-buffering", _FENCES),
     Exercise("05-iriw.litmus", 5, "make two readers agree on the order of two writes", "iriw", _FENCES),
-    Exercise("05-second-hand.litmus", 5, "hand on what another thread wrote", "causality", _FENCES),
+    Exercise("05-second-hand.litmus", 5, "hand on what another thread wrote", "write-read-causality", _FENCES),
     Exercise("06-coherence.litmus", 6, "list every outcome of two reads of one location", "coherence", outcomes=True),
-    Exercise("07-lock.litmus", 7, "make a lock keep every increment", "causality", _FENCES),
+    Exercise("07-lock.litmus", 7, "make a lock keep every increment", "lock", _FENCES),
     Exercise("07-handshake.litmus", 7, "let two threads that wait for each other end", "livelock", reordered=True),
-    Exercise("08-barrier.litmus", 8, "exchange values of shared memory", "data-race", _BARRIERS),
-    Exercise("08-reuse.litmus", 8, "use a tile of shared memory twice", "data-race", _BARRIERS),
-    Exercise("09-last-block.ptx", 9, "let the last block see the parts of all", "narrow-fence", _FENCES),
-    Exercise("10-pipeline.litmus", 10, "tell the producer that the stage is empty", "async-race", (*_FENCES, "mbarrier")),
+    Exercise("08-barrier.litmus", 8, "exchange values of shared memory", "barrier", _BARRIERS),
+    Exercise("08-reuse.litmus", 8, "use a tile of shared memory twice", "barrier", _BARRIERS),
+    Exercise("09-last-block.ptx", 9, "let the last block see the parts of all", "fence", _FENCES),
+    Exercise("10-pipeline.litmus", 10, "tell the producer that the stage is empty", "mbarrier", (*_FENCES, "mbarrier")),
 )  # fmt: skip
 
 

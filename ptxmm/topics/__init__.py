@@ -13,13 +13,15 @@ _FOLDER = os.path.dirname(__file__)
 
 #: The topics by kind, in the order in which they are listed.
 KINDS = {
-    "to begin with": "message-passing store-buffering load-buffering iriw write-read-causality",
+    "to begin with": "message-passing store-buffering load-buffering iriw write-read-causality lock",
     "verdicts": "ok no bounded undecided undefined error",
     "checks and findings": "condition forall exists never race-free no-deadlock terminates no-trap assertions expectation "
     "assumption deadlock livelock",
     "races": "data-race mixed-size-race proxy-race async-race initialisation-race war-race",
-    "relations": "po rf co fr rmw sync cause",
-    "words": "strong weak relaxed morally-strong scope release-pattern acquire-pattern observation proxy progress",
+    "misuse": "overwritten early unfinished exited freed unset barrier-misuse",
+    "relations": "po rf co fr rmw sync cause dependency issue stream",
+    "words": "strong weak relaxed morally-strong scope release-pattern acquire-pattern observation proxy fence "
+    "barrier mbarrier progress",
     "axioms": "causality coherence coherence-total fence-sc atomicity single-copy no-thin-air mbarrier-order try-wait",
     "warnings of lint": "later-version relaxed-spin relaxed-release weak-spin volatile-synchronization weak-atomic "
     "cta-scope-global narrow-fence membar divergent-barrier missing-proxy-fence unfenced-mbarrier-init",
@@ -44,12 +46,32 @@ ALSO = {
     "ms": "morally-strong",
     "release": "release-pattern",
     "acquire": "acquire-pattern",
-    "fence": "release-pattern",
+    "fences": "fence",
+    "threadfence": "fence",
+    "syncthreads": "barrier",
+    "mutex": "lock",
+    "spin-lock": "lock",
+    "volatile": "volatile-synchronization",
+    "atomic": "atomicity",
+    "atomics": "atomicity",
+    "async": "async-race",
+    "tma": "mbarrier",
+    "initialisation": "initialisation-race",
     "obs": "observation",
+    "addr": "dependency",
+    "data": "dependency",
+    "ctrl": "dependency",
+    "comp": "issue",
+    "api": "stream",
+    "mbrf": "mbarrier",
+    "mbo": "mbarrier-order",
+    "syncbar": "barrier",
+    "sync-barrier": "barrier",
+    "sc": "fence-sc",
+    "why": "no",
     "race": "data-race",
     "races": "race-free",
     "~exists": "condition",
-    "barrier": "divergent-barrier",
     "out-of-thin-air": "no-thin-air",
     "torn": "single-copy",
 }
@@ -61,8 +83,8 @@ def names() -> list[str]:
 
 
 def topic_of(words: str) -> str | None:
-    """The topic that is meant by a name, in upper case or lower, with `_` or blanks for `-`; None where there is none."""
-    name = words.lower().replace("_", "-").replace(" ", "-")
+    """The topic that is meant by a name, in upper case or lower, with `_`, dots or blanks for `-`; None where there is none."""
+    name = words.lower().strip("_").translate(str.maketrans("_. ", "---"))
     name = ALSO.get(name, name)
     return name if name in names() else None
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import ptxmm
+from axioms.witness.races import ONE_OF, UNDEFINED, UNSET
 from litmus.library import named
 from litmus.test import PROPERTIES
 from ptxcore.findings import ERRORS, WARNINGS
@@ -14,6 +15,7 @@ from ptxmm.answers import CHECKS
 from ptxmm.api import model_named
 from ptxmm.cli.main import main
 from ptxmm.findings import KINDS as KINDS_OF_FINDINGS
+from ptxmm.graphs.words import LINES
 from ptxmm.linting import lint_text
 from ptxmm.topics import ALSO, KINDS, names, text_of, title_of, topic_of
 
@@ -39,8 +41,10 @@ def test_a_module_is_judged_as_its_page_says(name: str, code: str, text: str) ->
 
 def test_whatever_a_report_names_has_a_page() -> None:
     axioms = {axiom.name for axiom in model_named("ptx-9.0").axioms}
+    misuse = {flag for flag in (*UNDEFINED, UNSET) if flag not in ONE_OF}
     verdicts = {"ok", "no", "bounded", "undecided", "undefined", "error"}
     words = {
+        *misuse,
         *KINDS_OF_FINDINGS,
         *CHECKS,
         *PROPERTIES,
@@ -48,11 +52,7 @@ def test_whatever_a_report_names_has_a_page() -> None:
         *WARNINGS,
         *axioms,
         *verdicts,
-        "po",
-        "rf",
-        "co",
-        "fr",
-        "rmw",
+        *LINES,
     }
     assert sorted(word for word in words if topic_of(word) is None) == []
     assert len([block for block in BLOCKS if block[1] == "litmus"]) > 60
@@ -77,7 +77,12 @@ def test_topics_are_listed_by_kind(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_other_names_lead_to_topics(capsys: pytest.CaptureFixture[str]) -> None:
     assert {*ALSO.values()} <= set(names()) and not set(ALSO) & set(names())
-    for words, topic in [(["IRIW"], "iriw"), (["morally", "strong"], "morally-strong"), (["Reads_From"], "rf")]:
+    for words, topic in [
+        (["IRIW"], "iriw"),
+        (["morally", "strong"], "morally-strong"),
+        (["Reads_From"], "rf"),
+        (["fence.sc"], "fence-sc"),
+    ]:
         assert main(["explain", *words]) == 0
         assert capsys.readouterr().out == text_of(topic)
 

@@ -164,7 +164,7 @@ def cause_lines(found: Sequence[Cause], *, everything: bool, fewest: bool = Fals
 def _cause(cause: Cause) -> list[str]:
     text = _text_at(cause.spot.path, cause.spot.line)
     head = f"{cause.spot}: {cause.what}"
-    if not text or _squeezed(cause.text) in _squeezed(text):  # the PTX itself
+    if not text or _squeezed(text).startswith(_squeezed(cause.text)):  # the PTX itself
         return [plain(head), f"  {plain(cause.text)}"]
     named = f"{head} ({cause.text.split()[0]})"
     return [plain(named if len(named) <= _LONGEST_HEAD else head), f"  {plain(text)}"]

@@ -33,6 +33,7 @@ _MAY_LOOK = {
     "compare.py",
     "agreement.py",
     "repair_campaign.py",
+    "repair_kernels_campaign.py",
 }
 #: Less than so many seconds may be too few for a process that does not hang.
 _PATIENCE = 300

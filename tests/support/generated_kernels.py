@@ -30,7 +30,7 @@ class Shape:
     busy: tuple[int, ...] = ()
 
 
-_HEAD = """.version 8.6
+HEAD = """.version 8.6
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 a)
@@ -278,7 +278,7 @@ def text(seed: int) -> tuple[str, Shape]:
     random_ = random.Random(seed)
     made = shape(random_)
     labels = [0]
-    lines = [_HEAD.rstrip()]
+    lines = [HEAD.rstrip()]
 
     def written(write: Callable[[Writer], None]) -> None:
         writer = Writer(random_, made, labels)

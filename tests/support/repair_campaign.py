@@ -26,13 +26,13 @@ from litmus.test import Test
 from ptxcore.diagnostics import InputError
 from ptxmm.repair.finding import Answer, answered
 from ptxmm.repair.sites import edited, edits_of
-from ptxmm.repair.subjects import How, LitmusSubject, judging
+from ptxmm.repair.subjects import How, LitmusSubject, Subject, judging
 
 #: What is taken away, in the words of relaxations.
 _TAKEN = (" becomes ", "barrier", "fence")
 LIBRARY = Path(__file__).resolve().parents[2] / "litmus" / "library"
 #: So many texts at most are all tried; seconds for one repair; so many events of a test.
-_FEW, _PATIENCE, _LONGEST = 64, 30.0, 12
+_FEW, PATIENCE, _LONGEST = 64, 30.0, 12
 
 
 def tests(draw: random.Random) -> Iterator[Test]:
@@ -65,13 +65,12 @@ def subject(test: Test, end: float | None = None) -> LitmusSubject:
 
 
 def repaired(test: Test, every: bool) -> tuple[Answer, LitmusSubject]:
-    of = subject(test, time.perf_counter() + _PATIENCE)
+    of = subject(test, time.perf_counter() + PATIENCE)
     return answered(of, "repair", every=every, most=None), of
 
 
-def weakest(test: Test) -> set[str] | None:
+def weakest(of: Subject) -> set[str] | None:
     """The texts of the weakest repairs, by trying all there are; None for too many."""
-    of = subject(test)
     sites = of.sites("repair")
     if prod(len(s.options) for s in sites) > _FEW:
         return None
@@ -89,7 +88,7 @@ def judged(original: Test, broken: Test) -> str:
         return "no test any more"
     if base.holds is not False:
         return "still holds" if base.holds else "undecided"
-    few = weakest(broken)
+    few = weakest(subject(broken))
     answer, _ = repaired(broken, every=few is not None)
     for found in answer.found:
         again = ptxmm.parse(found.text, "mended.litmus")
@@ -104,7 +103,7 @@ def judged(original: Test, broken: Test) -> str:
 
 def weakened(test: Test) -> str:
     """What becomes of a correct test that is weakened. Raises AssertionError for a weakening that does not hold."""
-    answer = answered(subject(test, time.perf_counter() + _PATIENCE), "weaken", every=True, most=None)
+    answer = answered(subject(test, time.perf_counter() + PATIENCE), "weaken", every=True, most=None)
     for found in answer.found:
         again = ptxmm.parse(found.text, "weaker.litmus")
         assert subject(again).judge(again.text).holds, f"does not hold:\n{found.text}"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 GATE = ROOT / "tests" / "kernels" / "gate"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")), GATE / "README.md"]
+MAN_PAGE = ROOT / "docs" / "ptxmm.1"  # made of the parser
 
 for _where in ("support", "axioms/models"):  # what tables are made by
     sys.path.append(str(ROOT / "tests" / _where))
@@ -442,6 +443,11 @@ def main(names: Sequence[str]) -> None:
     with warm.commands() as scripts:
         for document in (d for d in DOCUMENTS if not names or d.name in names):
             renew(document, scripts)
+    if not names or MAN_PAGE.name in names:
+        from ptxmm.cli.man import page
+        from ptxmm.cli.outline import outline
+
+        MAN_PAGE.write_text(page(outline()), encoding="utf-8")
 
 
 def renew(document: Path, scripts: Path) -> None:

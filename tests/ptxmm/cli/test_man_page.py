@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
+from doc_blocks import MAN_PAGE as PAGE
 
 from ptxmm.cli.man import page
 from ptxmm.cli.outline import outline
 
-PAGE = Path(__file__).parents[3] / "docs" / "ptxmm.1"
-
 
 def test_the_page_is_that_of_the_parser() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(outline()), "run python -m ptxmm.cli.man > docs/ptxmm.1"
+    assert PAGE.read_text(encoding="utf-8") == page(outline()), "run python tests/doc_blocks.py ptxmm.1"
 
 
 def test_man_shows_it_without_a_warning() -> None:

@@ -35,7 +35,7 @@ GATE = ROOT / "tests" / "kernels" / "gate"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")), GATE / "README.md"]
 MAN_PAGE = ROOT / "docs" / "ptxmm.1"  # made of the parser
 
-for _where in ("support", "axioms/models"):  # what tables are made by
+for _where in ("support", "axioms/models", "axioms/dynamic"):  # what tables are made by
     sys.path.append(str(ROOT / "tests" / _where))
 
 _BLOCK = re.compile(r"^```(?P<language>\w*)(?: +(?P<rest>[^\n]*))?\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -364,6 +364,17 @@ def _gate() -> str:
     return "\n".join([*title, *rows]) + "\n"
 
 
+def _clauses(what: str) -> str:
+    """What the manual asks for in the order of tensor cores, with the tests of each clause."""
+    import tensor_clauses
+
+    rows = ["| Section | Words of the manual | Test | Wrong |", "|---|---|---|---|"]
+    for clause in getattr(tensor_clauses, what):
+        wrong = "; ".join(f"{missing} `{verdict}`" for missing, _, verdict in clause.wrong)
+        rows.append(f"| {clause.section} | {clause.says} | `{clause.name}` | {wrong} |")
+    return "\n".join(rows) + "\n"
+
+
 def _hardware() -> str:
     from ptxmm.gpu.page import table
 
@@ -408,6 +419,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "families": _families,
     "passes": _passes,
     "gate": _gate,
+    "clauses-of-wgmma": lambda: _clauses("WGMMA"),
+    "clauses-of-tcgen": lambda: _clauses("TCGEN05"),
     "hardware": _hardware,
     "rooms": lambda: _rooms("axioms"),
     "rooms-of-the-machine": lambda: _rooms("ptxcore.machine"),

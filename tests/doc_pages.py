@@ -144,7 +144,7 @@ def _needed(axiom: str, needed: Needed) -> Iterator[str]:
     yield f"Its answers with the axiom and without it (`{less}`):"
     yield console(f"ptxmm compare --svg pictures/{axiom} --model {MODEL} --model {less} {LIBRARY}/{needed.test}.litmus")
     if "-forbidden-by-" in needed.picture:
-        yield "The execution that the axiom forbids. What is drawn as thick lines goes against it:"
+        yield "The execution that the axiom forbids. What goes against it stands out:"
     elif "-allowed-by-" in needed.picture:
         yield "The outcome needs an execution that breaks one axiom or another. This is one that only this axiom forbids:"
     else:
@@ -222,7 +222,7 @@ def _mistake(path: Path) -> Mistake:
     return Mistake(path.parent.name, title, **said)
 
 
-def mistake_page(mistake: Mistake, picture: str) -> str:
+def mistake_page(mistake: Mistake, drawn: Sequence[str]) -> str:
     folder = MISTAKES / mistake.name
     wrong, right = ((folder / f"{name}.cu").read_text(encoding="utf-8") for name in ("wrong", "right"))
     changed = difflib.unified_diff(wrong.splitlines(), right.splitlines(), "wrong.cu", "right.cu", lineterm="")
@@ -237,7 +237,7 @@ def mistake_page(mistake: Mistake, picture: str) -> str:
         f"This kernel is [wrong.cu]({mistake.name}/wrong.cu), the right one [right.cu]({mistake.name}/right.cu), "
         f"and [{test}]({mistake.name}/{test}) is the test of both, with what nvcc makes of them.",
         console(f"cp docs/mistakes/{mistake.name}/* .", f"ptxmm check {test}:wrong --svg pictures"),
-        f"![An execution that shows the mistake]({picture})",
+        *(part for picture in drawn for part in _shown(picture)),
         "## The fix",
         mistake.right,
         "```diff\n" + "\n".join(changed) + "\n```",
@@ -248,20 +248,26 @@ def mistake_page(mistake: Mistake, picture: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def picture_of(name: str) -> str:
-    """The picture of an execution that shows a mistake, as `ptxmm check --svg` calls it: of an outcome that should not be, or
-    of the execution in which the program has no meaning."""
+def drawn(name: str) -> list[str]:
+    """The pictures that show a mistake, as `ptxmm check --svg` calls them: the first race, if there is one, and an outcome that
+    should not be, or the execution in which the program has no meaning."""
     import ptxmm
 
     result = ptxmm.check(ptxmm.load(MISTAKES / name / f"{name}.toml:wrong"))
     number = 0 if result.verdict == "undefined" else list(result.satisfied).index(False)
-    return f"pictures/{name}.toml_wrong-{number}.svg"
+    races = ["race-0"] if result.race_witnesses else []
+    return [f"pictures/{name}.toml_wrong-{which}.svg" for which in (*races, number)]
 
 
-def pictured(name: str) -> str:
-    """The picture that the page of a mistake has."""
-    found = _PICTURE.search((MISTAKES / f"{name}.md").read_text(encoding="utf-8"))
-    return found[1] if found else ""
+def pictured(name: str) -> list[str]:
+    """The pictures that the page of a mistake has."""
+    return _PICTURE.findall((MISTAKES / f"{name}.md").read_text(encoding="utf-8"))
+
+
+def _shown(picture: str) -> Iterator[str]:
+    race = "-race-" in picture
+    yield "Two accesses that nothing orders:" if race else "An execution that goes wrong:"
+    yield f"![{'A race' if race else 'An execution that shows the mistake'}]({picture})"
 
 
 def table_of_mistakes() -> str:
@@ -286,13 +292,21 @@ def main(names: Sequence[str]) -> None:
         for axiom in (a for a in axioms() if not names or a in names):
             _write(AXIOMS / f"{axiom}.md", axiom_page(axiom, needing(axiom)), scripts)
         for name in (m for m in mistakes() if not names or m in names):
-            _write(MISTAKES / f"{name}.md", mistake_page(mistakes()[name], picture_of(name)), scripts)
+            _write(MISTAKES / f"{name}.md", mistake_page(mistakes()[name], drawn(name)), scripts)
         for folder in (AXIOMS, MISTAKES):
             doc_blocks.renew(folder / "README.md", scripts)
+            for picture in set((folder / "pictures").rglob("*.svg")) - pictures_of(folder):
+                picture.unlink()
+
+
+def pictures_of(folder: Path) -> set[Path]:
+    """The pictures that the pages of a folder show."""
+    return {folder / p for page in folder.glob("*.md") for p in _PICTURE.findall(page.read_text(encoding="utf-8"))}
 
 
 def _write(path: Path, text: str, scripts: Path) -> None:
-    path.write_text(text, encoding="utf-8")
+    if not path.exists() or skeleton(path.read_text(encoding="utf-8")) != text:
+        path.write_text(text, encoding="utf-8")
     doc_blocks.renew(path, scripts)
 
 

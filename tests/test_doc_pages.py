@@ -3,6 +3,7 @@ writes them anew."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -36,13 +37,9 @@ def test_every_page_is_what_is_made_today() -> None:
 
 def test_every_picture_beside_the_pages_is_shown_by_one() -> None:
     for folder in (AXIOMS, MISTAKES):
-        shown = {
-            folder / p
-            for page in folder.glob("*.md")
-            for p in doc_pages._PICTURE.findall(page.read_text(encoding="utf-8"))
-        }
+        shown = doc_pages.pictures_of(folder)
         assert shown == set((folder / "pictures").rglob("*.svg"))
-        assert len(shown) == len(list(folder.glob("*.md"))) - 1  # one on each page but the index
+        assert len(shown) >= len(list(folder.glob("*.md"))) - 1  # one on each page but the index, and more
 
 
 @pytest.mark.compares(1.0)
@@ -77,7 +74,7 @@ def test_the_wrong_kernel_fails_the_right_one_holds_and_the_picture_is_of_the_mi
     assert any(
         str(event.source).partition(":")[0].endswith("wrong.cu") for race in wrong.races for event in race.events
     ) or (wrong.verdict == "undefined")
-    assert doc_pages.picture_of(name) == doc_pages.pictured(name)
+    assert doc_pages.drawn(name) == doc_pages.pictured(name)
 
 
 def test_a_page_whose_text_was_changed_by_hand_is_seen() -> None:
@@ -85,3 +82,21 @@ def test_a_page_whose_text_was_changed_by_hand_is_seen() -> None:
     text = path.read_text(encoding="utf-8")
     assert doc_pages.skeleton(text.replace("# The axiom", "# An axiom")) != wanted
     assert doc_pages.skeleton(text.replace(" differ;", " agree;")) == wanted  # what is printed is not in it
+
+
+def test_the_glossary_has_the_words_of_reports_and_pictures() -> None:
+    from axioms.liveness.progress import NAMES as PROGRESS
+    from ptxmm.answers import CHECKS
+    from ptxmm.graphs.words import LINES
+    from ptxmm.result import VERDICTS
+
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    terms = {word for row in re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE) for word in re.findall(r"[\w.-]+", row)}
+    marked = set(re.findall(r"`([^`]+)`", text)) | terms
+    relations = (
+        set(LINES) - {"why", "race"} - {"barrier", "sync_barrier", "causality"}
+    )  # words, and other models' names
+    asked = {*relations, *VERDICTS, *CHECKS, *PROGRESS, *doc_pages.axioms()}
+    assert (
+        len(asked) > 35 and sorted(word for word in asked if word not in marked and word.strip("~") not in marked) == []
+    )

@@ -166,3 +166,10 @@ def on_files(files: Any, config: Any, **_: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
     return for_the_site(markdown, page.file.src_uri, config.repo_url or "")
+
+
+def on_post_build(config: Any, **_: Any) -> None:
+    """What the search reads where pages are opened from disk: the same as a script."""
+    folder = Path(config.site_dir) / "search"
+    index = (folder / "search_index.json").read_text(encoding="utf-8")
+    (folder / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -67,38 +67,48 @@ class Visitor:
 
     def __init__(self, opened: Any, address: str) -> None:
         self._opened, self.address = opened, address
-        self._contexts: list[Any] = []
+        self._usual: Any = None
+        self._others: list[Any] = []
+        self._pages: list[Any] = []
         self.complaints: list[str] = []
 
-    def page(self, fragment: str = "", *, before: Callable[[Any], None] | None = None, **options: Any) -> Any:
-        """A new page of a new visitor, when it shows its first answer and picture."""
-        page = self.blank(**options)
-        if before is not None:
-            before(page)
+    def page(self, fragment: str = "", **options: Any) -> Any:
+        """A new page, when it shows its first answer and picture. With options it is that of another visitor."""
+        page = self._context(options).new_page()
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
+        page.on("response", self._look)
+        self._pages.append(page)
         page.goto(self.address + fragment)
         settled(page)
         return page
 
-    def blank(self, **options: Any) -> Any:
+    def _context(self, options: dict[str, Any]) -> Any:
+        """What the browser keeps for a visitor; for all who want nothing special the same, which is cleaned between tests."""
+        if not options and self._usual is not None:
+            return self._usual
         context = self._opened.new_context(
             **{"viewport": {"width": 1280, "height": 900}, "color_scheme": "light", **options}
         )
         context.set_default_timeout(waiting.PATIENCE * 1000)
-        self._contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
-        page.on("response", self._look)
-        return page
+        if options:
+            self._others.append(context)
+        else:
+            self._usual = context
+        return context
 
     def _look(self, answer: Any) -> None:
         if answer.status >= 400:
             self.complaints.append(f"{answer.status} {answer.url} {(answer.request.post_data or '')[:2000]}")
 
     def leave(self) -> None:
-        for context in self._contexts:
+        for page in self._pages:
+            page.evaluate("() => localStorage.clear()")
+            page.close()
+        for context in self._others:
             context.close()
-        self._contexts.clear()
+        self._pages.clear()
+        self._others.clear()
 
 
 def settled(page: Any) -> None:
@@ -108,7 +118,8 @@ def settled(page: Any) -> None:
           const pane = document.getElementById('answer-pane');
           return !pane.classList.contains('old') && document.querySelector('#verdicts').childElementCount > 0
             && !document.querySelector('#execution.waiting:not([hidden])');
-        }"""
+        }""",
+        polling=20,
     )
 
 
@@ -118,7 +129,6 @@ def write(page: Any, text: str) -> None:
     area.focus()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
-    page.wait_for_function("() => document.getElementById('answer-pane').classList.contains('old') || true")
     settled(page)
 
 

@@ -39,7 +39,7 @@ def violations(page: Any, axe: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_nothing_serious_is_wrong_with_the_page(visitor: Any, axe: str, scheme: str) -> None:
     page = visitor.page(color_scheme=scheme)
     page.get_by_role("button", name="Models").click()

@@ -138,8 +138,9 @@ def test_the_layer_draws_every_text_as_it_is(page: Any) -> None:
 
 def test_every_colour_of_the_editor_can_be_read(visitor: Any) -> None:
     """The contrast of each class of words with the paper is at least 4.5, in light and dark."""
+    page = visitor.page()
     for scheme in ("light", "dark"):
-        page = visitor.page(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme)
         low = page.evaluate(
             """() => {
               const shade = colour => {

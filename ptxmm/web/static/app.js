@@ -16,9 +16,11 @@ import { Library } from './library.js';
 import { Cycle } from './cycle.js';
 import { copyLink, keys, otherPane, splitter, theme, toast, windows } from './page.js';
 
-// After the last key: so long nothing is asked, and so long an answer may take before the text alone is looked at.
+// In milliseconds: after a key so long nothing is asked; so long an answer may take before the text alone is looked at.
 const PAUSE = 60;
 const SLOW = 250;
+// Reasons and pictures cost the server more than a verdict: so long after the last key they are asked for.
+const REST = 500;
 const PAGE = [...crypto.getRandomValues(new Uint8Array(16))].map(byte => byte.toString(16).padStart(2, '0')).join('');
 
 const said = byId('said');
@@ -35,6 +37,7 @@ const library = new Library(byId('library'), openExample);
 const cycle = new Cycle(byId('cycle'), answer => open(answer, answer.name), body => ({ ...body, page: PAGE }));
 const checks = new Latest();
 const glances = new Latest();
+const details = new Latest();
 let variant = '';
 let wanted = { model: '', execution: null };
 let loading = false;
@@ -58,40 +61,60 @@ function stateNow() {
 
 const check = debounced(runCheck, PAUSE);
 
-/** The text is another: what was known of the old one is no more. */
-function changed() {
+const detail = debounced(runDetail, REST - PAUSE);
+
+/** The text, or what is asked of it, is another: what was known of the old one is no more. */
+function changed(typed = false) {
   if (loading) return;
-  checks.abort();
-  glances.abort();
+  for (const question of [checks, glances, details]) question.abort();
+  detail.cancel();
   clearTimeout(changed.slow);
   wanted = { model: view.model || wanted.model, execution: view.execution ?? wanted.execution };
   byId('answer-pane').classList.add('old');
   byId('answer-pane').setAttribute('aria-busy', 'true');
   speak.cancel();
   verdicts.wait();
-  check();
+  check(typed);
   remember();
 }
 
-async function runCheck() {
+function asked() {
+  return texts.kind === 'cat' ? [] : models.asked;
+}
+
+/** Who types gets the verdict and the states at once, and the rest when there is a pause. */
+async function runCheck(typed) {
   if (!texts.text.trim()) {
     show({ models: [], diagnostics: [] });
     verdicts.message(T.empty);
     return;
   }
   changed.slow = setTimeout(glance, SLOW);
-  const answer = await checks.post('/api/check', { ...question(), models: texts.kind === 'cat' ? [] : models.asked });
+  const whole = question();
+  const answer = await checks.post('/api/check', { ...whole, models: asked(), options: typed ? { ...whole.options, why: false } : whole.options });
   if (!answer) return;
   clearTimeout(changed.slow);
   glances.abort();
   if (answer.error !== undefined) {
     if (answer.status === 409) return;
     show({ models: [], diagnostics: [] });
-    verdicts.failed(answer, changed);
+    verdicts.failed(answer, () => changed());
     speak(answer.error ? T.failed(answer.error) : T.unreachable);
     return;
   }
-  show(answer);
+  show(answer, typed);
+}
+
+/** The reasons and the pictures of what was decided without them. */
+async function runDetail() {
+  const answer = await details.post('/api/check', { ...question(), models: asked(), page: `${PAGE}-why` });
+  if (!answer || answer.status === 409) return;
+  if (answer.error !== undefined) {
+    showDetails([]);
+    verdicts.failed(answer, () => changed());
+    return;
+  }
+  showDetails((answer.models ?? []).filter(model => model.verdict !== 'error'));
 }
 
 /** A check takes long: whether the text is in order is known sooner. */
@@ -103,7 +126,7 @@ async function glance() {
   if (answer && answer.error === undefined) problems.update(answer.diagnostics ?? []);
 }
 
-function show(answer) {
+function show(answer, more = false) {
   const pane = byId('answer-pane');
   pane.classList.remove('old');
   pane.removeAttribute('aria-busy');
@@ -118,13 +141,22 @@ function show(answer) {
     verdicts.update(found);
   }
   states.update(right);
-  view.update(right, wanted);
-  reasons.update(right);
   repairs.update(right);
-  reports(right);
+  if (more && right.length) {
+    view.wait();
+    detail();
+  } else {
+    showDetails(right);
+  }
   const text = [problems.told(), spoken(found)].filter(Boolean).join('. ');
   if (text) speak(text);
   document.title = found.length ? `${found[0].verdict}: ${found[0].name ?? T.texts[texts.kind]} - ptxmm` : 'ptxmm';
+}
+
+function showDetails(right) {
+  view.update(right, wanted);
+  reasons.update(right);
+  reports(right);
 }
 
 function reports(found) {
@@ -257,8 +289,8 @@ function textsOf(files) {
 kindSelect.append(...Object.entries(T.kinds).map(([value, text]) => element('option', { value }, text)));
 kindSelect.addEventListener('change', () => { texts.setKind(kindSelect.value); variant = ''; fillVariants([]); changed(); });
 byId('editor-pane').querySelector('.tools').append(variantField, addFile);
-texts.addEventListener('change', changed);
-models.addEventListener('change', changed);
+texts.addEventListener('change', () => changed(true));
+models.addEventListener('change', () => changed());
 models.addEventListener('yours', event => { texts.setModel(event.detail); if (event.detail !== null) texts.choose('cat'); });
 byId('open-library').addEventListener('click', () => library.show());
 byId('open-cycle').addEventListener('click', () => cycle.show());

@@ -52,6 +52,13 @@ export class ExecutionView {
     this._section.append(this._told);
   }
 
+  /** A picture of what is asked is still to come. */
+  wait() {
+    this._latest.abort();
+    this._section.classList.add('waiting');
+    this._section.setAttribute('aria-busy', 'true');
+  }
+
   /** Whether there is a picture to show. */
   get draws() {
     return this._answers.length > 0;
@@ -62,6 +69,8 @@ export class ExecutionView {
     this._answers = models.filter(model => model.pictures?.length);
     this._section.hidden = !models.some(model => model.pictures?.length || model.why?.length);
     this._latest.abort();
+    this._section.classList.remove('waiting');
+    this._section.removeAttribute('aria-busy');
     for (const part of [...this._parts, this._told]) part.hidden = !this.draws;
     this._wrong.hidden = true;
     if (!this.draws) return;

@@ -117,7 +117,7 @@ def settled(page: Any) -> None:
         """() => {
           const pane = document.getElementById('answer-pane');
           return !pane.classList.contains('old') && document.querySelector('#verdicts').childElementCount > 0
-            && !document.querySelector('#execution.waiting:not([hidden])');
+            && !document.querySelector('#execution.waiting');
         }""",
         polling=20,
     )

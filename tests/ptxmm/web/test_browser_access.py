@@ -94,6 +94,7 @@ def test_everything_is_reached_by_keys(page: Any) -> None:
     assert {"splitter", "plain", "FIGURE", "LI"} <= reached and any(name.startswith("reason") for name in reached)
 
 
+@pytest.mark.long
 def test_the_splitter_moves_by_keys(page: Any) -> None:
     splitter = page.get_by_role("separator", name="Width of the editor")
     width = page.locator("#editor-pane").evaluate("pane => pane.offsetWidth")
@@ -155,6 +156,7 @@ def test_the_page_is_dark_where_the_system_is_and_where_one_says_so(visitor: Any
     assert shades(light) == (True, True), "the choice is kept"
 
 
+@pytest.mark.long
 def test_who_wants_no_motion_gets_none(visitor: Any) -> None:
     page = visitor.page(reduced_motion="reduce")
     longest = page.evaluate(
@@ -164,6 +166,7 @@ def test_who_wants_no_motion_gets_none(visitor: Any) -> None:
     assert longest == 0
 
 
+@pytest.mark.long
 def test_colours_that_the_system_forces_leave_the_text(visitor: Any) -> None:
     page = visitor.page(forced_colors="active")
     fill, layer = page.evaluate(

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pytest
 from browsing import FIRST, ROOT, open_example, settled, table, verdicts, write
 
 import ptxmm
@@ -54,6 +55,7 @@ def test_iriw_is_opened_from_the_library_and_its_states_are_read(page: Any) -> N
     page.wait_for_function("() => document.getElementById('said').innerText.includes('ptx-9.0: ok')")
 
 
+@pytest.mark.long
 def test_the_table_is_sorted_by_its_heads(page: Any) -> None:
     head = page.locator("table.states th").nth(1)
     for wanted in ("ascending", "descending"):
@@ -79,6 +81,7 @@ def test_models_stand_side_by_side_and_what_differs_is_marked(page: Any) -> None
     assert len(table(page)[1]) == len(new ^ old)
 
 
+@pytest.mark.long
 def test_a_model_without_an_axiom_is_added_by_name(page: Any) -> None:
     page.get_by_role("button", name="Models").click()
     page.get_by_label("A reading, or a model without an axiom").fill("ptx-9.0/-causality")
@@ -102,6 +105,7 @@ def test_relations_are_switched_off_and_on(page: Any) -> None:
     assert lines(page, "fr") == before["fr"]
 
 
+@pytest.mark.long
 def test_another_relation_is_drawn_by_its_name(page: Any) -> None:
     page.get_by_label("Draw another relation").fill("rf;po")
     page.get_by_role("button", name="Draw").click()
@@ -153,6 +157,7 @@ def test_every_execution_can_be_stepped_through(page: Any) -> None:
     assert page.locator(".place").inner_text().startswith("2 of ")
 
 
+@pytest.mark.long
 def test_a_state_shows_its_execution(page: Any) -> None:
     button = page.locator("table.states button.plain").last
     execution = button.get_attribute("data-execution")
@@ -193,6 +198,7 @@ def test_a_reason_lights_its_edges_and_an_edge_its_reason(page: Any) -> None:
     assert "P0" in page.locator(".tip").inner_text() and page.locator(".tip").is_visible()
 
 
+@pytest.mark.long
 def test_an_event_under_the_pointer_is_named_and_found_in_the_story(page: Any) -> None:
     page.locator(".drawing [data-event='P1:0']").first.hover()
     assert "ld.acquire" in page.locator(".tip").inner_text()

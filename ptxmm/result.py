@@ -297,7 +297,8 @@ class Result:
     became of each check: of a litmus test the condition first, then what else is asked; `of_kernel`: it is a kernel test.
     `notes` are what was assumed, `warnings` what the authors of modules should know, with the places.
 
-    `kept` are the files of PTX that was compiled just now; `threads` the names of those that are told of, in their order.
+    `kept` are the files of PTX that was compiled just now; `threads` those that are told of, in their order: the name of each,
+    and who that is.
 
     `bounded_ok`: whoever asked accepts a bounded answer where `ok` is expected. `known` is set
     where a baseline accepts what is wrong with the test. `runs`: how many runs of all threads decided it, of which no execution
@@ -345,7 +346,7 @@ class Result:
     refusal: Refusal | None = None
     executions: Executions | None = None
     kept: list[str] = field(default_factory=list)
-    threads: list[str] = field(default_factory=list)
+    threads: dict[str, str] = field(default_factory=dict)
 
     @property
     def trouble(self) -> str:

@@ -130,7 +130,7 @@ def check(
         result.error, open_ = told_by_runs_alone(alone, open_), ""
     finally:
         if question is not None:
-            result.threads = [name for _, name in sorted(question.told.items())]
+            result.threads = question.who()
         result.seconds = time.perf_counter() - start
     if result.error == OUT_OF_TIME and later is not None and _decided_by_runs(test, later, deadline, model):
         later.seconds = time.perf_counter() - start

@@ -10,6 +10,8 @@ from ptxmm.kernels.launch import Triple
 from ptxmm.kernels.test import KernelTest
 from ptxmm.result import Spot
 
+_WARP = 32  # threads
+
 
 class Places:
     """Names and places of a test; launches are known by their numbers."""
@@ -22,6 +24,13 @@ class Places:
         made = self.test.launches[launch]
         kernel = f" of {made.name or made.entry}" if len(self.test.launches) > 1 else ""
         return f"CTA {_numbers(cta)} thread {_numbers(thread)}{kernel}"
+
+    def lane(self, launch: int, cta: Triple, thread: Triple) -> str:
+        """The name with the warp and the lane, where a CTA has several warps: `CTA 0 thread 33 (warp 1, lane 1)`."""
+        name = self.thread(launch, cta, thread)
+        (x, y, z), (bx, by, bz) = thread, self.test.launches[launch].block
+        warp, lane = divmod(x + bx * (y + by * z), _WARP)
+        return f"{name} (warp {warp}, lane {lane})" if bx * by * bz > _WARP else name
 
     def launch_spot(self, launch: int, line: int) -> Spot:
         """A line of the PTX of a launch."""

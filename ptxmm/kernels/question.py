@@ -149,6 +149,12 @@ class Question:
             self.told[thread] = self._name(thread)
         return self.told[thread]
 
+    def who(self) -> dict[str, str]:
+        """The threads that were told of, in their order: the name of each, and what there is to say of who it is."""
+        infos = [self.built.threads[thread] for thread in sorted(self.told)]
+        names = [name for _, name in sorted(self.told.items())]
+        return {n: self.places.lane(i.launch, i.cta, i.thread) for n, i in zip(names, infos, strict=True)}
+
     def renamed(self, execution: Execution) -> Execution:
         """An execution whose threads have the names that people know them by, and whose events say where they come from."""
         threads = tuple((self._name(i), place) for i, (_, place) in enumerate(execution.threads))

@@ -29,7 +29,7 @@ class Names:
         often = any(number > _FEW for number in found.values())
         told = [name for name in result.threads if name in found] if often else []
         self.short = {name: f"T{number}" for number, name in enumerate(told)}
-        self._longest = _longest(self.short)
+        self._longest, self._who = _longest(self.short), result.threads
 
     def renamed(self, result: Result) -> Result:
         """The result with short names."""
@@ -44,7 +44,7 @@ class Names:
             return list(page)
         at = next(i for i, some in enumerate(named) if some)
         at -= at > 0 and not page[at - 1]  # before the blank line of what it stands in
-        legend = ", ".join(f"{short}: {name}" for name, short in self.short.items() if short in used)
+        legend = ", ".join(f"{short}: {self._who[name]}" for name, short in self.short.items() if short in used)
         return [*page[:at], f"    {legend}", *page[at:]]
 
     def _in(self, text: str) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from ptxmm.kernels.launch import Launch
+from ptxmm.kernels.places import Places
+from ptxmm.kernels.test import KernelTest
 from ptxmm.report.threads import Names
 from ptxmm.result import Checked, RaceEntry, RaceEvent, Result, Spot, Step
 
 _LONG = ("CTA 0 thread 0", "CTA 10 thread (1, 2)", "CTA (0, 1) thread 3")
+
+
+_MORE = " (warp 1, lane 3)"
 
 
 def result(names: tuple[str, ...] = _LONG) -> Result:
@@ -20,9 +26,10 @@ def result(names: tuple[str, ...] = _LONG) -> Result:
         steps=steps,
         holds=False,
     )
+    who = {name: f"{name}{_MORE}" if name == _LONG[2] else name for name in names}
     events = (RaceEvent(names[0], 1, "st"), RaceEvent(names[1], 2, "ld"))
     return Result(
-        path="k.toml", name="k", model="m", verdict="no", of_kernel=True, checks=[check], threads=list(names),
+        path="k.toml", name="k", model="m", verdict="no", of_kernel=True, checks=[check], threads=who,
         races=[RaceEntry("data", events, reason=f"{names[1]} did not see {names[0]}")],
     )  # fmt: skip
 
@@ -43,6 +50,7 @@ def test_names_are_numbered_and_columns_stay_aligned() -> None:
 def test_the_legend_stands_once_before_the_first_name_and_has_those_that_are_named() -> None:
     names = Names(result())
     short = names.short[_LONG[1]]
+    assert names.with_legend([f"{names.short[_LONG[2]]} did"])[0] == f"    T2: {_LONG[2]}{_MORE}"
     page = ["no  k", "    fails", "", f"    {short} did not see it", f"      {short}  line 1"]
     assert names.with_legend(page) == ["no  k", "    fails", f"    {short}: {_LONG[1]}", *page[2:]]
     assert names.with_legend(page[:3]) == page[:3]
@@ -53,7 +61,7 @@ def test_names_that_are_rare_stay_and_litmus_tests_have_none() -> None:
     few.checks.clear()
     assert not Names(few).short and Names(few).renamed(few) is few
     of_litmus = result()
-    of_litmus.threads = []
+    of_litmus.threads = {}
     assert not Names(of_litmus).short
 
 
@@ -63,3 +71,16 @@ def test_a_name_is_not_taken_for_the_beginning_of_another_one() -> None:
     after = names.renamed(result(long))
     assert [line.split()[0] for line in after.checks[0].story[1:-1]] == [f"T{i}" for i in range(12)]
     assert names.with_legend(["T10 and T11"])[0] == f"    T10: {long[10]}, T11: {long[11]}"
+
+
+def test_warps_and_lanes_are_told_where_there_are_several_warps() -> None:
+    one, several = (
+        Places(
+            KernelTest(
+                path="k", variant="", launches=(Launch("", "k", block=block),), parameters=(), checks=(), expect=("ok",)
+            )
+        )
+        for block in ((8, 4, 1), (8, 4, 2))
+    )
+    assert one.lane(0, (0, 0, 0), (1, 2, 0)) == one.thread(0, (0, 0, 0), (1, 2, 0)) == "CTA 0 thread (1, 2)"
+    assert several.lane(0, (0, 0, 0), (1, 2, 1)) == "CTA 0 thread (1, 2, 1) (warp 1, lane 17)"

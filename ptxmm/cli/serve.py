@@ -58,9 +58,10 @@ def serve(options: argparse.Namespace) -> int:
     try:
         from ptxmm.web.starting import bound, run
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
-        return _refuse(f"this needs {error.name}, which is not installed: pip install 'ptxmm[web]'")
+        return _refuse(f"this needs {missing}, which is not installed: pip install 'ptxmm[web]'")
     from ptxmm.campaigns.deciding import processors
 
     try:

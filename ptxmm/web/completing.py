@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from ptxcore.isa.form import Form, Slot, Use
@@ -19,7 +20,7 @@ _DEFINED = re.compile(r"\b(?:let|and|rec|as)[ \t]++([A-Za-z_][\w.-]*+)")
 #: A word before a cursor has at most so many characters, and so much is looked at of a line.
 _LONGEST_WORD, _LONGEST_LINE = 200, 4000
 #: So many spellings of a form are looked at.
-_MOST_SPELLINGS = 3000
+_MOST_SPELLINGS = 1000
 #: Modifiers that are written most, in this order.
 _OFTEN = (
     *("relaxed", "acquire", "release", "acq_rel", "sc", "weak", "gpu", "cta", "sys", "cluster", "global", "shared"),
@@ -109,9 +110,7 @@ def _spellings(mnemonic: str, given: tuple[str, ...], last: str) -> Iterator[tup
     for form in TYPED.forms[mnemonic]:
         if form.until or form.only == "manual":
             continue
-        for number, words in enumerate(_endings(form, given, last)):
-            if number >= _MOST_SPELLINGS // 10:
-                break
+        for words in islice(_endings(form, given, last), _MOST_SPELLINGS):
             used = candidates(mnemonic, (*given, *words))
             if isinstance(used, tuple) and any(isinstance(use, Use) and use.form is form for use in used):
                 found.append((len(words), ".".join([mnemonic, *given, *words]), form))
@@ -142,26 +141,14 @@ def _slots(form: Form) -> tuple[Slot, ...]:
 
 
 def _filled(slots: tuple[Slot, ...], last: str) -> Iterator[tuple[str, ...]]:
-    """Every way to fill slots, required ones certainly, one at least; the first word begins as `last` does."""
+    """A word that begins as `last` does for one of the slots, and behind it what must follow: nothing that may be left out."""
     for at, slot in enumerate(slots):
+        needed = [other.words for other in slots[at + 1 :] if other.required]
         for word in slot.words:
             if word.startswith(last):
-                for more in _rest(slots[at + 1 :]):
-                    yield (word, *more)
+                yield from ((word, *more) for more in product(*needed))
         if slot.required:
             return
-
-
-def _rest(slots: tuple[Slot, ...]) -> Iterator[tuple[str, ...]]:
-    if not slots:
-        yield ()
-        return
-    first, others = slots[0], slots[1:]
-    if not first.required:
-        yield from _rest(others)
-    for word in first.words:
-        for more in _rest(others):
-            yield (word, *more)
 
 
 # Texts by their kinds.

@@ -19,7 +19,7 @@ LONGEST_PICTURE, LONGEST_REPORT = 2 << 20, 400_000
 #: time to come to an end by itself, before it is killed.
 SECONDS, QUICK_SECONDS, SPARE_SECONDS = 10.0, 2.0, 0.5
 #: A worker whose answer nobody wants any more is killed after so many seconds: most are done before.
-GRACE = 0.25
+GRACE = 1.0
 #: Requests that may wait, of all pages together.
 LONGEST_QUEUE = 256
 #: Bytes that a worker may take, beyond what it has at its start.

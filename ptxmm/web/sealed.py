@@ -37,7 +37,6 @@ _REFUSED = (
     "os.utime",
     "os.setxattr",
     "os.removexattr",
-    "os.putenv",
     "pty.",
     "shutil.",
     "tempfile.",

@@ -67,6 +67,7 @@ def application(room: Workroom, *, seconds: float = limits.SECONDS, names: Colle
         lifespan=lifespan,
         exception_handlers={HTTPException: _refusal, Exception: _defect},
     )
+    app.router.redirect_slashes = False
     return _Guarded(app, frozenset(names) | _LOCAL)
 
 

@@ -19,6 +19,19 @@ _SMALL = """PTX warm
  st.release.gpu.u32 [x], 1 | ld.weak.u32 %r1, [y] ;
 ~exists (1:%r0 = 1 /\\ 1:%r1 = 0)
 """
+_SMALL_KERNEL = """.version 8.0
+.target sm_80
+.address_size 64
+// ptxmm: grid=2 block=1 x=u32[1] forall="x[0] == 2" race_free
+.visible .entry warm(.param .u64 x)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [x];
+    atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1;
+    ret;
+}
+"""
 
 
 class Answer(NamedTuple):
@@ -55,6 +68,8 @@ def warm() -> None:
     with contextlib.suppress(Exception):  # what fails here fails again where it can be told
         for name in ("check", "execution", "diagnose", "complete", "repair"):
             work(name, small._replace(offset=len(_SMALL) - 60), 20.0)
+        for name in ("check", "execution", "diagnose"):
+            work(name, Asked(text=_SMALL_KERNEL, kind="ptx", models=("ptx-9.0",)), 20.0)
         work("cycle", Asked(text="PodWW Rfe PodRR Fre"), 20.0)
         deciding.forget()
 

@@ -193,27 +193,33 @@ class Workroom:
         """The answer of a worker. Raises `Refused` where there is none; cancelling it takes the job back."""
         if self._closed:
             raise Lost("the server ends")
-        if job.place:
-            self.supersede(job.place, job.group)
+        at = self.supersede(job.place, job.group) if job.place else None
         if self.waiting() >= self._longest:
             raise Busy(f"{self._longest} requests wait already")
         if not any(w.lane == job.lane for w in self._workers):
             raise Lost("no worker can be started")
         waiting = _Waiting(job, self._loop.create_future())
-        self._queues[job.lane].append(waiting)
+        queue = self._queues[job.lane]
+        queue.insert(len(queue) if at is None else at, waiting)
         self._hand_out(job.lane)
         try:
             return await waiting.future
         finally:
             self._abandon(waiting)
 
-    def supersede(self, place: str, group: Group | None) -> None:
-        """Older jobs of a place, of another group, are nobody's any more."""
+    def supersede(self, place: str, group: Group | None) -> int | None:
+        """Older jobs of a place, of another group, are nobody's any more. Gives where the first of those stood that waited: who
+        types on must not stand behind all others again with each key."""
+        at: int | None = None
+        for queue in self._queues.values():
+            mine = (i for i, w in enumerate(queue) if w.job.place == place and w.job.group is not group)
+            at = next(mine, at)
         known = [*(w for queue in self._queues.values() for w in queue), *(w.busy for w in self._workers if w.busy)]
         for waiting in known:
             if waiting.job.place == place and (group is None or waiting.job.group is not group):
                 self._fail(waiting, Replaced("a newer request of this page took its place"))
                 self._abandon(waiting)
+        return at
 
     def _abandon(self, waiting: _Waiting) -> None:
         """Nobody waits for it any more."""

@@ -105,3 +105,19 @@ def test_pictures_are_measured_beside_those_of_dot() -> None:
     (own,) = re.findall(r"^\| own \| \d+ \(\d+\) \| [\d,]+ \| (\d+) \| (\d+) \|", done.stdout, re.MULTILINE)
     assert own == ("0", "0")  # no line runs through a box, and no label stands on anything
     assert "| dot |" in done.stdout or "not installed" in done.stdout
+
+
+def test_a_server_under_load_loses_nothing() -> None:
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    done = subprocess.run(
+        [sys.executable, FOLDER / "serve.py", "--clients", "8", "--seconds", "3", "--jobs", "2"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+) answers ", done.stdout, re.MULTILINE)}
+    assert counts["check"] > 5
+    assert "; lost: 0\n" in done.stdout and "workers left behind: none\n" in done.stdout

@@ -7,6 +7,7 @@ from typing import Any
 
 import browsing
 import pytest
+from serving import Served
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +29,12 @@ def visitor(_looking: browsing.Visitor) -> Iterator[browsing.Visitor]:
 def page(visitor: browsing.Visitor) -> Any:
     """The page as it first opens, with its first example."""
     return visitor.page()
+
+
+@pytest.fixture(scope="session")
+def served() -> Iterator[Served]:
+    """A server for tests that ask without a browser; short limits, so that what is stopped is stopped soon."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    with Served("--jobs", "2", "--timeout", "4") as server:
+        yield server

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import Served
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
+import ptxmm
+from litmus.library import named
+from ptxcore.diagnostics import InputError
+from ptxmm.checker import Outcome
+from ptxmm.report.text import TextReport
+from ptxmm.result import Result
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS = ("MP+rel+acq", "LB+acq+rel", "IRIW+acq", "CoRR", "CoRR+rlx+weak", "MP+bar.sync")
+_TIME = re.compile(r"[\d.]+ m?s\b")
 
 
-@pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
-    with Served("--jobs", "1") as server:
-        yield server
+def text_of(name: str) -> str:
+    return Path(named(name)[0]).read_text(encoding="utf-8")
+
+
+MP = text_of("MP+rel+acq")
+SB = """PTX SB
+{ x=0; y=0; }
+ P0                        | P1                        ;
+ st.relaxed.gpu.u32 [x], 1 | st.relaxed.gpu.u32 [y], 1 ;
+ ld.relaxed.gpu.u32 %r0, [y] | ld.relaxed.gpu.u32 %r0, [x] ;
+exists (0:%r0 = 0 /\\ 1:%r0 = 0)
+"""
+WEAK = MP.replace("st.release", "st.relaxed")
+
+
+def page(result: Result) -> str:
+    return _TIME.sub("T", TextReport(result.model, colour=False, unroll=4).page(Outcome(result, {})))
+
+
+def asked(served: Served, name: str, text: str, kind: str = "litmus", **more: Any) -> Any:
+    found = served.post(name, {"text": text, "kind": kind, **more})
+    assert found.status == 200, found
+    return found.value
 
 
 def test_models_are_those_that_ship(served: Served) -> None:
@@ -25,3 +54,187 @@ def test_models_are_those_that_ship(served: Served) -> None:
     assert [model["name"] for model in found if model["default"]] == [DEFAULT]
     assert served.get(f"/api/models/{DEFAULT}").value["text"] == text_of(DEFAULT)
     assert served.get("/api/models/ptx-1.0").status == 404
+
+
+def test_every_option_that_is_offered_is_taken(served: Served) -> None:
+    for option in served.get("/api/options").value:
+        value = option["default"] if option["default"] is not None else 1
+        assert asked(served, "check", MP, options={option["name"]: value})["models"]
+
+
+def test_examples_are_the_library(served: Served) -> None:
+    from litmus.library import tests
+
+    found = served.get("/api/examples").value
+    assert [(e["topic"], e["name"], e["about"]) for e in found] == [(t.folder, t.name, t.about) for t in tests()]
+    one = next(e for e in found if e["name"] == "MP+rel+acq")
+    assert served.get(f"/api/examples/{one['path'].replace('+', '%2B')}").value["text"] == MP
+
+
+def test_checks_are_those_of_the_library(served: Served) -> None:
+    count = 0
+    for name in TESTS:
+        text = text_of(name)
+        models = ["ptx-9.0", "ptx-7.5", "ptx-9.0/-causality"]
+        for model, found in zip(models, asked(served, "check", text, models=models)["models"], strict=True):
+            result = ptxmm.check(ptxmm.parse(text, "test.litmus"), model, why=True)
+            assert (found["model"], found["verdict"]) == (model, result.verdict)
+            assert [s["values"] for s in found["states"]] == result.states
+            assert [s["satisfies"] for s in found["states"]] == list(result.satisfied)
+            assert _TIME.sub("T", found["text"]) == page(result)
+            assert [line["text"] for line in found["why"]] == (result.why["text"] if result.why else [])
+            count += 1
+    assert count == 3 * len(TESTS)
+
+
+def test_edges_of_a_reason_are_between_events_of_its_picture(served: Served) -> None:
+    (found,) = asked(served, "check", MP)["models"]
+    edges = [edge for line in found["why"] for edge in line["edges"]]
+    shown = asked(served, "execution", MP, model="ptx-9.0", execution="why")
+    events = set(re.findall(r'data-event="([^"]*)"', shown["svg"]))
+    assert {name for _, *pair in edges for name in pair} <= events and len(edges) >= 8
+
+
+def test_a_model_of_the_user_stands_beside_others(served: Served) -> None:
+    found = asked(served, "check", SB, models=["ptx-9.0"], cat="acyclic po | rf | co | fr as sc\n")
+    assert [m["model"] for m in found["models"]] == ["ptx-9.0", "yours"]
+    assert [len(m["states"]) for m in found["models"]] == [4, 3]
+    wrong = asked(served, "check", MP, cat="acyclic po | rg as sc\n")
+    assert [(d["in"], d["line"], d["column"]) for d in wrong["diagnostics"]] == [("cat", 1, 14)]
+
+
+def test_pictures_are_those_of_the_library(served: Served) -> None:
+    result = ptxmm.check(ptxmm.parse(WEAK, "test.litmus"), why=True)
+    for number, witness in enumerate(result.witnesses):
+        found = asked(served, "execution", WEAK, model="ptx-9.0", execution=number)
+        assert found["svg"] == witness.svg() and found["state"] == witness.state
+        assert found["count"] == len(result.witnesses) and found["lines"]
+    more = asked(served, "execution", WEAK, model="ptx-9.0", execution=0, relations=["rf;po"])
+    assert more["svg"] != asked(served, "execution", WEAK, model="ptx-9.0", execution=0)["svg"]
+    assert {"name": "rf;po", "drawn": True} in more["relations"]
+    assert served.post("execution", {"text": WEAK, "kind": "litmus", "execution": 99}).status == 404
+
+
+def test_every_execution_can_be_stepped_through(served: Served) -> None:
+    text = SB
+    states = [w.state for w in ptxmm.executions(ptxmm.parse(text), "ptx-9.0")]
+    found = [asked(served, "execution", text, model="ptx-9.0", execution=f"all-{i}") for i in range(len(states))]
+    assert [f["state"] for f in found] == states and {f["count"] for f in found} == {len(states)}
+
+
+WRONG = {
+    "litmus": MP.replace("release", "relase"),
+    "kernel": 'grid = 1\nblocks = 1\n[check]\nrace_free = "true"\n',
+    "ptx": ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { mov.u33 %r1, 1; ret; }\n",
+    "cat": "acyclic po | rg as sc\n",
+}
+
+
+def diagnostics(kind: str, text: str) -> list[tuple[int, int, str]]:
+    """What the readers say, asked directly."""
+    try:
+        if kind == "litmus":
+            ptxmm.check(ptxmm.parse(text))
+        elif kind == "kernel":
+            from ptxmm.kernels.toml import KernelFile
+
+            KernelFile(text)
+        elif kind == "cat":
+            from axioms.cat.model import compile_model
+
+            compile_model("m.cat", text)
+        else:
+            from ptxmm.linting import lint_text
+
+            return [(d.span.line, d.span.column, d.message) for d in lint_text(text)]
+    except InputError as error:
+        return [(d.span.line, d.span.column, d.message) for d in error.diagnostics]
+    return []
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_findings_are_those_of_the_readers(served: Served, kind: str) -> None:
+    found = asked(served, "diagnose", WRONG[kind], kind)["diagnostics"]
+    expected = diagnostics(kind, WRONG[kind])
+    assert [(d["line"], d["column"], d["message"]) for d in found] == expected and expected
+    assert all(d["endColumn"] > d["column"] for d in found)
+
+
+def test_kernels_are_checked_with_the_files_that_came(served: Served) -> None:
+    text, ptx = ((ROOT / "examples" / f"lock.{ending}").read_text(encoding="utf-8") for ending in ("toml", "ptx"))
+    from ptxmm.kernels.toml import read
+
+    names = read(ROOT / "examples" / "lock.toml").variants
+    for name in names:
+        (found,) = asked(served, "check", text, "kernel", files={"lock.ptx": ptx}, variant=name)["models"]
+        result = ptxmm.check(ptxmm.load(f"{ROOT}/examples/lock.toml:{name}"), why=True)
+        assert (found["verdict"], len(found["states"])) == (result.verdict, len(result.states))
+    alone = asked(served, "check", text, "kernel")
+    assert alone["models"][0]["verdict"] == "error" and alone["variants"] == [name for name in names if name]
+    assert all("no file is read here" in d["message"] for d in alone["diagnostics"])
+
+
+def test_instructions_of_the_library_are_offered(served: Served) -> None:
+    from litmus.library import paths
+    from ptxcore.syntax.tree import Instruction
+
+    tests = [ptxmm.load(path) for path in paths()[::12]]
+    statements = [
+        s for test in tests for thread in test.threads for s in thread.statements if isinstance(s, Instruction)
+    ]
+    opcodes = sorted({".".join([s.opcode, *s.modifiers]) for s in statements if s.modifiers})
+    missing = []
+    for opcode in opcodes:
+        begun = opcode.rpartition(".")[0] + "."
+        offered = asked(served, "complete", f"P0;\n {begun}", offset=len(begun) + 5)
+        missing += [opcode] if opcode not in [item["label"] for item in offered["items"]] else []
+    assert len(opcodes) >= 15 and len(missing) <= len(opcodes) // 8, missing
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("cat", "let a = po-l", "po-loc"),
+        ("cat", "acy", "acyclic"),
+        ("cat", "let mine = po\nlet b = mi", "mine"),
+        ("kernel", "[check]\nrace", "race_free = "),
+        ("kernel", 'expect = "un', "undefined"),
+        ("kernel", "dyn", "dynamic_shared = "),
+        ("litmus", "PTX a\n{ x=0; }\n P0 ;\n st.we", "st.weak.u32"),
+        ("litmus", "PTX a\n{ x=0; }\n P0 ;\n nop ;\n~ex", "~exists"),
+        ("ptx", ".visible .entry k() { fen", "fence"),
+    ],
+)
+def test_words_are_offered(served: Served, kind: str, text: str, wanted: str) -> None:
+    found = asked(served, "complete", text, kind, offset=len(text))
+    assert wanted in [item["label"] for item in found["items"]]
+    assert all(item["label"].startswith(text[found["from"] :]) for item in found["items"])
+
+
+def test_cycles_become_tests(served: Served) -> None:
+    from litmus.cycles import generate
+    from litmus.formats import write
+
+    cycle = "PodWW.rel.gpu Rfe PodRR.acq.gpu Fre"
+    (expected,) = generate(cycle)
+    assert served.post("cycle", {"cycle": cycle}).value["text"] == write(expected)
+    wrong = served.post("cycle", {"cycle": "PodWW Rfe PodRR Frx"}).value["diagnostics"]
+    assert [(d["line"], d["column"], d["endColumn"]) for d in wrong] == [(1, 17, 20)]
+
+
+def test_a_repair_is_a_text_that_holds(served: Served) -> None:
+    assert asked(served, "check", WEAK)["models"][0]["verdict"] == "no"
+    (repair,) = asked(served, "repair", WEAK, model="ptx-9.0")["repairs"]
+    assert repair["text"] == MP and repair["diff"].count("\n+") == 2 and repair["says"].startswith("repair 1: ")
+    assert asked(served, "check", repair["text"])["models"][0]["verdict"] == "ok"
+    assert asked(served, "repair", MP)["repairs"] == []
+
+
+def test_the_page_is_there_with_its_files(served: Served) -> None:
+    found = served.get("/")
+    assert found.status == 200 and found.headers["content-type"] == "text/html; charset=utf-8"
+    names = re.findall(r'(?:src|href)="/?static/([^"]+)"', found.body.decode())
+    for name in names:
+        file = served.get(f"/static/{name}")
+        assert file.status == 200 and file.body
+        assert served.get(f"/static/{name}", If_None_Match=file.headers["etag"]).status == 304

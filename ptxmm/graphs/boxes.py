@@ -111,7 +111,7 @@ class _Maker:
         whole = [event, *elements]
         halves = [self.half(e, first=e is event) for e in whole]
         halves += [self.half(self.events[self.partner[e.index]], first=False) for e in whole if e.index in self.partner]
-        kind = "A" if event.index in self.partner else _KINDS.get(event.kind, "F")
+        kind = "A" if event.index in self.partner else _kind(event)
         for half in halves:
             self.row[half.event] = row
         return Box(kind, halves, column, row, told=any(half.event in self.told for half in halves))
@@ -141,6 +141,12 @@ class _Maker:
 def make_boxes(execution: Execution, columns: Sequence[Column], names: dict[int, str]) -> list[Box]:
     """The boxes in program order, each with its column and row."""
     return _Maker(execution, columns, names).boxes()
+
+
+def _kind(event: ExecutedEvent) -> str:
+    if event.kind == "X" and not event.location:  # of a cluster's barrier, which is no object in memory
+        return "B"
+    return _KINDS.get(event.kind, "F")
 
 
 def _joined(*words: str) -> str:

@@ -138,7 +138,7 @@ def _told(title: str, found: Iterable[Finding]) -> Iterator[str]:
 def _outcomes(result: Result) -> Iterator[str]:
     if result.states:
         names = list(dict.fromkeys(name for state in result.states for name in state))
-        yield f"<h2>Outcomes</h2>\n<p>{_text(count_of(result))}</p>\n<table><thead><tr><th scope=col>Number</th>"
+        yield f"<h2>Outcomes</h2>\n<p>{_text(_promised(result))}</p>\n<table><thead><tr><th scope=col>Number</th>"
         yield "".join(f"<th scope=col>{_text(name)}</th>" for name in names) + "</tr></thead>\n<tbody>\n"
         for i, state in enumerate(result.states[:_MOST_STATES]):
             cells = "".join(f"<td>{_text(str(state.get(name, '')))}</td>" for name in names)
@@ -146,6 +146,12 @@ def _outcomes(result: Result) -> Iterator[str]:
         yield "</tbody></table>\n"
         if len(result.states) > _MOST_STATES:
             yield f"<p>and {len(result.states) - _MOST_STATES} more, in the text below</p>\n"
+
+
+def _promised(result: Result) -> str:
+    if result.verdict == "undefined":
+        return "The program has no meaning, so nothing is promised of outcomes. What its executions would end in:"
+    return count_of(result)
 
 
 def _caption(result: Result, what: str, i: int) -> str:

@@ -184,3 +184,14 @@ def test_the_work_for_a_picture_grows_with_its_lines(monkeypatch: pytest.MonkeyP
     few, many = ladder(6, monkeypatch), ladder(24, monkeypatch)
     print(few, many)
     assert many < 4 * 4 * few  # four times the lines; each line has a few more channels to look at
+
+
+def test_a_barrier_is_one_whatever_it_waits_for_and_an_mbarrier_is_an_object() -> None:
+    events = (
+        ExecutedEvent(0, 0, "B", "bar.sync 0"),
+        ExecutedEvent(1, 0, "X", "barrier.cluster.arrive"),
+        ExecutedEvent(2, 0, "X", "mbarrier.init.shared.b64 [m], 1", "m"),
+    )
+    picture = layout(Execution(events, {}, (("P0", Place(0, 0, 0, 0)),), {}))
+    assert [box.kind for box in picture.boxes] == ["B", "B", "M"]
+    assert [e.words for e in picture.legend] == ["barrier", "mbarrier"]

@@ -140,6 +140,7 @@ def test_what_is_not_well_says_why_though_it_was_expected(
     assert cause in found.pop(tmp_path / "index.html").text
     (page,) = found.values()
     assert cause in page.text.partition("Cause")[2].partition("Everything")[0]
+    assert ("nothing is promised of outcomes" in page.text) == name.startswith("44")
 
 
 def test_a_comparison_has_a_row_for_each_test_and_a_page_where_models_differ(

@@ -91,6 +91,20 @@ def test_patterns_between_two_ctas(name: str, left_out: str, verdict: str) -> No
     assert verdict == "ok" or UNORDERED in str(result.error)
 
 
+@pytest.mark.parametrize(
+    ("arrival", "wait", "verdict"),
+    some(3, [("cluster", "cluster", "ok"), ("cta", "cluster", "undefined"), ("cluster", "cta", "undefined")]),
+)
+def test_scopes_reach_the_peer(arrival: str, wait: str, verdict: str) -> None:
+    arrives = (
+        f"mapa.shared::cluster.u32 %r1, %r2, 1; @%px mbarrier.arrive.relaxed.{arrival}.shared::cluster.b64 _, [%r1];"
+    )
+    waits = WAIT.replace("parity", f"parity.relaxed.{wait}")
+    body = f"mov.u32 %r2, bar; @%px {COPY} {BEFORE} {arrives} @!%py bra N; {waits} {AFTER} {MMA} N:"
+    open_, result = decided(body)
+    assert (open_, result.verdict) == ("", verdict), result.error
+
+
 # Shared memory, of which such a product reads what its operands' descriptors say in both CTAs.
 
 _ALL, _MINE = "fence.proxy.async;", "fence.proxy.async.shared::cta;"

@@ -217,7 +217,7 @@ function applyRepair(repair) {
 
 const variantSelect = element('select', { on: { change: () => { variant = variantSelect.value; changed(); } } });
 const variantField = element('label', { class: 'field', hidden: true }, `${T.variant} `, variantSelect);
-const addFile = element('button', { type: 'button', class: 'quiet', hidden: true, on: { click: () => texts.addFile() } }, T.addFile);
+const addFile = element('button', { type: 'button', class: 'quiet', hidden: true, 'aria-label': T.addFile, title: T.addFile, on: { click: () => texts.addFile() } }, '+');
 const kindSelect = byId('kind');
 
 function fillVariants(names) {
@@ -288,7 +288,8 @@ function textsOf(files) {
 
 kindSelect.append(...Object.entries(T.kinds).map(([value, text]) => element('option', { value }, text)));
 kindSelect.addEventListener('change', () => { texts.setKind(kindSelect.value); variant = ''; fillVariants([]); changed(); });
-byId('editor-pane').querySelector('.tools').append(variantField, addFile);
+byId('tabs').after(addFile);
+byId('editor-pane').querySelector('.tools').append(variantField);
 texts.addEventListener('change', () => changed(true));
 models.addEventListener('change', () => changed());
 models.addEventListener('yours', event => { texts.setModel(event.detail); if (event.detail !== null) texts.choose('cat'); });

@@ -31,6 +31,7 @@ const LANGUAGES = {
   },
   ptx: {
     fresh: false,
+    lines: /^\s*\.(?:loc|file|version|target|address_size)\b/, // directives that end with their line
     rules: [
       ['comment', /\/\/.*/y],
       ['open', /\/\*/y],
@@ -82,7 +83,7 @@ export const KINDS = Object.keys(LANGUAGES);
  * the end of the comment that is open. `top`: nothing but comments stands above.
  */
 export function tokens(kind, line, state, top) {
-  const { rules, fresh } = LANGUAGES[kind] ?? LANGUAGES.litmus;
+  const { rules, fresh, lines } = LANGUAGES[kind] ?? LANGUAGES.litmus;
   const found = [];
   let at = 0;
   let first = state !== '+';
@@ -107,7 +108,7 @@ export function tokens(kind, line, state, top) {
     }
     at += text.length;
   }
-  return [found, open || (fresh || first ? '' : '+')];
+  return [found, open || (fresh || first || lines?.test(line) ? '' : '+')];
 }
 
 function token(rules, line, at, first, top) {

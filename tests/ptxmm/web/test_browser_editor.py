@@ -130,6 +130,19 @@ def test_the_layer_draws_every_text_as_it_is(page: Any) -> None:
         texts,
     )
     assert [kind for (kind, _), (same, _) in zip(texts, seen, strict=True) if not same] == []
+    first = page.evaluate(
+        """async lines => {
+          const { tokens } = await import('/static/words.js');
+          let state = '';
+          return lines.map(line => {
+            const [found, ends] = tokens('ptx', line, state, false);
+            state = ends;
+            return found.filter(([name]) => name === 'instruction').map(([, part]) => part);
+          });
+        }""",
+        ["\t.loc\t1 15 0", "ld.global.u32 %r1,", "  [x]; @%p bra $L; $L: ret;", "/* st.u32", "*/ bar.sync 0;"],
+    )
+    assert first == [[], ["ld.global.u32"], ["bra", "ret"], [], ["bar.sync"]]
     for kind in ("litmus", "ptx", "cat", "kernel"):
         named = [set(names) for (one, _), (_, names) in zip(texts, seen, strict=True) if one == kind][:-1]
         assert named and all("instruction" in names or kind == "kernel" for names in named), kind

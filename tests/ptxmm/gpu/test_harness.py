@@ -17,7 +17,8 @@ from random import Random
 import ptxas
 import pytest
 from agreement import compared, pass_over
-from campaigns import some
+from campaigns import LONG, some
+from sc_within import SC
 
 import ptxmm
 from litmus import cycles
@@ -37,13 +38,6 @@ LIBRARY = sorted((ROOT / "litmus" / "library").rglob("*.litmus"))
 TARGETS = ("sm_75", "sm_80", "sm_90", "sm_100a", "sm_120")
 #: Of generated tests: more than 500 of them can be placed.
 MOST_GENERATED = 1200
-#: SC, as far as the model of PTX has it too: what a machine that takes turns shows.
-SC = """"SC within PTX"
-include "ptx-9.0.cat"
-acyclic po | rf | fr | co as sc
-empty ([W] ; loc ; [W]) \\ (co | co^-1 | id) as total
-empty rmw & (fr ; co) as one-after-the-other
-"""
 
 
 def named(name: str) -> Test:
@@ -104,6 +98,29 @@ def test_no_test_of_the_library_is_refused_but_for_what_a_launch_does_not_have()
     known = r"another GPU|virtual address|proxy, and the harness|of its own|thread of the host|short dialect|128 bits|griddep"
     assert {why for _, why in reasons if not re.search(known, why)} == set()
     assert len({name for name, _ in reasons}) < len(LIBRARY[::4]) // 3
+
+
+#: By words of the reasons, in the order in which a test counts, how the documentation calls them.
+CLASSES = {
+    "thread of the host": "a thread of the host", "kernels of its own": "kernels of its own",
+    "another GPU": "threads on several GPUs",
+    "virtual address": "another virtual address", "proxy, and the harness": "addresses through the proxies",
+    "address of shared memory": "a register in its states",
+}  # fmt: skip
+
+
+@LONG
+def test_the_documentation_counts_the_tests_that_are_refused() -> None:
+    counts = dict.fromkeys(CLASSES.values(), 0)
+    for path in LIBRARY:
+        try:
+            module(loaded(path))
+        except InputError as error:
+            said = " ".join(d.message for d in error.diagnostics)
+            counts[next(name for words, name in CLASSES.items() if words in said)] += 1
+    page = (ROOT / "docs" / "gpu.md").read_text()
+    for name, count in counts.items():
+        assert f"\n| {count} | {name}" in page, (name, count)
 
 
 @pytest.mark.compares(0.4)

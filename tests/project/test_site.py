@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
+from importlib import resources
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,19 @@ def test_a_page_is_read_searched_and_turned_dark_and_light_from_disk(built: Buil
         page.locator(".md-search-result__item a").first.click()
         page.wait_for_url(lambda url: "coherence" not in url)
         assert wrong == []
+
+
+def test_nothing_serious_is_in_the_way_of_who_reads_by_other_means(built: Built) -> None:
+    pytest.importorskip("axe_playwright_python", reason="no axe-playwright-python, which carries axe-core")
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    with chromium() as browser:
+        for scheme in ("light", "dark"):
+            page = browser.new_page(color_scheme=scheme)
+            for name in ("index.html", "mistakes/lock-no-fences.html", "axioms/coherence.html", "cli.html"):
+                page.goto((built.folder / name).as_uri())
+                page.evaluate(axe)
+                found = page.evaluate("axe.run()")["violations"]
+                assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], f"{name}, {scheme}"
 
 
 @contextmanager

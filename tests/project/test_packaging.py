@@ -74,6 +74,7 @@ def test_the_wheel_holds_the_packages_and_their_data(wheel: Path) -> None:
         "*/**/*.lark",
         "*/topics/*.md",
         "*/exercises/*",
+        "*/web/static/*.*",
         "*/**/*.py",
     ):
         in_tree = {

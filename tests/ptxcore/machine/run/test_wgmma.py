@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import ptxas
 import pytest
+from campaigns import share
 from warpgroups import SHARED, THREADS, Kernel
 
 from ptxcore.isa.warpgroup_product import Bad, addresses
@@ -298,12 +299,23 @@ def thinned(rng: Any, case: Case, stored: Any) -> tuple[Any, Any]:
 @pytest.mark.part(4)
 @pytest.mark.parametrize("name", CASES)
 def test_products_are_what_numpy_computes(name: str) -> None:
+    products(name, INPUTS, 0)
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", CASES)
+def test_a_thousand_products_are_what_numpy_computes(name: str) -> None:
+    for start in range(0, share(1000), 20):
+        products(name, 20, start + 1)
+
+
+def products(name: str, inputs: int, seed: int) -> None:
     case = CASES[name]
-    rng = np.random.default_rng(len(name) * 1000 + case.n)
+    rng = np.random.default_rng(len(name) * 1000 + case.n + 1_000_000 * seed)
     bits = 16 if case.d == "f16" else 32
     kernel = Kernel(body(case), case.n * bits // 64, 0 if case.a_laid is not None else 4)
     images, given_a, given_d, metadata, results = [], [], [], [], []
-    for _ in range(INPUTS):
+    for _ in range(inputs):
         stored = drawn(rng, case.a, (64, case.k if case.sparse is None else case.k // 2))
         b = drawn(rng, case.b, (case.n, case.k))
         c = rng.normal(size=(64, case.n)).astype(FLOATS[case.d]) if case.d != "s32" else rng.integers(

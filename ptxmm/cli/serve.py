@@ -44,7 +44,11 @@ def add(commands: Commands) -> None:
         help="a name that browsers know this server by, besides its number and localhost; may be given several times",
     )  # fmt: skip
     serve.add_argument(
-        "--timeout", type=shared.seconds, default=10.0, metavar=shared.TIME, help="for one answer (default: %(default)g)"
+        "--timeout",
+        type=shared.seconds,
+        default=10.0,
+        metavar=shared.TIME,
+        help="for one answer (default: %(default)g)",
     )
     serve.add_argument(
         "--jobs", type=shared.positive_number, metavar="N",

@@ -37,7 +37,7 @@ def settings_of(asked: Asked, model: str, seconds: float) -> Settings:
         model=model,
         timeout=seconds,
         drawings=("svg",),  # executions are wanted; who draws them is another matter
-        unroll=options.get("unroll", 4),
+        unroll=unroll_of(asked),
         all_registers=options.get("all_registers", False),
         explain=options.get("explain", False),
         why=options.get("why", True),
@@ -48,16 +48,22 @@ def settings_of(asked: Asked, model: str, seconds: float) -> Settings:
     )
 
 
+def unroll_of(asked: Asked) -> int:
+    """How often loops are followed for a request, where its text does not say."""
+    return int(dict(asked.options).get("unroll", 4))
+
+
 _kept: OrderedDict[Asked, Decided] = OrderedDict()
 
 
-def decided(asked: Asked, seconds: float) -> Decided:
-    """The result of a request's test under its first model, as far as it comes in so many seconds. It never raises."""
+def decided(asked: Asked, seconds: float, *, anew: bool = False) -> Decided:
+    """The result of a request's test under its first model, as far as it comes in so many seconds. It never raises. `anew`: one
+    that came to no end is not taken from what is kept; a picture is of the result that was told, whatever that is."""
     key = asked._replace(execution=0, relations=(), offset=0, page="", models=asked.models[:1])
     if key.models != (YOURS,):
         key = key._replace(cat=None)
     found = _kept.get(key)
-    if found is None:
+    if found is None or (anew and found.outcome.result.stopped):
         found = _kept[key] = _decide(key, seconds)
         while len(_kept) > limits.MOST_RESULTS:
             _kept.popitem(last=False)

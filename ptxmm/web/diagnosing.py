@@ -34,9 +34,9 @@ def findings(asked: Asked, seconds: float) -> list[dict[str, Any]]:
                 found += told.general(str(error))
             found += _files(asked)
     except (OutOfTime, TimeoutError):
-        found += told.general("not everything was looked at: there was no more time", "warning")
+        found += told.general("not everything was looked at: there was no more time", "warning", told.UNFINISHED)
     except MemoryError:
-        found += told.general("not everything was looked at: there was no more memory", "warning")
+        found += told.general("not everything was looked at: there was no more memory", "warning", told.UNFINISHED)
     unique = {tuple(sorted(d.items())): d for d in found}
     return sorted(unique.values(), key=lambda d: (d["in"], d["line"], d["column"]))
 

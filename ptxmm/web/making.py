@@ -37,7 +37,7 @@ def cycle(asked: Asked, seconds: float) -> dict[str, Any]:
     except ValueError as error:
         return {"diagnostics": told.general(str(error))}
     except (OutOfTime, TimeoutError):
-        return {"diagnostics": told.general("out of time")}
+        return {"diagnostics": told.general("out of time", code=told.UNFINISHED)}
     if test is None:
         return {"diagnostics": told.general("no test is of this cycle")}
     return {"text": write(test), "name": test.name, "kind": "litmus"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import Diagnostic, InputError, Span
 from ptxmm.report.story import Cast, Story
-from ptxmm.result import Spot, Witness
+from ptxmm.result import Spot, Witness, out_of_time
 from ptxmm.web import limits, told
 from ptxmm.web.asked import YOURS, Asked
 from ptxmm.web.deciding import Decided, decided
@@ -38,6 +38,8 @@ def picture(asked: Asked, seconds: float) -> dict[str, Any]:
     if witness is None:
         if result.stopped:
             return {**_nothing(asked), "text": result.error or "out of time", "verdict": result.verdict}
+        if more and count < limits.MOST_EXECUTIONS:
+            return {**_nothing(asked), "text": out_of_time(seconds), "verdict": "undecided"}
         raise Missing(f"there is no execution {asked.execution}; {len(result.witnesses)} states have one each")
     shown = Witness(_with(witness.execution, asked.relations), witness.stays, witness.satisfied)
     return {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from axioms.errors import UnsupportedProgram
 from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
-from ptxmm.web import deciding, told
+from ptxmm.web import deciding, limits, told
 from ptxmm.web.asked import Asked
 from ptxmm.web.reading import files_of, variants
 
@@ -75,8 +75,10 @@ def warm() -> None:
 
 
 def _check(asked: Asked, seconds: float) -> Answer:
-    found = deciding.decided(asked, seconds).outcome
-    return Answer(told.model(found) | _beside(asked, found), not found.result.stopped)
+    found = deciding.decided(asked, seconds, anew=True).outcome
+    beside = _beside(asked, found)
+    lasting = not found.result.stopped and told.is_finished(beside["diagnostics"])
+    return Answer(told.model(found, deciding.unroll_of(asked)) | beside, lasting)
 
 
 def _beside(asked: Asked, found: Any) -> dict[str, Any]:
@@ -97,7 +99,9 @@ def _execution(asked: Asked, seconds: float) -> Answer:
     from ptxmm.web.pictured import Missing, picture, wrong_relation
 
     try:
-        return Answer(picture(asked, seconds))
+        found = picture(asked, seconds)
+        cut = found["more"] and found["count"] < limits.MOST_EXECUTIONS  # by time, which may be longer once more
+        return Answer(found, found["verdict"] != "undecided" and not cut)
     except Missing as error:
         return Answer({"error": str(error)}, True, 404)
     except InputError as error:
@@ -109,7 +113,8 @@ def _execution(asked: Asked, seconds: float) -> Answer:
 def _diagnose(asked: Asked, seconds: float) -> Answer:
     from ptxmm.web.diagnosing import diagnose
 
-    return Answer(diagnose(asked, seconds))
+    found = diagnose(asked, seconds)
+    return Answer(found, told.is_finished(found["diagnostics"]))
 
 
 def _complete(asked: Asked, seconds: float) -> Answer:
@@ -121,7 +126,8 @@ def _complete(asked: Asked, seconds: float) -> Answer:
 def _cycle(asked: Asked, seconds: float) -> Answer:
     from ptxmm.web.making import cycle
 
-    return Answer(cycle(asked, seconds))
+    found = cycle(asked, seconds)
+    return Answer(found, told.is_finished(found.get("diagnostics", ())))
 
 
 def _repair(asked: Asked, seconds: float) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptxcore.diagnostics import Diagnostic, InputError, Span
@@ -49,15 +49,24 @@ def of_error(error: InputError, own: str) -> list[dict[str, Any]]:
     return diagnostics(error.diagnostics, where)
 
 
-def general(message: str, severity: str = "error") -> list[dict[str, Any]]:
+def general(message: str, severity: str = "error", code: str = "") -> list[dict[str, Any]]:
     """A finding about a text as a whole."""
-    return [diagnostic(Diagnostic(Span(0, 0, 0), message, severity=severity))]
+    return [diagnostic(Diagnostic(Span(0, 0, 0), message, severity=severity, code=code))]
 
 
-def model(outcome: Outcome) -> dict[str, Any]:
-    """The answer of one model."""
+#: The code of a finding that says that time or memory was short: asked again, there may be another answer.
+UNFINISHED = "unfinished"
+
+
+def is_finished(found: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether the same text would have the same findings once more."""
+    return all(d["code"] != UNFINISHED for d in found)
+
+
+def model(outcome: Outcome, unroll: int = 4) -> dict[str, Any]:
+    """The answer of one model; `unroll`: loops were followed so often."""
     result = outcome.result
-    text = TextReport(result.model, colour=False, unroll=4).page(outcome)
+    text = TextReport(result.model, colour=False, unroll=unroll).page(outcome)
     columns = list(dict.fromkeys(name for state in result.states for name in state))
     return {
         "model": result.model,
@@ -88,7 +97,9 @@ def headline(result: Result) -> str:
 
 
 def is_complete(result: Result) -> bool:
-    """Whether every state was looked for."""
+    """Whether every state was looked for, and is told."""
+    if len(result.states) > limits.MOST_STATES:
+        return False
     whole = result.verdict not in ("error", "undefined", "undecided") and result.observation is not None
     return whole and result.listed_all and result.complete and not result.stopped
 

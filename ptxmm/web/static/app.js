@@ -131,7 +131,7 @@ function show(answer, more = false) {
   pane.classList.remove('old');
   pane.removeAttribute('aria-busy');
   problems.update(answer.diagnostics ?? []);
-  fillVariants(answer.variants ?? []);
+  fillVariants(answer.variants ?? [], texts.kind === 'kernel' || texts.kind === 'ptx');
   const found = answer.models ?? [];
   const right = found.filter(model => model.verdict !== 'error');
   if (!found.length) {
@@ -144,6 +144,7 @@ function show(answer, more = false) {
   repairs.update(right);
   if (more && right.length) {
     view.wait();
+    reports(right); // those of the older text are no more
     detail();
   } else {
     showDetails(right);
@@ -181,6 +182,7 @@ function open({ text, kind = 'litmus', files = {} }, name) {
   view.execution = null;
   kindSelect.value = kind;
   texts.set({ text, kind, cat: kind === 'cat' ? null : texts.cat, files }, true);
+  fillVariants([]);
   loading = false;
   changed();
   texts.editor.area.focus();
@@ -220,12 +222,16 @@ const variantField = element('label', { class: 'field', hidden: true }, `${T.var
 const addFile = element('button', { type: 'button', class: 'quiet', hidden: true, 'aria-label': T.addFile, title: T.addFile, on: { click: () => texts.addFile() } }, '+');
 const kindSelect = byId('kind');
 
-function fillVariants(names) {
-  variantField.hidden = names.length < 2;
+/** Offers these tests of a text. `keep`: where there are none, as of a text that cannot be read or was not in time, what was offered stays. */
+function fillVariants(names, keep = false) {
   addFile.hidden = texts.kind !== 'kernel';
-  if (!names.includes(variant)) variant = '';
+  if (keep && !names.length) return;
+  variantField.hidden = names.length < 2;
+  const gone = names.length > 0 && variant !== '' && !names.includes(variant);
+  if (gone) variant = '';
   variantSelect.replaceChildren(...names.map(name => element('option', { value: name }, name)));
   variantSelect.value = variant || names[0] || '';
+  if (gone) changed();
 }
 
 // The link.
@@ -260,6 +266,7 @@ async function restore() {
     view.more = words(state.more);
     view.picture.off = new Set(words(state.off));
     texts.set({ text: state.text, kind, cat: typeof state.cat === 'string' ? state.cat : null, files: textsOf(state.files) });
+    fillVariants([]);
     models.set(words(state.models), state.options && typeof state.options === 'object' ? state.options : {}, typeof state.cat === 'string');
     loading = false;
     changed();

@@ -113,7 +113,7 @@ export class ExecutionView {
     this._caption.textContent = caption;
     if (!this.picture.show(found.svg ?? '', caption)) {
       this._wrong.hidden = false;
-      this._wrong.textContent = T.unreachable;
+      this._wrong.textContent = (!found.svg && found.text) || T.unreachable;
     }
     this._figure.setAttribute('aria-label', T.pictureLabel(`${caption}; ${this._place.textContent}`));
     this._switchesFor(found.relations ?? []);

@@ -18,7 +18,7 @@ export class States {
 
   /** Shows the states of these answers of /api/check. */
   update(models) {
-    this._models = models.filter(model => model.columns?.length || model.states?.length);
+    this._models = models.filter(model => model.columns?.length || model.states?.length || model.complete);
     this._section.hidden = !this._models.length || !this._models.some(model => model.states?.length);
     if (this._section.hidden) return;
     this._columns = [...new Set(this._models.flatMap(model => model.columns ?? []))];
@@ -48,9 +48,9 @@ export class States {
     const body = this._section.querySelector('.body');
     const active = document.activeElement?.closest?.('#states th') ? this._sort.column : null;
     const allowed = this._models.map(model => model.states.filter(state => state.allowed !== false).length);
-    const said = this._models.map((model, i) => (several ? `${model.model}: ` : '') + T.stateCount(allowed[i], model.complete)).join('; ');
+    const said = this._models.map((model, i) => (several ? `${model.model}: ` : '') + (model.verdict === 'undefined' ? T.promisesNothing : T.stateCount(allowed[i], model.complete))).join('; ');
     body.replaceChildren(
-      element('p', { class: 'faint' }, `${said}. `, several ? element('strong', {}, different ? T.someDiffer(different) : T.noneDiffer) : null),
+      element('p', { class: 'faint' }, `${said}. `, several ? element('strong', {}, different ? T.someDiffer(different) : this._models.every(model => model.complete) ? T.noneDiffer : T.noneKnown) : null),
       element('div', { class: 'choices' },
         several && different ? this._choice(T.onlyDifferent, 'different') : null,
         conditional ? this._choice(T.onlyMeeting, 'meeting') : null),
@@ -111,7 +111,7 @@ export class States {
         }));
       }),
       withCondition ? element('td', {}, row.satisfies ? T.meets : T.misses) : null,
-      compared ? element('td', { class: 'compared' }, row.differs ? T.differs : T.same) : null);
+      compared ? element('td', { class: 'compared' }, row.differs ? T.differs : row.words.includes(T.notFound) ? '' : T.same) : null);
   }
 }
 

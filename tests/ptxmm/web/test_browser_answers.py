@@ -325,3 +325,33 @@ def test_undecided_is_not_called_forbidden(page: Any) -> None:
         }"""
     )
     assert words == [[[["allowed", "forbidden"], True]], [[["allowed", "not found"], False]]]
+
+
+def test_what_is_not_known_is_not_called_the_same(page: Any) -> None:
+    """Models agree where both looked at everything; a claim within bounds says so; of what is undefined nothing is promised."""
+    found = page.evaluate(
+        """async () => {
+          const { States } = await import('/static/states.js');
+          const { Verdicts } = await import('/static/verdicts.js');
+          const made = html => { const node = document.createElement('section'); node.innerHTML = html; return node; };
+          const states = [{ values: { x: 1 }, allowed: true, satisfies: null, execution: 0 }];
+          const told = (verdict, complete, of) => {
+            const section = made('<h2></h2><div class="body"></div>');
+            const a = { model: 'a', verdict: 'ok', complete: true, columns: ['x'], states };
+            new States(section, () => {}).update([a, { model: 'b', verdict, complete, columns: [], states: of }]);
+            return section.textContent;
+          };
+          const card = made('');
+          const checks = [{ text: 'c', holds: true, bounded: true }, { text: 'd', holds: true, bounded: false }];
+          new Verdicts(card).update([{ model: 'a', verdict: 'bounded', checks }]);
+          const items = [...card.querySelectorAll('li')].map(item => item.textContent);
+          const some = ['undecided', 'undefined'].map(verdict => told(verdict, false, states));
+          return [told('ok', true, states), ...some, told('no', true, []), items];
+        }"""
+    )
+    same, undecided, undefined, none, checks = found
+    assert "The models allow the same states." in same
+    assert "same" not in undecided and "No difference was found, and not every state was looked for." in undecided
+    assert "same" not in undefined and "b: undefined, so nothing is promised" in undefined
+    assert "1 state allowed by one model and not by another" in none and "forbidden" in none
+    assert checks == ["c holds as far as loops were followed", "d holds"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from browsing import FIRST, ROOT, caret, open_example, settled, table, verdicts, write
@@ -199,6 +200,17 @@ def test_a_kernel_test_brings_its_module_in_a_tab(page: Any) -> None:
     page.keyboard.type("x ")
     page.locator(".problem").first.wait_for()
     assert "in lock.ptx" in page.locator(".problem").first.inner_text()
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Backspace")
+    page.locator(".card.no").wait_for()
+    page.get_by_role("tab", name="Kernel test").click()
+    caret(page, 0)
+    page.keyboard.type("[")
+    page.locator(".card.error").wait_for()
+    page.keyboard.press("Backspace")  # once it can be read again it is still the chosen variant that is decided
+    page.locator(".card:not(.error)").wait_for()
+    assert page.get_by_label("Variant").input_value() == "weak"
+    assert re.fullmatch("no: .*:weak - ptxmm", page.title())
 
 
 def test_a_model_of_ones_own_answers_beside_the_others(page: Any) -> None:

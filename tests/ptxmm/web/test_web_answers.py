@@ -11,6 +11,7 @@ from serving import Served
 
 import ptxmm
 from litmus.library import named
+from ptxcore.clock import OutOfTime
 from ptxcore.diagnostics import InputError
 from ptxmm.checker import Outcome
 from ptxmm.report.text import TextReport
@@ -238,3 +239,45 @@ def test_the_page_is_there_with_its_files(served: Served) -> None:
         file = served.get(f"/static/{name}")
         assert file.status == 200 and file.body
         assert served.get(f"/static/{name}", If_None_Match=file.headers["etag"]).status == 304
+
+
+def test_what_was_cut_short_is_asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither an answer that came to no end nor findings of half a look are kept: who asks again, with time, has the whole."""
+    from ptxmm.web import deciding
+    from ptxmm.web.asked import asked as wanted
+    from ptxmm.web.tasks import work
+
+    deciding.forget()
+    body: dict[str, Any] = {"text": text_of("IRIW+acq"), "kind": "litmus"}
+    bodies = {"check": body, "execution": {**body, "execution": "all-0"}, "diagnose": body}
+    for name, one in bodies.items():
+        short = work(name, wanted(name, one), 1e-6)
+        whole = work(name, wanted(name, one), 60.0)
+        assert (short.lasting, whole.lasting) == (False, True), (name, short, whole)
+        assert short.value.get("verdict", "undecided") == "undecided"
+    deciding.forget()
+
+    def late(*given: object, **more: object) -> None:
+        raise OutOfTime
+
+    monkeypatch.setattr("litmus.cycles.generate", late)
+    found = work("cycle", wanted("cycle", {"cycle": "PodWW Rfe PodRR Fre"}), 1.0)
+    assert found.value["diagnostics"][0]["message"] == "out of time" and not found.lasting
+
+
+def test_models_that_have_more_states_than_are_told_are_not_complete() -> None:
+    from ptxmm.web import limits, told
+
+    def complete(count: int) -> bool:
+        states = [{"x": i} for i in range(count)]
+        result = Result(path="a", name="a", model="m", verdict="ok", observation="sometimes", states=states)
+        return bool(told.model(Outcome(result, {}))["complete"])
+
+    assert [complete(limits.MOST_STATES + more) for more in (0, 1)] == [True, False]
+
+
+def test_the_report_says_how_often_loops_were_followed() -> None:
+    from ptxmm.web import told
+
+    result = Result(path="a", name="a", model="m", verdict="bounded", complete=False)
+    assert "at most 7 times" in told.model(Outcome(result, {}), 7)["text"]

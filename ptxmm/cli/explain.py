@@ -40,6 +40,7 @@ def add(commands: Commands) -> None:
 def explain(options: Namespace) -> int:
     """Runs the command; gives its exit status: 0, or 2 for what is no topic."""
     from litmus.library import PREFIX, named
+    from ptxmm.report import plain
     from ptxmm.topics import text_of, topic_of
 
     words = " ".join(options.topic)
@@ -54,7 +55,7 @@ def explain(options: Namespace) -> int:
     found = named(name) if name else []
     if len(found) == 1:
         return _test(found[0])
-    sys.stderr.write(f"ptxmm explain: error: no topic '{words}'\n    hint: {_hint(name)}\n")
+    sys.stderr.write(f"ptxmm explain: error: no topic '{plain(words)}'\n    hint: {_hint(name)}\n")
     return _BAD_INPUT
 
 

@@ -175,7 +175,8 @@ def _launch(said: Said) -> tuple[Said, ...]:
 
 def _value_of(key: str, value: str) -> Any:
     """A value of a launch as a kernel test has it; what it must not be is said by who reads those."""
-    parts = value.strip("[]").split(",")
+    bracketed = value.startswith("[") and value.endswith("]")
+    parts = (value[1:-1] if bracketed else value).split(",")
     if key in _NAMES:
         return [part.strip() for part in parts]
     if (

@@ -80,19 +80,20 @@ def _look(path: str) -> int:
     from ptxcore.diagnostics import InputError, nearest
     from ptxmm.exercises import EXERCISES, exercise_of
     from ptxmm.learning import judged
+    from ptxmm.report import plain
 
     exercise = exercise_of(path)
     if exercise is None:
         hint = nearest(os.path.basename(path), [e.file for e in EXERCISES]) or "ptxmm learn lists the exercises"
-        return _refuse(f"{path}: error: no exercise has this name\n    hint: {hint}")
+        return _refuse(f"{plain(path)}: error: no exercise has this name\n    hint: {hint}")
     try:
         found = judged(exercise, path)
     except InputError as error:
         return _refuse(error.render())
     except UnsupportedProgram as error:
-        return _refuse(f"{path}: error: {error}")
+        return _refuse(f"{plain(path)}: error: {error}")
     except OSError as error:
-        return _refuse(f"{path}: error: cannot read: {error.strerror or error}")
+        return _refuse(f"{plain(path)}: error: cannot read: {error.strerror or error}")
     word, status = _SAID[found.solved]
     lines = [f"{word}  {exercise.name}: {exercise.task}", *(f"    {line}" for line in found.lines)]
     if not found.solved:

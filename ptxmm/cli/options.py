@@ -28,6 +28,8 @@ def positive_number(text: str) -> int:
 #: Seconds of a unit of time; and how options that take a time name it.
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 TIME = "TIME"
+#: Seconds that clocks and timers of every system can count to, more than a century.
+_LONGEST = 1_000_000 * UNITS["h"]
 
 
 def seconds(text: str) -> float:
@@ -43,6 +45,8 @@ def seconds(text: str) -> float:
         ) from None
     if not math.isfinite(value) or value <= 0:
         raise argparse.ArgumentTypeError(f"must be a positive time, not {text}")
+    if value > _LONGEST:
+        raise argparse.ArgumentTypeError(f"must be at most {_LONGEST // UNITS['h']}h, not {text}")
     return value
 
 

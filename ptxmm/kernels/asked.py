@@ -93,6 +93,8 @@ class Asked(NamedTuple):
         else:
             kernels = [self._kernel(document, keys, module)]
             tree |= {"entry": kernels[0].entry, "params": self._parameters(document, kernels[0])}
+        _once(document, "bounds", self.bounds)
+        _once(document, "memory", self.memory)
         if self.bounds:
             tree["bounds"] = {said.key: said.value for said in self.bounds}
         memory = {said.key: self._table(document, ("memory", said.key), said.value, None) for said in self.memory}
@@ -282,6 +284,15 @@ class Asked(NamedTuple):
             else:
                 claims[said.key] = said.value
         return claims or dict.fromkeys(UNCLAIMED, True)
+
+
+def _once(document: Document, table: str, several: Sequence[Said]) -> None:
+    """Notes what is said twice of one name of a table."""
+    names: set[str] = set()
+    for said in several:
+        if said.key in names:
+            document.note((table, said.key), f"'{said.key}' is said twice", key=True)
+        names.add(said.key)
 
 
 class LaunchWords(TypedDict, total=False):

@@ -289,7 +289,13 @@ class KernelFile:
             if name not in names:
                 hint = "kernels come after those that stand before them"
                 document.note((*after.way, i) if after else way, f"no kernel before this one is called '{name}'", hint)
-        names[self._kernel_name(launch, number)] = number
+        own = self._kernel_name(launch, number)
+        if own in names:
+            hint = "reports and `after` know kernels by their names"
+            document.note(
+                (*way, "name") if "name" in launch.layers[0].value else way, f"two kernels are called '{own}'", hint
+            )
+        names[own] = number
 
     def _kernel_name(self, launch: View, number: int) -> str:
         if "kernel" not in launch.layers[0].way:

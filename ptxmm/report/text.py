@@ -377,10 +377,13 @@ def _forbidden(result: Result) -> str:
 def headline(result: Result) -> str:
     """`forbidden: 0 of 3 outcomes`: what became of the outcome that a litmus test asks for, and which of its other checks
     fail or are open."""
-    bound = " within the bounds of loops" if not result.complete and _word(result) in _OF_ALL else ""
+    bound = "" if result.complete else " within the bounds of loops"
     total = result.positive + result.negative
     word, colon, count = count_of(result).partition(":")
-    said = f"{word}{bound}{colon}{count}" + (f" outcome{'s' * (total != 1)}" if total else "")
+    first, last = (
+        (bound, "") if _word(result) in _OF_ALL else ("", bound)
+    )  # what is seen is so; how many there are may not be
+    said = f"{word}{first}{colon}{count}" + (f" outcome{'s' * (total != 1)}{last}" if total else "")
     more = [f"{c.kind} {'fails' if c.holds is False else 'is open'}" for c in result.checks[1:] if not c.holds]
     return "; ".join([said, *more])
 
@@ -403,8 +406,8 @@ def count_of(result: Result) -> str:
     if result.observation is None:
         return ""
     count = result.positive + result.negative
-    if count == 0:
-        return "no execution"
+    if count == 0:  # none ends; or a filter, or the model, leaves none
+        return "no execution" if any(map(_ends_nowhere, result.checks[:1])) else "no outcome"
     if result.listed_all:
         return f"{_word(result)}: {result.positive} of {count}"
     if result.positive and result.negative:

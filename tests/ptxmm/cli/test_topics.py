@@ -109,3 +109,12 @@ def test_of_a_test_that_ships_it_tells_why(name: str, said: str, capsys: pytest.
     with open(path, encoding="utf-8") as file:
         assert told.startswith(file.read())
     assert said in told and ("Causality (8.10.6)" in told or "is not ordered before" in told)
+
+
+def test_what_is_no_topic_and_no_exercise_is_told_without_control_characters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command in ("explain", "learn"):
+        assert main([command, "\x1b[31mred"]) == 2
+        told = capsys.readouterr().err
+        assert "[31mred" in told and "\x1b" not in told

@@ -381,9 +381,9 @@ class Tensors:
         import numpy as np
 
         address, columns = what
-        if memory.allocated.get(address) != columns:
-            return
         cells, here = self._of(memory), slice(address, address + columns)
+        if memory.allocated.get(address) != columns or address not in cells.columns:
+            return  # the machine has an error there
         parties = [Party(lane, thread.instruction) for lane in lanes]
         knowing = [Touching(p, "dealloc", None, 0, self.clocks.known[p.thread]) for p in parties]
         for before in (cells.writes, cells.reads):

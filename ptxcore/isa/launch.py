@@ -32,22 +32,33 @@ _WORD, _WORDS = 32, 4
 
 def try_cancel(how: Use, thread: Thread, addr: Value, mbar: Value) -> None:
     """At some time: [addr] = the response to a request to cancel a cluster that has not begun, and the barrier object [mbar]
-    learns of its bytes; with `.multicast::cluster::all` at the same addresses in every CTA of the cluster"""
+    learns of its bytes; with `.multicast::cluster::all` at the same addresses in every CTA of the cluster, each at a time of
+    its own"""
+    if not how.words["multicast"]:
+        thread.defer(how, lambda: _deliver(how, how, thread, (addr, mbar), _response(how, thread)))
+        return
+    responses: list[Value] = []  # one for all CTAs, each of which gets it at a time of its own
 
-    def respond() -> None:
-        found = thread.cancel_cluster(how)
-        response = 0 if found is None else join((*found, 1), _WORD)
-        if not how.words["multicast"]:
-            _deliver(how, thread, addr, mbar, response)
-            return
-        for rank in thread.ranks(how):
-            _deliver(how, thread, thread.map_address(how, addr, rank), thread.map_address(how, mbar, rank), response)
+    def deliver(rank: int) -> None:
+        if not responses:
+            responses.append(_response(how, thread))
+        there = thread.map_address(how, addr, rank), thread.map_address(how, mbar, rank)
+        _deliver(how, access, thread, there, responses[0])
 
-    thread.defer(how, respond)
+    access = how.part(how.width)
+    access.space = "shared::cluster"
+    for rank in thread.ranks(how):
+        thread.defer(how, partial(deliver, rank))
 
 
-def _deliver(how: Use, thread: Thread, addr: Value, mbar: Value, response: Value) -> None:
-    thread.store(how, addr, response)
+def _response(how: Use, thread: Thread) -> Value:
+    found = thread.cancel_cluster(how)
+    return 0 if found is None else join((*found, 1), _WORD)
+
+
+def _deliver(how: Use, access: Use, thread: Thread, there: tuple[Value, Value], response: Value) -> None:
+    addr, mbar = there
+    thread.store(access, addr, response)
     signal(thread, mbar, how.width // 8)
 
 

@@ -120,6 +120,55 @@ def test_responses_of_whole_clusters_and_their_proxy() -> None:
     assert "does not tell through which proxy it is written" in str(open_.error)
 
 
+# The even CTA of each cluster asks for both, and each CTA has a response and a barrier object of its own.
+_ALL = "barrier.cluster.arrive; barrier.cluster.wait;"
+_WAITS = "W: mbarrier.try_wait.parity.shared::cta.b64 %p, [bar], 0; @!%p bra W;"
+FOR_BOTH = f""".version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry steal(.param .u64 done, .param .u32 most)
+.reqnctapercluster 2, 1, 1
+{{
+ .reg .pred %p, %odd, %got; .reg .b32 %rank, %n; .reg .b64 %d, %at; .reg .b128 %answer;
+ .shared .align 16 .b8 response[16];
+ .shared .align 8 .b64 bar;
+ ld.param.u64 %d, [done]; mov.u32 %rank, %cluster_ctarank; setp.eq.u32 %odd, %rank, 1;
+ mbarrier.init.shared::cta.b64 [bar], 1; fence.mbarrier_init.release.cluster; {FENCE}
+ mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;
+ {_ALL}
+ @%odd bra ASKED;
+ clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [response], [bar];
+ASKED:
+ {_WAITS}
+ {_ALL}
+ ld.shared.b128 %answer, [response];
+ clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %got, %answer;
+ selp.u32 %n, 2, 1, %got;
+ mov.u32 %rank, %ctaid.x; mul.wide.u32 %at, %rank, 4; add.u64 %at, %at, %d; st.global.u32 [%at], %n;
+ {_ALL}
+ ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("waits", "waits_later", "verdict"),
+    [
+        (_WAITS, "", "ok"),
+        (f"@%odd bra L; {_WAITS} L:", _WAITS, "undefined"),
+        (f"@!%odd bra L; {_WAITS} L:", _WAITS, "undefined"),
+    ],
+)
+def test_each_cta_waits_for_its_own_response(waits: str, waits_later: str, verdict: str) -> None:
+    """Section 9.7.13.17: the response is written, and the object told of it, in each CTA, at a time of its own. Who knows that
+    it has come in one CTA knows nothing of the other one."""
+    later = waits_later.replace("W", "V")
+    text = FOR_BOTH.replace(_WAITS, waits).replace(f" {_ALL}\n ret;", f" {later}\n {_ALL}\n ret;")
+    for kernel in (text, text.replace("async.shared::cta", "async")):
+        result = decided(kernel, 4, {"race_free": True, "terminates": True, "forall": "done[0] <= 2 && done[1] <= 2"})
+        assert result.verdict == verdict, result.error
+
+
 def test_who_was_refused_asks_no_more() -> None:
     """Section 9.7.13.17: behind a request of its CTA that was refused another one has no meaning."""
     result = decided(STEAL.replace(ASKED, "@!%got bra NEXT;"), 2, {"forall": "done[0] >= 1"}, most=2)
@@ -128,7 +177,7 @@ def test_who_was_refused_asks_no_more() -> None:
 
 
 @pytest.mark.skipif(ptxas.executable() is None, reason="no ptxas 13.0")
-@pytest.mark.parametrize("text", [STEAL, *(text for text, _ in WRONG.values())])
+@pytest.mark.parametrize("text", [STEAL, FOR_BOTH, *(text for text, _ in WRONG.values())])
 def test_ptxas_takes_the_kernels(text: str) -> None:
     assert ptxas.check_module(text) == []
 

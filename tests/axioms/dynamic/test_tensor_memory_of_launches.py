@@ -108,6 +108,12 @@ def test_each_mistake_is_told_at_its_line(name: str) -> None:
     assert any(mistake.where in line for line in found), found
 
 
+def test_columns_are_given_back_once() -> None:
+    """Each of four warps gives them back, and begins to before the others have done so."""
+    _, result = by_runs(ring((f"@%p0 bra END;\n {DEALLOC}", DEALLOC)))
+    assert result.verdict == "undefined" and "are deallocated; allocated are none" in told(result)
+
+
 @pytest.mark.parametrize("name", some(2, OPEN))
 def test_what_is_open_is_named(name: str) -> None:
     changes, said = OPEN[name]

@@ -81,7 +81,8 @@ class HtmlReport:
         bad = sum(row.good == "bad" for row in self._rows)
         yield head("ptxmm check")
         yield f"<h1>ptxmm check</h1>{notice}<p>{len(self._rows)} tests under {_text(self._model)}: {said}; "
-        yield f"<span class={'bad' if bad else 'good'}>{bad} not as expected</span>; {seconds:.2f} s</p>\n"
+        worst = "bad" if bad else "open" if any(row.good == "open" for row in self._rows) else "good"
+        yield f"<span class={worst}>{bad} not as expected</span>; {seconds:.2f} s</p>\n"
         yield choice([("bad", f"not as expected ({bad})"), *((v, f"{v} ({n})") for v, n in counts.items())])
         yield f"<table class=tests aria-label='Tests with their verdicts'><colgroup>{5 * '<col>'}</colgroup>"
         yield "<thead><tr><th scope=col>Verdict</th>"
@@ -174,9 +175,9 @@ def _verdict(result: Result) -> str:
 
 
 def _good(result: Result) -> str:
-    if result.passed or result.known:
-        return "good"
-    return "open" if result.verdict in ("undecided", "bounded") else "bad"
+    if result.verdict in ("undecided", "bounded"):  # accepted or not, it is not proven
+        return "open"
+    return "good" if result.passed or result.known else "bad"
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -183,3 +183,19 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, capsys: pytest.Cap
     test = str(ROOT / "litmus/library/locks/lock+cas.rlx+st.rel.litmus")
     assert main(["check", test, "--html", str(tmp_path / "file")]) == 2
     assert "cannot write" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "bounded_ok", "good"), [("bounded", True, "open"), ("undecided", False, "open"), ("ok", False, "good")]
+)
+def test_what_is_not_proven_is_not_green(tmp_path: Path, verdict: str, bounded_ok: bool, good: str) -> None:
+    """Nor is the count of tests that are not as expected, while one is open."""
+    result = Result(path="a.litmus", name="a", model="m", verdict=verdict, bounded_ok=bounded_ok)
+    report = HtmlReport(str(tmp_path), "m", unroll=4)
+    report.begin([])
+    report.add(Outcome(result, {}))
+    report.end(0.0, [])
+    index, test = ((tmp_path / name).read_text(encoding="utf-8") for name in ("index.html", "tests/a-page.html"))
+    assert f"<span class={good}>0 not as expected" in index
+    for page in (index, test):
+        assert f"<span class='verdict {good}'>{verdict}</span>" in page

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ptxmm.result import ASSERTIONS
+
 if TYPE_CHECKING:
     from axioms.witness.execution import ExecutedEvent
     from ptxmm.report.story import Cast
@@ -59,6 +61,14 @@ def followed(loop: Loop) -> str:
     if loop.kind == "waiting":
         return f"the loop at {where} is a spin loop: its last iteration stands for all"
     return f"the loop at {where} was unrolled at most {loop.turns} time{'s' * (loop.turns != 1)}"
+
+
+def not_asked(result: Result) -> list[str]:
+    """That nothing was claimed of what a kernel computes, where its answer could be taken for a claim about it."""
+    claims = any(check.kind != check.text or check.kind == ASSERTIONS for check in result.checks)
+    if not result.of_kernel or claims or result.verdict not in ("ok", "bounded"):
+        return []
+    return ["not asked: what the kernel computes (a check forall, exists or never says it)"]
 
 
 def warned(result: Result) -> list[str]:

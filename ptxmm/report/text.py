@@ -22,7 +22,7 @@ from ptxmm.report.brief import (
     told_first,
     wrapped,
 )
-from ptxmm.report.notes import followed, warned
+from ptxmm.report.notes import followed, not_asked, warned
 from ptxmm.result import VERDICTS, Cause, Checked, Executions, Result
 
 _QUANTIFIERS = {"exists": "exists", "not exists": "~exists", "forall": "forall"}
@@ -244,7 +244,7 @@ class TextReport:
             else:
                 lines.append(start + plain(check.text))
             last = start if is_property else ""
-        return lines
+        return [*lines, *(f"    {line}" for line in not_asked(result))]
 
     def _rests_on(self, result: Result, limits: Limits) -> list[str]:
         """What the answers rest on; no more of it than a reader takes in."""

@@ -207,13 +207,14 @@ def _grounds_control(model: Model) -> bool:
 
 
 def _constants(program: Program) -> set[int]:
-    """The numbers that threads store, choose or compare with: what a read may have to return for some path to be taken."""
+    """The numbers that threads store, also where all that they read is zero, choose or compare with: what a read may have to
+    return for some path to be taken."""
     found: set[int] = set()
     for thread in program.threads:
         for effect in thread.execution.effects:
             stored = 0 if effect.value is None else effect.value
-            if type(stored) is int:
-                found.add(stored)
+            reads = {t: 0 for t in terms.subterms([stored]) if t.op == "symbol"}
+            found.add(number_of(terms.evaluate(stored, reads)))
             for t in terms.subterms([stored, effect.guard, thread.execution.finishes]):
                 if t.op in ("ite", "eq", "ult", "ule", "slt", "sle"):
                     found.update(a for a in t.args if type(a) is int)

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,7 +51,8 @@ def inside(what: Callable[[Workroom], Awaitable[None]], *, workers: int = 1, que
 
     seen: list[Workroom] = []
     pids: list[int] = []
-    asyncio.run(run())
+    with ThreadPoolExecutor(1) as other:  # this thread may have a loop already: a browser's, for other tests
+        other.submit(asyncio.run, run()).result()
     assert pids and not any(map(alive, pids)) and seen[0].processes() == []
 
 

@@ -9,10 +9,12 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import agreement
+import browsers
 import campaigns
 import patience
 import pytest
@@ -99,6 +101,13 @@ def _take_share(config: pytest.Config, items: list[pytest.Item]) -> None:
     if out:
         config.hook.pytest_deselected(items=out)
         items[:] = left
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A Chromium for all tests of a process that look at pages."""
+    with browsers.browser() as opened:
+        yield opened
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,12 +6,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
@@ -185,57 +182,41 @@ def test_tables_and_blocks_of_code_stand_on_the_site_as_in_the_documents(built: 
     assert counted["blocks"] > 200 and counted["tables"] > 100
 
 
-def test_a_page_is_read_searched_and_turned_dark_and_light_from_disk(built: Built) -> None:
-    with chromium() as browser:
-        page = browser.new_page(color_scheme="dark", viewport={"width": 1300, "height": 900})
-        wrong: list[str] = []
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
-        page.on("requestfailed", lambda request: wrong.append(request.url))
-        page.goto((built.folder / "axioms" / "coherence.html").as_uri())
-        scheme = "() => document.body.dataset.mdColorScheme"
-        paper = "() => getComputedStyle(document.body).backgroundColor"
-        pictured = "() => getComputedStyle(document.querySelector('article img')).colorScheme"
-        dark = page.evaluate(paper)
-        assert page.evaluate("() => document.querySelector('article img').naturalWidth") > 100
-        assert (page.evaluate(scheme), page.evaluate(pictured)) == ("slate", "dark")
-        page.locator("label[for^=__palette]:visible").click()
-        page.wait_for_function("() => document.body.dataset.mdColorScheme == 'default'")
-        assert page.evaluate(pictured) == "light" and page.evaluate(paper) != dark
-        page.locator("input.md-search__input").click()
-        page.wait_for_function(
-            "() => !/Initializing/.test(document.querySelector('.md-search-result__meta').textContent)"
-        )
-        page.locator("input.md-search__input").press_sequentially("proxy fence")
-        page.locator(".md-search-result__item a").first.wait_for(state="visible")
-        page.locator(".md-search-result__item a").first.click()
-        page.wait_for_url(lambda url: "coherence" not in url)
-        assert wrong == []
+def test_a_page_is_read_searched_and_turned_dark_and_light_from_disk(built: Built, browser: Any) -> None:
+    page = browser.new_page(color_scheme="dark", viewport={"width": 1300, "height": 900})
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
+    page.on("requestfailed", lambda request: wrong.append(request.url))
+    page.goto((built.folder / "axioms" / "coherence.html").as_uri())
+    scheme = "() => document.body.dataset.mdColorScheme"
+    paper = "() => getComputedStyle(document.body).backgroundColor"
+    pictured = "() => getComputedStyle(document.querySelector('article img')).colorScheme"
+    dark = page.evaluate(paper)
+    assert page.evaluate("() => document.querySelector('article img').naturalWidth") > 100
+    assert (page.evaluate(scheme), page.evaluate(pictured)) == ("slate", "dark")
+    page.locator("label[for^=__palette]:visible").click()
+    page.wait_for_function("() => document.body.dataset.mdColorScheme == 'default'")
+    assert page.evaluate(pictured) == "light" and page.evaluate(paper) != dark
+    page.locator("input.md-search__input").click()
+    page.wait_for_function("() => !/Initializing/.test(document.querySelector('.md-search-result__meta').textContent)")
+    page.locator("input.md-search__input").press_sequentially("proxy fence")
+    page.locator(".md-search-result__item a").first.wait_for(state="visible")
+    page.locator(".md-search-result__item a").first.click()
+    page.wait_for_url(lambda url: "coherence" not in url)
+    assert wrong == []
 
 
-def test_nothing_serious_is_in_the_way_of_who_reads_by_other_means(built: Built) -> None:
+def test_nothing_serious_is_in_the_way_of_who_reads_by_other_means(built: Built, browser: Any) -> None:
     pytest.importorskip("axe_playwright_python", reason="no axe-playwright-python, which carries axe-core")
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
-    with chromium() as browser:
-        for scheme in ("light", "dark"):
-            page = browser.new_page(color_scheme=scheme)
-            for name in ("index.html", "mistakes/lock-no-fences.html", "axioms/coherence.html", "cli.html"):
-                page.goto((built.folder / name).as_uri())
-                page.evaluate(axe)
-                found = page.evaluate("axe.run()")["violations"]
-                assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], f"{name}, {scheme}"
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright to open pages with")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no Chromium to open pages in")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        for name in ("index.html", "mistakes/lock-no-fences.html", "axioms/coherence.html", "cli.html"):
+            page.goto((built.folder / name).as_uri())
+            page.evaluate(axe)
+            found = page.evaluate("axe.run()")["violations"]
+            assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], f"{name}, {scheme}"
 
 
 def _words(text: str) -> str:

@@ -3,31 +3,15 @@ to, and 300 results no more to load than their table."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from ptxmm.checker import Outcome
 from ptxmm.cli.main import main
 from ptxmm.report.html import HtmlReport
 from ptxmm.result import Result
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium to open pages in")
-    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright to open pages with")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def opened(browser: Any, path: Path, scheme: str = "light") -> tuple[Any, list[str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,32 +14,8 @@ import pytest
 import waiting
 
 ROOT = Path(__file__).resolve().parents[3]
-#: What the browser is called, where there is one.
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 #: Where a test is started from when its page is to be about something else than the first example.
 FIRST = "message-passing/MP+rel+acq"
-
-
-def chromium() -> Any:
-    """A browser, as a context; skips where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no playwright, which drives the browser")
-    found = next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine")
-    return sync_api.sync_playwright, found
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """A Chromium without a window."""
-    start, path = chromium()
-    alone = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    with start() as driver:
-        opened = driver.chromium.launch(executable_path=path, args=[*alone, "--disable-gpu", "--disable-dev-shm-usage"])
-        try:
-            yield opened
-        finally:
-            opened.close()
 
 
 @contextmanager

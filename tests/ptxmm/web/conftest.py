@@ -11,9 +11,9 @@ from serving import Served
 
 
 @pytest.fixture(scope="session")
-def _looking() -> Iterator[browsing.Visitor]:
-    with browsing.browser() as opened, browsing.served() as address:
-        yield browsing.Visitor(opened, address)
+def _looking(browser: Any) -> Iterator[browsing.Visitor]:
+    with browsing.served() as address:
+        yield browsing.Visitor(browser, address)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tensor_memory_cases import (
 
 from ptxcore.machine.run.faults import KernelError
 
-DECLARED = ".reg .b64 %da, %db; .reg .b32 %r<8>, %b2; .shared .align 4 .b32 base2;"
+DECLARED = ".reg .b64 %da, %db; .reg .b32 %r<8>, %b2; .shared .align 4 .b32 base2; .shared .align 8 .b64 another;"
 LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r0}, [%mine];"
 STORE = "tcgen05.st.sync.aligned.32x32b.x1.b32 [%mine], {%t};"
 OTHERS = "tcgen05.ld.sync.aligned.16x64b.x1.b32 {%r0}, [%mine];"
@@ -29,6 +29,8 @@ MMA = "tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, 0x8040010, %p2;"
 FIRST = f"@!%p0 bra N; mov.b64 %da, 0x400000080000; mov.b64 %db, 0x400000080000; setp.ne.u32 %p2, 0, 0; {MMA}"
 SECOND = "tcgen05.mma.cta_group::1.kind::f16 [%base], %da, %db, 0x8080010, %p2;"
 COPY = "tcgen05.cp.cta_group::1.128x128b [%base], %da;"
+ANOTHER = "mbarrier.init.shared::cta.b64 [another], 1; " + COMMIT.replace("[bar]", "[another]")
+LATER = WAIT.replace("[bar]", "[another]").replace("W", "V")
 END = f"{COMMIT} N: {WAIT} {AFTER}"
 TAKEN = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"
 
@@ -40,6 +42,7 @@ RIGHT = {
     "product, product of the same shape": f"{FIRST} {MMA} {END}",
     "copy, product": f"{FIRST.replace(MMA, COPY)} {MMA} {END}",
     "product, load": f"{FIRST} {END} {LOAD} {WAIT_LD}",
+    "two commits, a fence after the wait for one": f"{FIRST} {COMMIT} {ANOTHER} N: {WAIT} {AFTER} {LATER} {LOAD} {WAIT_LD}",
     "fences": f"{STORE} {WAIT_ST} {BEFORE} bar.sync 0; {AFTER} {FIRST} {END}",
     "loads of others behind fences": f"{LOAD} {WAIT_LD} {BEFORE} bar.sync 0; {AFTER} {FIRST} {END}",
 }
@@ -78,7 +81,7 @@ def test_right(name: str) -> None:
     text = module(RIGHT[name], filled=32, declared=DECLARED)
     if ptxas.executable() is not None:
         assert not ptxas.check_module(text)
-    for seed in (None, 0, 1):
+    for seed in (None, *range(6)):
         tried(text, seed)
 
 

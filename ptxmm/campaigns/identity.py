@@ -89,6 +89,8 @@ def words(settings: Settings) -> str:
     """What differs from what is asked unless said otherwise, sorted; empty where nothing does."""
     if settings.executions is None:  # of which there are documents
         settings = settings._replace(documents=False)
+    if "txt" not in settings.drawings:  # pictures of characters, the only ones that are as wide as the terminal
+        settings = settings._replace(width=Settings().width)
     usual = Settings()._asdict()
     found = {name: value for name, value in settings._asdict().items() if name not in _NO_PART and value != usual[name]}
     if any(found.get(name) for name in _IF_THERE_IS_TIME) and settings.timeout is not None:

@@ -66,9 +66,11 @@ def test_reports_are_the_same(
     )
 
 
-def test_what_a_campaign_has_decided_is_known_to_check(
-    tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("columns", [60, 100])
+def test_what_a_campaign_has_decided_is_known_to_check_in_terminals_of_any_width(
+    columns: int, tests: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
     (tests / "bad.litmus").unlink()
     campaign(tmp_path / "runs.db", tests)
     capsys.readouterr()

@@ -1,5 +1,4 @@
-"""The Tensor Memory of a CTA (PTX ISA 9.0, section 9.7.16): what is allocated, what stands in its cells, and which accesses are
-under way.
+"""The Tensor Memory of a CTA (PTX ISA 9.0, section 9.7.16): allocations, what cells hold, accesses under way.
 
 An asynchronous access is complete when somebody could know it: one by `tcgen05.ld` or `tcgen05.st` with the thread's
 `tcgen05.wait`, one by `tcgen05.mma`, `cp` or `shift` when the arrival of a `tcgen05.commit` behind it is done. Each cell

@@ -166,7 +166,7 @@ def another(value: object) -> object:
 
 def test_an_identity_has_everything_that_an_answer_hangs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ptxmm.api.model_named("ptx-9.0")
-    usual = Settings(executions=1)  # without which nothing becomes of `documents`
+    usual = Settings(executions=1, drawings=("txt",))  # without which nothing becomes of `documents` and of `width`
     found = {question(usual, model).identity}
     others = [name for name in Settings._fields if name not in ("timeout", "bounded_ok")]
     for name in others:

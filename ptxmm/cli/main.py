@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -27,6 +28,8 @@ _BROKEN_PIPE = 141  # as a shell counts a program that wrote into a closed pipe
 def entry() -> NoReturn:
     """The console script. From its end on the process hears no signal that ends a command."""
     gc.set_threshold(_OBJECTS)  # a run makes many, of which few are in circles
+    ended: list[int] = []
+    atexit.register(_end, ended)  # the first one is called last
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed before we began, as `>&-` does
             nowhere = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
@@ -52,7 +55,20 @@ def entry() -> NoReturn:
         # CPython notes an interrupt that comes through code made from a text, and `python -m` ends by it at last, whatever
         # became of it. Other such code clears the note.
         exec("")
+    ended.append(status)
     sys.exit(status)
+
+
+def _end(ended: list[int]) -> None:
+    """Ends the process once all that waits for its end has been called, without taking the interpreter down: to give objects
+    back one by one that the system takes back at once is an eighth of a short command."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # the interpreter says what becomes of that
+        return
+    if ended:
+        os._exit(ended[0])
 
 
 def _heed_no_signal() -> None:

@@ -1,4 +1,5 @@
-"""`ptxmm` for the shells of tests, without what each start costs: a process that has read the modules forks for each command.
+"""`ptxmm` for the shells of tests, without what each start costs: a process that has read the modules, and the models that ship,
+forks for each command.
 
 The folder that `commands()` makes holds a command that asks it: it gets the arguments, the folder, the environment and the
 streams of who asks, and its status is the command's. Reasons and proofs have the time that `patience` gives them. That
@@ -122,11 +123,15 @@ def _answer(asked: socket.socket) -> None:
 def _read_modules() -> None:
     import patience
 
+    import ptxmm
+
     for name in PACKAGES:
         package = import_module(name)
         for module in walk_packages(package.__path__, name + "."):
             with contextlib.suppress(ImportError):  # what only some have
                 import_module(module.name)
+    for model in ptxmm.models():
+        ptxmm.api.model_named(model)
     patience.endless()
     gc.collect()
     gc.freeze()  # it stays as it is, so that processes share it

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ptxcore.isa import stack
 from ptxcore.isa.table import TYPED
 from ptxcore.machine.explore.assertions import Impossible, drop_impossible
-from ptxcore.machine.explore.instances import Instance, Instances
+from ptxcore.machine.explore.instances import Instances
 from ptxcore.machine.explore.observable import effect_free, matters
 from ptxcore.machine.explore.runtime import Argument, Runtime
 from ptxcore.machine.explore.unspelled import (
@@ -29,10 +29,11 @@ from ptxcore.machine.explore.unspelled import (
 )  # fmt: skip
 from ptxcore.machine.ir.operands import Fetch
 from ptxcore.machine.ir.private_memory import Constants, Private
-from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode, folded
+from ptxcore.machine.ir.steps import RegisterInfo, ThreadCode
 from ptxcore.machine.ir.windows import LOCAL, PARAM
-from ptxcore.machine.loops.control_flow import Shape, kernel_blocks
+from ptxcore.machine.loops.control_flow import kernel_blocks
 from ptxcore.machine.loops.passes import Traits, after_passes
+from ptxcore.machine.lower.graph import Instance
 from ptxcore.machine.lower.ops import Call, Code, Op, Program
 from ptxcore.syntax.tree import Instruction
 from ptxcore.values.terms import eq, mask
@@ -133,26 +134,10 @@ class _Maker(Instances):
         if "impossible-assertions" not in self.off:
             drop_impossible(self.blocks, self.failing, self.widths, constants, impossible)
         last = len(self.blocks) - 1
-        number = {end: last, last: end}  # the end of the thread comes last
         order = list(range(len(self.blocks)))
-        order[end], order[last] = last, end
-
-        def place(b: int | None) -> int | None:
-            return None if b is None else number.get(b, b)
-
-        shapes = [
-            Shape(
-                tuple(folded(s, self.widths.__getitem__) for s in b.steps),
-                b.end,
-                place(b.target),
-                place(b.follows),
-                b.label,
-            )
-            for b in (self.blocks[i] for i in order)
-        ]
-        made = kernel_blocks(
-            after_passes(shapes, Traits(matters, effect_free, self.widths), self.off), len(self.widths)
-        )
+        order[end], order[last] = last, end  # the end of the thread comes last
+        traits = Traits(matters, effect_free, self.widths)
+        made = kernel_blocks(after_passes(self.shapes(order, self.widths), traits, self.off), len(self.widths))
         known = set(self.special.values())
         registers = tuple(
             RegisterInfo(name, width, False, 0, i in known, False)
@@ -171,53 +156,26 @@ class _Maker(Instances):
 
     # Functions.
 
-    def expand(self, at: Instance, first: int) -> None:
-        """Makes the blocks of a function that begins with the block `first`."""
-        ops = at.code.ops
-        starts = {0, *(place for place in at.code.labels.values())}
-        starts |= {i + 1 for i, op in enumerate(ops) if op.call is not None or op.use.form.kind in _ENDS}
-        cuts = sorted(start for start in starts if start < len(ops))
-        names: dict[int, str] = {}
-        for label, place in at.code.labels.items():
-            names[place] = f"{names.get(place, '')} {label.partition(':')[2] or label}".strip()
-        number = {cut: first if cut == 0 else self.block() for cut in cuts}
-        number[len(ops)] = at.back
-        for cut, following in zip(cuts, [*cuts[1:], len(ops)], strict=True):
-            self.blocks[number[cut]].label = names.get(cut, "")
-            self.fill(at, number[cut], cut, following, number)
-        if not ops:
-            self.blocks[first].follows = at.back
-
     def fill(self, at: Instance, block: int, start: int, end: int, number: Mapping[int, int]) -> None:
-        def goal(label: str) -> int:
-            return number[at.code.labels[label]]
-
-        for i in range(start, end):
-            op = at.code.ops[i]
+        for op in at.code.ops[start:end]:
             if op.location >= 0:
                 self.lines[op.instruction.span.line] = self.program.locations[op.location]
-            here = self.blocks[block]
-            kind = op.use.form.kind
-            if op.call is not None:
-                self.call(at, op, op.call, block, number[i + 1])
-                return
-            if op.refused or (op.use.form.run is None and kind not in ("nothing", "jump", "exit", "branch")):
-                here.steps.append(refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
-            elif kind == "branch":
-                here.end, here.target = step_of(op, "branch", taken, guard=self.guard(at, op)), goal(op.labels[0])
-                here.follows = None if op.guard is None else number[i + 1]
-                return
-            elif kind == "exit":
-                leaves = 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
-                here.end, here.target = step_of(op, "exit", None, guard=self.guard(at, op)), leaves
-                here.follows = None if op.guard is None else number[i + 1]
-                return
-            elif kind == "jump":
-                self.jump(at, op, block, [goal(label) for label in op.labels], number[i + 1])
-                return
-            elif kind != "nothing":
-                here.steps += self.steps(at, op)
-        self.blocks[block].follows = number[end]
+        super().fill(at, block, start, end, number)
+
+    def append(self, at: Instance, op: Op, block: int, i: int, number: Mapping[int, int]) -> bool:
+        kind = op.use.form.kind
+        if op.call is not None:
+            self.call(at, op, op.call, block, number[i + 1])
+        elif op.refused or (op.use.form.run is None and kind not in ("nothing", "jump")):
+            self.blocks[block].steps.append(refusing(op, f"'{op.name}' cannot be explored", self.guard(at, op)))
+        elif kind == "jump":
+            self.jump(at, op, block, [number[at.code.labels[label]] for label in op.labels], number[i + 1])
+        elif kind != "nothing":
+            return super().append(at, op, block, i, number)
+        return op.call is not None or (kind == "jump" and not op.refused)
+
+    def leaves_to(self, at: Instance, op: Op) -> int:
+        return 1 if op.use.form.mnemonic == "exit" or at.code.entry else at.back
 
     def skipping(self, at: Instance, op: Op, block: int, otherwise: int) -> int:
         """The block in which an instruction is done whose guard holds; elsewhere control goes on with `otherwise`."""
@@ -227,7 +185,6 @@ class _Maker(Instances):
         slot, negated = op.guard
         here.end = step_of(op, "branch", taken, guard=(at.registers + slot, not negated))
         here.target, here.follows = otherwise, self.block()
-        self.widths[at.registers + slot] = 1
         return here.follows
 
     def jump(self, at: Instance, op: Op, block: int, goals: list[int], following: int) -> None:
@@ -315,7 +272,6 @@ class _Maker(Instances):
 
 #: What moves the end of the stack, which comes back when a function returns.
 _GROWING = (stack.alloca, stack.stackrestore)
-_ENDS = ("branch", "exit", "jump", "call", "return")
 
 
 def _agrees(call: Call, code: Code) -> bool:

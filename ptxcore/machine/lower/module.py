@@ -11,27 +11,25 @@ from ptxcore.check.declarations import declare
 from ptxcore.check.functions import enter
 from ptxcore.check.header import check_header
 from ptxcore.check.kinds import Kinds
-from ptxcore.check.operands import arrange, judge
+from ptxcore.check.operands import judge
 from ptxcore.check.symbols import Callable as FunctionSymbol
 from ptxcore.check.symbols import LabelSymbol, Symbol, Variable
 from ptxcore.check.trouble import Trouble
-from ptxcore.check.values import HANDLES
 from ptxcore.diagnostics import fail
-from ptxcore.isa.form import Expected, Use
+from ptxcore.isa.form import Use
 from ptxcore.isa.matching import Misfit
-from ptxcore.isa.special_registers import COMPONENTS, SPECIAL_REGISTERS
+from ptxcore.isa.special_registers import SPECIAL_REGISTERS
 from ptxcore.isa.table import candidates
 from ptxcore.isa.types import WIDTHS
-from ptxcore.machine.ir.operands import bracket_parts, choices, float_bits
+from ptxcore.machine.ir.operands import arrange, choices
 from ptxcore.machine.ir.windows import PARAM
 from ptxcore.machine.lower.inlining import Callers
 from ptxcore.machine.lower.layout import Layout
-from ptxcore.machine.lower.ops import DROPPED, Call, Code, Op, Parameter, Passed, Program, Source, Target, Targets
+from ptxcore.machine.lower.operands import NamedRegister, NotExecuted, Operands
+from ptxcore.machine.lower.ops import Call, Code, Op, Parameter, Passed, Program, Source
 from ptxcore.machine.lower.spelled import COMPONENTS_AT, expanded, flushing
 from ptxcore.syntax.tree import (
-    Address,
     Arguments,
-    Bracket,
     Close,
     Declaration,
     Directive,
@@ -44,10 +42,7 @@ from ptxcore.syntax.tree import (
     Name,
     Open,
     Operand,
-    Pair,
     Prototype,
-    Sink,
-    Vector,
 )
 from ptxcore.values.terms import mask
 
@@ -63,11 +58,7 @@ def lower(module: Module, number: int = 0) -> Program:
     return _Lowering(module, number).program()
 
 
-class _NotYet(Exception):
-    """An operand that cannot be executed: a texture's coordinates, for one."""
-
-
-class _Lowering:
+class _Lowering(Operands):
     def __init__(self, module: Module, number: int) -> None:
         self.module = module
         self.context = Context(False)
@@ -265,40 +256,15 @@ class _Lowering:
             assert symbol is not None
             guard = self.slot(symbol, s.guard.name), s.guard.negated
         try:
-            op = self.call(s, guard) if s.opcode == "call" else self.operation(s, guard)
-        except _NotYet:
+            if s.opcode == "call":
+                op = self.call(s, guard)
+            else:
+                use = self.use(s)
+                op = self.operation(s, *choices(use, arrange(s, use)), guard)
+        except NotExecuted:
             op = Op(s, self.use(s), [], [], guard, refused=True)
         op.location = self.location
         code.ops.append(op)
-
-    def operation(self, s: Instruction, guard: tuple[int, bool] | None) -> Op:
-        use = self.use(s)
-        places = arrange(use, len(s.operands))
-        assert places is not None
-        expected = [(e, place) for e, place in zip(use.expected, places, strict=True) if e is not None]
-        use, plain = choices(use, [None if place is None else s.operands[place] for _, place in expected])
-        op = Op(s, use, [], [], guard)
-        for (e, _), operand in zip(expected, plain, strict=True):
-            role = e.parameter.role
-            if operand is None:
-                op.sources.append(None)
-            elif role == "destination":
-                op.targets.append(self.target(e, operand))
-            elif role == "label":
-                assert isinstance(operand, Name)
-                op.labels = (operand.name,)
-            elif role == "targets":
-                assert isinstance(operand, Name)
-                symbol = self.context.scopes.find(operand.name)
-                op.labels = symbol.names if isinstance(symbol, LabelSymbol) else ()
-            elif role == "memory":
-                op.sources.append(self.address(s, operand))
-            elif role == "bracket":
-                assert isinstance(operand, Bracket)
-                op.sources += self.bracket(s, e, operand)
-            else:
-                op.sources.append(self.source(s, e, operand))
-        return op
 
     def use(self, s: Instruction) -> Use:
         kinds = self.kinds.of(s) if s.opcode != "bra" else ("label",)
@@ -338,83 +304,36 @@ class _Lowering:
             self.keep.append(symbol)
             vector = getattr(symbol, "vector", "")
             found = self.slots[key] = len(code.registers)
-            code.registers += [name] if not vector else [f"{name}.{c}" for c in "xyzw"[: int(vector[1:])]]
+            names = [name] if not vector else [f"{name}.{c}" for c in "xyzw"[: int(vector[1:])]]
+            code.registers += names
+            code.widths += [WIDTHS.get(getattr(symbol, "type", ""), 1)] * len(names)
         return found
 
-    def register(self, name: str) -> tuple[int, Variable] | None:
-        """The slot and symbol of a register, or of a component; None where the name is no register's."""
+    def register(self, name: str) -> NamedRegister | None:
+        """The register of a name, or the component of one; None where the name is no register's."""
         scopes = self.context.scopes
         symbol = scopes.find(name)
         if isinstance(symbol, Variable) and symbol.sort == "register":
-            return self.slot(symbol, name), symbol
+            return NamedRegister(self.slot(symbol, name), WIDTHS[symbol.type], int(symbol.vector[1:] or 0))
         base, dot, part = name.partition(".")
         if dot:
             symbol = scopes.find(base)
             if isinstance(symbol, Variable) and symbol.sort == "register":
-                return self.slot(symbol, base) + COMPONENTS_AT.get(part, 0), symbol
+                return NamedRegister(self.slot(symbol, base) + COMPONENTS_AT.get(part, 0), WIDTHS[symbol.type])
         return None
 
-    def target(self, e: Expected, operand: Operand) -> Targets:
-        if not isinstance(operand, Pair) and e.parameter.second is None:
-            return self.one_target(e, operand)
-        first = self.one_target(e, operand.first if isinstance(operand, Pair) else operand)
-        second = self.predicate_target(operand.second) if isinstance(operand, Pair) else None
-        return [*first, second] if isinstance(first, list) else [first, second]
+    def named_register(self, operand: Name) -> NamedRegister | None:
+        return self.register(operand.name)
 
-    def predicate_target(self, operand: Operand) -> Target | None:
-        found = self.register(operand.name) if isinstance(operand, Name) else None
-        return None if found is None else Target(found[0], 1, 1, False)
-
-    def one_target(self, e: Expected, operand: Operand) -> Targets:
-        if isinstance(operand, Sink):
-            return None
-        if isinstance(operand, Vector):
-            return [self.one_target(e, element) for element in operand.elements]
-        assert isinstance(operand, Name)
-        found = self.register(operand.name)
-        assert found is not None, operand
-        slot, symbol = found
-        width = WIDTHS.get(e.type, WIDTHS.get(symbol.type, 32))
-        has = WIDTHS[symbol.type]
-        if symbol.vector and "." not in operand.name:
-            count = int(symbol.vector[1:])
-            return [Target(slot + i, has, width if e.length else has, e.type[:1] == "s") for i in range(count)]
-        return Target(slot, has, width, e.type[:1] == "s")
-
-    def source(self, s: Instruction, e: Expected, operand: Operand) -> Source:
-        width = WIDTHS.get(e.type, 32)
-        if isinstance(operand, Immediate):
-            return Source("constant", operand.value & mask(width), width)
-        if isinstance(operand, Float):
-            return Source("constant", float_bits(operand, width), width)
-        if isinstance(operand, Vector):
-            return Source("vector", width=width, parts=tuple(self.source(s, e, o) for o in operand.elements))
-        if isinstance(operand, Sink):
-            return Source("constant", 0, width, name=DROPPED)
-        if isinstance(operand, Name):
-            return self.named(s, operand, width)
-        if isinstance(operand, Address):
-            assert isinstance(operand.base, Name)
-            return self.named(s, operand.base, width)._replace(offset=operand.offset)
-        raise _NotYet
-
-    def named(self, s: Instruction, operand: Name, width: int) -> Source:
-        found = self.register(operand.name)
-        if found is not None:
-            slot, symbol = found
-            has = WIDTHS[symbol.type]
-            if symbol.vector and "." not in operand.name:
-                parts = tuple(Source("register", slot + i, has, has) for i in range(int(symbol.vector[1:])))
-                return Source("vector", width=width, parts=parts)
-            return Source("register", slot, width, has, negated=operand.negated)
+    def named_object(self, operand: Name, width: int) -> Source:
         base, _, _ = operand.name.partition(".")
-        symbol_ = self.context.scopes.find(operand.name) or self.context.scopes.find(base)
-        if symbol_ is None and base in SPECIAL_REGISTERS:
+        symbol = self.context.scopes.find(operand.name) or self.context.scopes.find(base)
+        if symbol is None and base in SPECIAL_REGISTERS:
             return self.special_register(operand.name, width)
-        if isinstance(symbol_, FunctionSymbol):
+        if isinstance(symbol, FunctionSymbol):
             return Source("constant", self.layout.function(operand.name), width)
-        assert isinstance(symbol_, Variable), operand
-        key = id(symbol_)
+        assert isinstance(symbol, Variable), operand
+        key = id(symbol)
         if key in self.parameters:
             return Source("constant", PARAM + self.parameters[key], width)
         if key in self.frames:
@@ -423,44 +342,22 @@ class _Lowering:
             return Source("shared", self.shared[key], width)
         return Source("constant", self.layout.address(key), width)
 
-    def special_register(self, name: str, width: int) -> Source:
-        """A special register, a component of one, or all components of one that has some."""
-        base, _, part = name.partition(".")
-        register = SPECIAL_REGISTERS[base]
-        if register.vector and not part:
-            parts = [self.special_register(f"{name}.{component}", width) for component in COMPONENTS]
-            return Source("vector", width=width, parts=tuple(parts))
-        self.special.add(name[1:])
-        return Source("special", width=width, has=WIDTHS[register.type], name=name[1:])
+    def special_source(self, name: str, width: int) -> Source:
+        self.special.add(name)
+        return Source(
+            "special", width=width, has=WIDTHS[SPECIAL_REGISTERS[f"%{name.partition('.')[0]}"].type], name=name
+        )
 
-    def address(self, s: Instruction, operand: Operand) -> Source:
-        if not isinstance(operand, Address):
-            raise _NotYet
-        base = operand.base
-        if isinstance(base, Immediate):
-            source = Source("constant", base.value & mask(64))
-        else:
-            source = self.named(s, base, 64)
-        if operand.index is not None:
-            raise _NotYet
-        offset = operand.offset
-        if operand.indexed and isinstance(base, Name):
-            symbol = self.context.scopes.find(base.name)
-            offset *= getattr(symbol, "element_bytes", 1)
-        return source._replace(offset=offset)
+    def element_bytes(self, name: str) -> int:
+        found: int = getattr(self.context.scopes.find(name), "element_bytes", 1)
+        return found
 
-    def bracket(self, s: Instruction, e: Expected, operand: Bracket) -> list[Source | None]:
-        """The parts of a bracket, each a source, None for one that is left out; of a tensor map, a vector of all."""
-        parts = [None if o is None else self.part(s, part, o) for part, o in bracket_parts(e, operand)]
-        whole = "tensormap" in e.parts[0].parameter.flags
-        return [Source("vector", parts=tuple(part for part in parts if part is not None))] if whole else parts
-
-    def part(self, s: Instruction, e: Expected, operand: Operand) -> Source:
-        """An address, the name of an object or a register that holds one, coordinates."""
-        if isinstance(operand, Address):
-            return self.address(s, operand)
-        by_name = e.parameter.flags & HANDLES or e.parameter.words or not e.type
-        return self.named(s, operand, 64) if isinstance(operand, Name) and by_name else self.source(s, e, operand)
+    def labels(self, operand: Operand) -> tuple[str, ...]:
+        assert isinstance(operand, Name)
+        symbol = self.context.scopes.find(operand.name)
+        if isinstance(symbol, LabelSymbol) and symbol.sort == "targets":
+            return symbol.names
+        return (operand.name,)
 
     # Calls.
 
@@ -472,7 +369,7 @@ class _Lowering:
         results = lists[0] if lists and s.operands.index(lists[0]) < at else None
         arguments = next((a for a in lists if a is not results), None)
         symbol = self.context.scopes.find(callee.name)
-        pointer = None if isinstance(symbol, FunctionSymbol) else self.named(s, callee, 64)
+        pointer = None if isinstance(symbol, FunctionSymbol) else self.named(callee, 64)
         uses = candidates(s.opcode, s.modifiers)
         assert uses and not isinstance(uses, Misfit)
         call = Call(
@@ -490,11 +387,10 @@ class _Lowering:
                 return Passed(None, self.frames[id(symbol)], symbol.bytes)
             found = self.register(operand.name)
             if found is not None:
-                has = WIDTHS[found[1].type]
-                return Passed(Source("register", found[0], has, has))
-            return Passed(self.named(s, operand, 64))
+                return Passed(Source("register", found.slot, found.bits, found.bits))
+            return Passed(self.named(operand, 64))
         if isinstance(operand, Immediate):
             return Passed(Source("constant", operand.value & mask(64)))
         if isinstance(operand, Float):
             return Passed(Source("constant", operand.bits, operand.width))
-        raise _NotYet
+        raise NotExecuted

@@ -104,6 +104,7 @@ class Code:
     ops: list[Op] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     registers: list[str] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)  # the bits of each register
     parameters: list[Parameter] = field(default_factory=list)
     results: list[Parameter] = field(default_factory=list)
     frame: int = 0

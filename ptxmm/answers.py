@@ -75,6 +75,8 @@ UNSHOWN: dict[Coverage, tuple[Answer, Answer]] = {
 }
 #: What is said of a check that was not decided since the time ran out.
 OUT_OF_TIME = "out of time"
+#: What is said where it has too many events.
+TOO_LARGE = "too large for one formula"
 #: What is said of a test without a question: one that was cut short must not pass for one that holds.
 NOTHING_ASKED = "nothing is asked: the test has no condition, and no other check"
 #: Why a check is undecided.

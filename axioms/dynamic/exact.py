@@ -7,9 +7,17 @@ that synchronizes in it: each thread acquires all that it finds, and each `fence
 A script may have reads find something older than is there, but nothing that is older than what comes before them in causality
 order: the run is an execution then, too. All that orders operations leads from what is done to what is done later, also
 Fence-SC order, which is the order of the run; so nothing that comes later is ordered before the read.
+
+In most orders of threads whoever writes has come by its `fence.sc` (`__threadfence()` is one) when another thread that should
+have waited comes by its own, and so is ordered before it. To see what the program does without that luck, threads are made
+to wait before each `fence.sc`, or behind it before their next operation whose order is open, until nobody else gets on; who
+came there last goes on first.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
 
 from axioms.dynamic.clocks import Table
 from axioms.dynamic.determinate import Determinate
@@ -18,10 +26,14 @@ from axioms.dynamic.open_operations import OneOfSeveral
 from axioms.dynamic.plan import Known, Script
 from axioms.dynamic.shadow import Access
 from ptxcore.isa.form import Use
+from ptxcore.machine.run.thread import Asleep
 from ptxcore.machine.run.watched import WatchedThread
 
 #: Instructions that access memory by elements as wide as they say.
 _SCALARS = frozenset(("ld", "st", "atom", "red"))
+
+#: Before what threads wait until nobody else gets on: nothing, a `fence.sc`, or an operation whose order is open.
+Late = Literal["", "fence", "operation"]
 
 
 class Exact(OneOfSeveral):
@@ -29,9 +41,14 @@ class Exact(OneOfSeveral):
 
     settled = True
 
-    def __init__(self, size: int, launch: int, script: Script | None = None) -> None:
-        """`script`: how the run begins."""
+    def __init__(self, size: int, launch: int, script: Script | None = None, *, late: Late = "") -> None:
+        """`script`: how the run begins; `late`: before what threads wait until nobody else gets on."""
         super().__init__(size, launch, Known(usual="ordered"), script or Script())
+        self._late = late
+        #: Who waits so, the last one last, with how far all were when it looked before; and how many operations whose order is
+        #: open a thread had executed when it went on.
+        self._waiting: dict[int, tuple[int, ...]] = {}
+        self._passed: dict[int, int] = {}
         #: What is ordered before the last `fence.sc`, by CTA and (-1) of all that are in each other's scope.
         self._total: dict[int, Table] = {}
 
@@ -45,6 +62,8 @@ class Exact(OneOfSeveral):
         if how.scope == "cluster" and thread.launch.cluster != (1, 1, 1):  # type: ignore[attr-defined]
             raise self._open(thread, "cluster")
         if how.sem == "sc" and not how.words["restrict"]:
+            if self._late == "fence":
+                self._comes_late(thread.number)
             number = thread.number
             cta, wide = number // self.size, how.scope in ("gpu", "sys", "gl")
             before = [self._total[k] for k in ((cta, -1) if wide else (cta,)) if k in self._total]
@@ -53,6 +72,32 @@ class Exact(OneOfSeveral):
             table = self.clocks.join([self.clocks.release(number), *((number, t, 0) for t in before)])
             self._total.update(dict.fromkeys((cta, -1) if wide else (cta,), table))
         super()._fence(thread, how)
+
+    def writes(self, thread: WatchedThread, address: int, size: int, value: Any) -> None:
+        if self._late == "operation" and self._scope_of(thread):
+            self._comes_late(thread.number)
+        super().writes(thread, address, size, value)
+
+    def updates(
+        self, thread: WatchedThread, how: Use, address: int, size: int, write: Callable[[Any], tuple[Any, Any]]
+    ) -> int | None:
+        if self._late == "operation":
+            self._comes_late(thread.number)
+        return super().updates(thread, how, address, size, write)
+
+    def _comes_late(self, number: int) -> None:
+        """Lets a thread wait as long as others get on. Who tries again what was in vain goes on last."""
+        before, done = self._waiting.get(number), self.count.get(number, 0)
+        if before is None:
+            self._waiting[number] = ()
+            if self._passed.get(number) == done:
+                self._waiting = {number: (), **self._waiting}
+        now = len(self._waiting), len(self.events), self.meetings, len(self.clocks.own)
+        if before != now or next(reversed(self._waiting)) != number:
+            self._waiting[number] = now
+            raise Asleep
+        del self._waiting[number]
+        self._passed[number] = done
 
     def _unordered(self, thread: WatchedThread, before: Access, access: Access, where: str) -> BaseException:
         return Determinate._unordered(self, thread, before, access, where)

@@ -178,9 +178,7 @@ class OneOfSeveral(Noting):
         number, place = thread.number, spot.place
         if lead is not on:
             read = Read(number, access.time, old, access.strong, lead)
-            read.before = frozenset(
-                n for n, w in enumerate(place.writes) if self.clocks.ordered(number, w.thread, w.time)
-            )
+            place.locate(read, self.clocks)
             self.quiet.append(Quiet(thread, spot, read, write if function is not None else None))
         self._note_write(thread, access, spot, _operand(how, write))
 

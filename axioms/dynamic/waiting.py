@@ -61,12 +61,14 @@ class Read:
     """A strong read that led on: who, when, with which value, what was ordered before it, and where its thread goes on with a
     value: None, back to look again."""
 
-    __slots__ = ("before", "certain", "leads", "scope", "thread", "time", "value")
+    __slots__ = ("before", "behind", "certain", "leads", "scope", "thread", "time", "value")
 
     def __init__(self, thread: int, time: int, value: int, scope: str, leads: Callable[[int], object]) -> None:
         self.thread, self.time, self.value, self.scope, self.leads = thread, time, value, scope, leads
-        #: The numbers of writes that are ordered before it, and of those that every value that leads on needs.
+        #: The numbers of writes that are ordered before it; of those and others that come before it in coherence order, since
+        #: its thread had waited for them; and of those that every value that leads on needs.
         self.before: frozenset[int] = frozenset()
+        self.behind: frozenset[int] = frozenset()
         self.certain: frozenset[int] = frozenset()
 
 
@@ -81,13 +83,19 @@ class Place:
 
     def read(self, read: Read, clocks: Clocks) -> bool:
         """A thread goes on; whether it is determinate with the writes so far."""
-        read.before = frozenset(n for n, w in enumerate(self.writes) if clocks.ordered(read.thread, w.thread, w.time))
+        self.locate(read, clocks)
         found = self._certain(read, clocks)
         if found is None:
             return False
         read.certain = found
         self.reads.append(read)
         return True
+
+    def locate(self, read: Read, clocks: Clocks) -> None:
+        """Finds out which of the writes so far come before a read."""
+        ordered = (n for n, w in enumerate(self.writes) if clocks.ordered(read.thread, w.thread, w.time))
+        read.before = frozenset(ordered)
+        read.behind = read.before.union(*(r.certain for r in self.reads if r.thread == read.thread))
 
     def write(self, written: Written, clocks: Clocks) -> bool:
         """One more write; whether all reads that led on stay determinate, and certain of what they were."""
@@ -101,7 +109,7 @@ class Place:
 
     def possible(self, read: Read, clocks: Clocks) -> set[int] | None:
         """What an operation may find, of which `before` is known, in any order of the writes; None where that is open."""
-        writes, before = self.writes, sorted(read.before)
+        writes, before = self.writes, sorted(read.behind)
         beside = self._beside(read, clocks)
         if not beside:
             return {read.value}
@@ -112,10 +120,13 @@ class Place:
         return self._values(value, beside) if reset else None
 
     def _beside(self, read: Read, clocks: Clocks) -> list[int]:
-        """The writes that nothing orders with a read."""
+        """The writes that nothing orders with a read, or an atomic operation."""
+        own = next((n for n, w in enumerate(self.writes) if (w.thread, w.time) == (read.thread, read.time)), -1)
         return [
             n for n, w in enumerate(self.writes)
-            if n not in read.before and not _knows(w, read.thread, read.time, clocks)
+            if n not in read.behind
+            and not _knows(w, read.thread, read.time, clocks)
+            and not (own >= 0 and self._waited(w, own))
         ]  # fmt: skip
 
     def _base(self, before: list[int]) -> tuple[int, int]:
@@ -131,10 +142,10 @@ class Place:
         writes = self.writes
         beside = self._beside(read, clocks)
         if not beside:
-            return read.before
-        value, last = self._base(sorted(read.before))
+            return read.behind
+        value, last = self._base(sorted(read.behind))
         kinds = {writes[n].kind for n in beside}
-        if "other" in {writes[n].kind for n in read.before}:
+        if "other" in {writes[n].kind for n in read.behind}:
             return None
         if kinds == {"add"}:
             reset = last < 0 or all(self._follows(n, last, clocks) for n in beside)
@@ -151,7 +162,7 @@ class Place:
         total = self._cut(base + sum(self.writes[n].value for n in beside))
         if any(way not in (None, wanted) for way in ways.values()) or ways[total] is None:
             return None
-        certain = set(read.before)
+        certain = set(read.behind)
         for n in beside:
             others = [m for m in beside if m != n and not self._follows(m, n, clocks)]
             if all(ways[value] is None for value in self._values(base, others) or ()):
@@ -173,8 +184,8 @@ class Place:
         ways = {n: read.leads(self._cut(self.writes[n].value)) for n in beside}
         if wanted is None or any(way not in (None, wanted) for way in ways.values()):
             return None
-        if read.leads(self._cut(base)) is not None:
-            return None  # it need not have waited
+        if (at_once := read.leads(self._cut(base))) is not None:  # it need not have waited
+            return read.behind if all(way == wanted for way in (at_once, *ways.values())) else None
         leading = [n for n in beside if ways[n] is not None]
         if not leading:
             return None
@@ -183,12 +194,21 @@ class Place:
             in_order = self._follows(n, first, clocks) if ways[n] is not None else self._follows(first, n, clocks)
             if n != first and not in_order:
                 return None
-        return read.before | {first}
+        return read.behind | {first}
 
     def _follows(self, n: int, m: int, clocks: Clocks) -> bool:
-        """Whether one write is ordered behind another."""
+        """Whether one write comes behind another in coherence order: it is ordered so, or its thread had waited until it was
+        certain of that one, and would not write had it not found it (sections 8.10.4 and 8.10.5)."""
         one, other = self.writes[n], self.writes[m]
-        return n > m if one.thread == other.thread else _knows(one, other.thread, other.time, clocks)
+        if one.thread == other.thread:
+            return n > m
+        return _knows(one, other.thread, other.time, clocks) or self._waited(one, m)
+
+    def _waited(self, written: Written, m: int) -> bool:
+        """Whether a thread had waited, before it wrote, until it was certain of a write."""
+        return any(
+            read.thread == written.thread and read.time < written.time and m in read.certain for read in self.reads
+        )
 
     def _cut(self, value: int) -> int:
         return value & ((1 << 8 * self.size) - 1)

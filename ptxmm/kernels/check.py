@@ -12,16 +12,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from axioms.errors import UnsupportedProgram
+from axioms.errors import TooLarge, UnsupportedProgram
 from axioms.liveness.search import may_fail_assertions
 from axioms.witness.result import Decision, Undefined
 from axioms.witness.undefined import located
 from ptxcore import clock
 from ptxcore.clock import OutOfTime, deadline_after
 from ptxcore.diagnostics import InputError
-from ptxmm.answers import OUT_OF_TIME, own_verdict_of, told, verdict_of
+from ptxmm.answers import OUT_OF_TIME, TOO_LARGE, own_verdict_of, told, verdict_of
 from ptxmm.kernels.counterexamples import UNTOLD, shown_by_runs
-from ptxmm.kernels.extent import extent
+from ptxmm.kernels.extent import extent, too_large
 from ptxmm.kernels.judging import JUDGES, asked_for_itself
 from ptxmm.kernels.launch import Buffer
 from ptxmm.kernels.question import SAFE, Question
@@ -120,6 +120,9 @@ def check(
             result = _answer_for_all_contents(question, result)
     except (OutOfTime, TimeoutError) as error:  # before anything was looked at
         result.error, result.stopped = told(error), True
+    except TooLarge as error:
+        result.error = TOO_LARGE
+        result.notes.append(too_large(test, error))
     except UnsupportedProgram:
         if of_run is None:
             raise
@@ -138,9 +141,13 @@ def check(
     if result.error == OUT_OF_TIME:
         result.error = out_of_time(timeout)
         result.notes.append(extent(test, question))
-        if smaller and deadline is not None:
-            decide = partial(_decide_smaller, model, unroll, options)
-            result.notes += told_of_smaller(test, decide, deadline)
+        untold = smaller
+    else:
+        untold = by_runs and result.error == TOO_LARGE and may_be_smaller(test)
+    if untold:
+        decide = partial(_decide_smaller, model, unroll, options)
+        until = time.monotonic() + _FOR_SMALLER if deadline is None else deadline
+        result.notes += told_of_smaller(test, decide, until)
     if result.verdict == "undecided" and of_run is not None:  # it has answered some checks
         of_run.seconds = result.seconds
         return of_run
@@ -151,6 +158,8 @@ def check(
 
 #: The part of a time limit that is left for runs where they are tried after the formula.
 _SHARE = 0.5
+#: Seconds for smaller launches of one that is too large, where there is no time limit.
+_FOR_SMALLER = 30.0
 
 
 #: A formula of so many events, or more, may take long: a bug must not wait for it, and runs are tried before it is asked. They

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from axioms.analysis.noop_updates import Noops, holds, noop_places
-from axioms.errors import UnsupportedProgram
+from axioms.errors import TooLarge, UnsupportedProgram
 from axioms.events.event import Thread
 from axioms.events.launches import Kernel
 from axioms.models.options import passes_off
@@ -35,6 +36,9 @@ from ptxcore.values.terms import Term, Value
 from ptxmm.kernels.launch import Launch, Triple
 from ptxmm.kernels.memory import Memory
 from ptxmm.kernels.source import in_source
+
+#: More effects than these give no formula: a relation of 20,000 events has 50 MB, and there are dozens.
+_MOST_EFFECTS = 20_000
 
 
 class ThreadInfo(NamedTuple):
@@ -96,7 +100,7 @@ class Explored:
         #: Of each module, by the first launch of it.
         self.warnings: dict[int, tuple[Diagnostic, ...]] = {}
         self.assumed: dict[str, None] = {}  # of `ptxmm.report.notes.ASSUMED`
-        self.ctas = self.clusters = self.warps = 0
+        self.ctas = self.clusters = self.warps = self.effects = 0
         for number, launch in enumerate(launches):
             try:
                 self.launch(number, launch)
@@ -193,6 +197,20 @@ class Explored:
         for (info, _), x in zip(lanes, alone, strict=True):
             self.threads.append(Thread(info.name, place, x.code, x.execution, x.source))
             self.info.append(info)
+            self.effects += len(x.execution.effects)
+        if self.effects > _MOST_EFFECTS:
+            raise self.too_large()
+
+    def too_large(self) -> TooLarge:
+        """What is said where there are too many effects, and of which instruction most of them are."""
+        lines = Counter(
+            (info.launch, e.instruction.span.line)
+            for info, thread in zip(self.info, self.threads, strict=True)
+            for e in thread.execution.effects
+            if e.instruction is not None
+        )
+        (launch, line), most = lines.most_common(1)[0] if lines else ((0, 0), 0)
+        return TooLarge(len(self.threads), self.effects, launch, line, most)
 
     def on_heap(self) -> None:
         """What the threads' calls of `malloc` gave."""

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from ptxmm.kernels.places import Places
 from ptxmm.kernels.whole import threads_of
 from ptxmm.report import notes
 
 if TYPE_CHECKING:
+    from axioms.errors import TooLarge
     from ptxmm.kernels.question import Question
     from ptxmm.kernels.test import KernelTest
+
+
+def too_large(test: KernelTest, error: TooLarge) -> str:
+    """How large a launch is that no formula is made of, and what there is to shrink."""
+    place = str(Places(test).launch_spot(error.launch, error.line)) if error.most else ""
+    return notes.too_large(error.threads, threads_of(test), error.events, error.most, place)
 
 
 def extent(test: KernelTest, question: Question | None) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from axioms.dynamic.exact import Exact
+from axioms.dynamic.exact import Exact, Late
 from axioms.dynamic.exploring import MOST, TooMany, explore, wander
 from axioms.dynamic.findings import Misuse, Open, Race, Stopped, step
 from axioms.dynamic.noted import Again
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 #: Instructions after which a run is given up.
 LIMIT = 100_000_000
-#: Seeds of the orders in which a race is looked for; None is that of the CTAs.
-_ORDERS = (None, 1, 2)
+#: Seeds of the orders in which a race is looked for, None being that of the CTAs; and what comes late.
+_ORDERS: tuple[tuple[int | None, Late], ...] = ((None, ""), (None, "fence"), (None, "operation"), (1, ""), (2, ""))
 #: Runs that are made after one has shown a circle.
 _MORE = 16
 
@@ -69,12 +70,12 @@ class RaceOf(NamedTuple):
 
 def race_of(runs: Runs) -> RaceOf | None:
     """A race of some run, in one of a few orders; None where none was seen."""
-    for seed in _ORDERS:
+    for seed, late in _ORDERS:
         watchers: list[Exact] = []
 
-        def watch(launch: Launch, _: Program, watchers: list[Exact] = watchers) -> Watchers:
+        def watch(launch: Launch, _: Program, watchers: list[Exact] = watchers, late: Late = late) -> Watchers:
             def single() -> Exact:
-                watchers.append(Exact(prod(launch.block), len(watchers)))
+                watchers.append(Exact(prod(launch.block), len(watchers), late=late))
                 return watchers[-1]
 
             return Watchers(None, single)
@@ -95,8 +96,11 @@ def hunt(runs: Runs, broken: Callable[[State], bool], most: int = MOST) -> RaceO
     """Something wrong in one of many runs that begin otherwise than those before it: a race, final values that are against
     a check, or threads that wait for ever; None where none was seen. What they do not show is not known. `most`: runs."""
 
+    turns: Iterator[Late] = cycle(("", "fence", "operation"))
+
     def run(script: Script) -> Sequence[Sequence[Event]]:
-        return one_run(runs, lambda size, launch: Exact(size, launch, script), broken)
+        late: Late = next(turns)
+        return one_run(runs, lambda size, launch: Exact(size, launch, script, late=late), broken)
 
     try:
         wander(run, most)

@@ -38,6 +38,15 @@ def ran_out_deciding(threads: int, events: int, most: int = 0, place: str = "") 
     )
 
 
+def too_large(threads: int, of: int, events: int, most: int = 0, place: str = "") -> str:
+    """`threads` of so many already have too many events for a formula; `most` of these are of the instruction at `place`."""
+    of_which = f", {most:,} of them of the instruction at {place}" if most else ""
+    return (
+        f"no formula was made: the first {threads:,} of {of:,} threads have {events:,} events{of_which}; fewer threads, "
+        "iterations or accesses there may be decided"
+    )
+
+
 def smaller_is_wrong(ctas: int, threads: int, what: str) -> str:
     """A smaller launch of the kernel is wrong."""
     return f"{_smaller(ctas, threads)} is wrong: {what}; of the launch that was asked for this says nothing for certain"

@@ -9,6 +9,7 @@ import pytest
 from ptxcore.clock import OutOfTime
 from ptxmm.api import model_named
 from ptxmm.kernels import check as checking
+from ptxmm.kernels import explored
 from ptxmm.kernels.test import KernelTest
 from ptxmm.kernels.toml import KernelFile
 from ptxmm.kernels.whole import threads_of
@@ -45,6 +46,19 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "Question", asked)
     monkeypatch.setattr(checking, "decide_whole", lambda t, *r: "open" if threads_of(t) > 64 else decide_whole(t, *r))
     monkeypatch.setattr(checking, "shown_by_runs", lambda *_: False)
+
+
+def test_a_launch_that_is_too_large_for_a_formula_says_how_large_and_what_smaller_ones_show(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explored, "_MOST_EFFECTS", 100)
+    decide_whole = checking.decide_whole
+    monkeypatch.setattr(checking, "decide_whole", lambda t, *r: "open" if threads_of(t) > 64 else decide_whole(t, *r))
+    result = checking.check(_kernel(4, {"race_free": True}), model_named("ptx-9.0"))
+    assert result.verdict == "undecided" and result.error == "too large for one formula"
+    large, small, open_ = result.notes
+    assert "the first 128 of 512 threads have 128 events, 128 of them of the instruction at k.toml:9" in large
+    assert "2 CTAs of 32 threads, was decided: ok" in small and open_ == "open"
 
 
 @pytest.mark.parametrize(

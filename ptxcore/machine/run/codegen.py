@@ -26,6 +26,7 @@ from ptxcore.values.terms import Term, Value, mask, symbol
 DONE = -1
 
 #: Instructions, but for the collective ones, that may have to wait for others.
+_ORDERED = frozenset(("red", "fence", "membar"))
 _WAITING = frozenset(("bar", "barrier", "cp", "griddepcontrol", "mbarrier", "wgmma"))
 #: How a thread reads and writes a state space that the instruction names; elsewhere the address tells.
 #: Each is there for some numbers of bytes too, with that number behind its name.
@@ -464,13 +465,13 @@ def polls(op: Op) -> bool:
 
 
 def _told(op: Op) -> bool:
-    """Whether an instruction may be how others learn what a thread did."""
-    return op.instruction.opcode == "red" or (op.instruction.opcode == "st" and op.use.sem != "weak")
+    """Whether an instruction may be how others learn what a thread did, or be ordered with what they do."""
+    return op.instruction.opcode in _ORDERED or (op.instruction.opcode == "st" and op.use.sem != "weak")
 
 
 def block_cuts(code: Code, together: bool, watched: bool = False) -> list[int]:
     """At labels (and at the end, where one stands or a call goes back to), behind whatever ends a block, at whatever may
-    wait: who watches may let a thread wait at an atomic operation, and at a load or store that is no weak one. Where the
+    wait: who watches may let a thread wait at an atomic operation, a fence, and a load or store that is no weak one. Where the
     threads of a warp go on together, also at each access to memory, so that all load before one stores; and where schedules
     are to be as fine, so that others may come between any two."""
     cuts = {0, *code.labels.values()}
